@@ -1,0 +1,36 @@
+/*
+ * attn.h - the whole public interface of libattn: run GPT-style decoders on a CPU and see what
+ * their attention does.
+ *
+ *     struct attn_error err = {0};
+ *     struct attn_source source = {.directory = "gpt2"};
+ *     struct attn_model *model;
+ *     if (attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) != ATTN_OK)
+ *         puts(err.message);
+ *
+ * Text goes through a tokenizer (text/tokenizer.h) into a session (model/session.h), which tells a
+ * trace (trace/trace.h) about every tensor that its selection (trace/selection.h) wants and applies
+ * edits (trace/edit.h); writers (output/output.h) turn events into files. The library never prints,
+ * never exits, and keeps no global state.
+ */
+#ifndef ATTN_H
+#define ATTN_H
+
+#include "attention/attention.h"
+#include "base/number.h"
+#include "base/pool.h"
+#include "base/sink.h"
+#include "base/source.h"
+#include "base/status.h"
+#include "kernels/isa.h"
+#include "model/config.h"
+#include "model/model.h"
+#include "model/session.h"
+#include "output/output.h"
+#include "text/tokenizer.h"
+#include "trace/edit.h"
+#include "trace/selection.h"
+#include "trace/site.h"
+#include "trace/trace.h"
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * api.h - marks what the shared library exports.
+ *
+ * Everything is compiled with hidden visibility; a function carries ATTN_API in a public header or
+ * stays inside.
+ */
+#ifndef ATTN_BASE_API_H
+#define ATTN_BASE_API_H
+
+#define ATTN_API __attribute__((visibility("default")))
+
+/* Lets the compiler check the arguments of functions that take a printf format. */
+#define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))
+
+#endif

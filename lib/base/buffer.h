@@ -1,0 +1,41 @@
+/*
+ * buffer.h - bytes that grow. The first failure sticks: append as you like and look once at the
+ * end.
+ */
+#ifndef ATTN_BASE_BUFFER_H
+#define ATTN_BASE_BUFFER_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Initialize with = {0}; end with attn_buffer_release. */
+struct attn_buffer {
+    char *data;      /* owns; not terminated unless asked (attn_buffer_string) */
+    size_t size;     /* bytes in use */
+    size_t capacity; /* bytes at data */
+    bool has_failed; /* an allocation failed; further appends do nothing */
+};
+
+void attn_buffer_append(struct attn_buffer *buffer, const void *bytes, size_t size);
+void attn_buffer_append_string(struct attn_buffer *buffer, const char *text);
+void attn_buffer_append_char(struct attn_buffer *buffer, char c);
+void attn_buffer_append_format(struct attn_buffer *buffer, const char *format, ...)
+    ATTN_PRINTF(2, 3);
+
+/* Room for SIZE more bytes; returns where they go (size is not changed) or NULL. */
+char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size);
+
+/* ATTN_OK, or the sticky failure reported in err. */
+enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn_error *err);
+
+/* Terminates the bytes with a NUL that is not counted; NULL after a failure. Borrows until the next
+ * append. */
+const char *attn_buffer_string(struct attn_buffer *buffer);
+
+void attn_buffer_reset(
+    struct attn_buffer *buffer); /* empties, keeps the memory, forgets a failure */
+void attn_buffer_release(struct attn_buffer *buffer); /* frees and zeroes */
+
+#endif

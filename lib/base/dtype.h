@@ -1,0 +1,42 @@
+/*
+ * dtype.h - element types of tensors in files, and a view of such a tensor.
+ */
+#ifndef ATTN_BASE_DTYPE_H
+#define ATTN_BASE_DTYPE_H
+
+#include "base/api.h"
+
+#include <stddef.h>
+
+/* X(name, bits): the 22 types of safetensors (safetensors/src/tensor.rs `Dtype`). */
+#define ATTN_DTYPE_MAP(X)                                                                          \
+    X(BOOL, 8)                                                                                     \
+    X(F4, 4) X(F6_E2M3, 6) X(F6_E3M2, 6) X(U8, 8) X(I8, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)             \
+        X(F8_E8M0, 8) X(F8_E4M3FNUZ, 8) X(F8_E5M2FNUZ, 8) X(I16, 16) X(U16, 16) X(F16, 16)         \
+            X(BF16, 16) X(I32, 32) X(U32, 32) X(F32, 32) X(C64, 64) X(F64, 64) X(I64, 64)          \
+                X(U64, 64)
+
+enum attn_dtype {
+#define ATTN_DTYPE_ENUM(name, bits) ATTN_DTYPE_##name,
+    ATTN_DTYPE_MAP(ATTN_DTYPE_ENUM)
+#undef ATTN_DTYPE_ENUM
+        ATTN_N_DTYPE
+};
+
+ATTN_API const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
+ATTN_API size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32 */
+
+/* The type called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
+enum attn_dtype attn_dtype_find(const char *name, size_t size);
+
+enum { ATTN_MAX_RANK = 16 };
+
+/* A tensor in somebody else's memory. Borrows data. Row-major; data may have any alignment. */
+struct attn_tensor {
+    const void *data; /* NULL when the tensor is absent */
+    enum attn_dtype dtype;
+    int rank;                    /* 0 .. ATTN_MAX_RANK */
+    size_t shape[ATTN_MAX_RANK]; /* elements; product fits a size_t */
+};
+
+#endif

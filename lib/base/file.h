@@ -1,0 +1,34 @@
+/*
+ * file.h - one input file as bytes: mapped, read, or borrowed from a blob.
+ */
+#ifndef ATTN_BASE_FILE_H
+#define ATTN_BASE_FILE_H
+
+#include "base/source.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attn_file {
+    const unsigned char *data; /* [size]; not NULL once open, also for an empty file */
+    size_t size;               /* bytes */
+    enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED } storage;
+    char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
+};
+
+/* Opens PATH, a regular file (a pipe is read to its end). Refuses directories. */
+enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
+                                struct attn_error *err);
+
+/* Opens part NAME of SOURCE: an override, a blob, or DIRECTORY/NAME. */
+enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
+                                     enum attn_load load, struct attn_file *file,
+                                     struct attn_error *err);
+
+/* Whether part NAME exists (it may still be unreadable). */
+bool attn_source_has_part(const struct attn_source *source, const char *name);
+
+void attn_file_close(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * memory.h - the one door through which the library gets memory.
+ *
+ * Blocks are aligned to 64 bytes (a cache line, an AVX-512 register). Products are checked for
+ * overflow. Tests make the Nth allocation fail by defining attn_test_allocation_fails(), which the
+ * library references weakly.
+ */
+#ifndef ATTN_BASE_MEMORY_H
+#define ATTN_BASE_MEMORY_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ATTN_ALIGNMENT = 64 };
+
+/* COUNT elements of SIZE bytes, zeroed. NULL on failure, with err set. A product of 0 gives a block
+ * that can be freed. */
+void *attn_alloc(size_t count, size_t size, struct attn_error *err);
+
+/* The same without clearing: for large buffers that are written before they are read. */
+void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err);
+
+/*
+ * Makes room for NEED elements of SIZE bytes in *BLOCK, which has room for *CAPACITY; doubles, so
+ * that appending is linear. On failure everything is as before.
+ */
+enum attn_status attn_grow(void **block, size_t *capacity, size_t need, size_t size,
+                           struct attn_error *err);
+
+/* A terminated copy of SIZE bytes of TEXT; NULL on failure, with err set. */
+char *attn_strndup(const char *text, size_t size, struct attn_error *err);
+
+void attn_free(void *block); /* NULL is allowed */
+
+/* False when the result does not fit a size_t; *out is then unspecified. */
+static inline bool attn_checked_mul(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline bool attn_checked_add(size_t a, size_t b, size_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * sink.h - where bytes go. The first failure sticks, so writers append freely and look once, at the
+ * end.
+ *
+ *     struct attn_sink *sink;
+ *     attn_sink_create_file("out.npz", &sink, &err);
+ *     attn_sink_write(sink, bytes, n);
+ *     status = attn_sink_commit(sink, &err);   // flush, close, rename: the file appears whole
+ *     attn_sink_free(sink);                    // without a commit: nothing appears
+ *
+ * A file is written under a temporary name beside its target (`.attn-XXXXXX.tmp`, exclusive, not
+ * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
+ * exists and is not a regular file
+ * (/dev/stdout, a FIFO) is written directly. A symbolic link is resolved and its target replaced.
+ */
+#ifndef ATTN_BASE_SINK_H
+#define ATTN_BASE_SINK_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_sink;
+
+ATTN_API enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
+                                                struct attn_error *err);
+
+/* Writes to an open descriptor, which stays open; NAME is what messages call it ("standard
+ * output"). */
+ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
+                                                      struct attn_sink **sink,
+                                                      struct attn_error *err);
+
+/* Collects bytes in memory (tests, embedding hosts); read them with attn_sink_bytes. */
+ATTN_API enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err);
+
+/* Appends SIZE bytes. After a failure it does nothing. */
+ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size);
+
+/* Whether attn_sink_write_at works: files and memory do, pipes do not. */
+ATTN_API bool attn_sink_is_seekable(const struct attn_sink *sink);
+
+/* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
+ * moved. */
+ATTN_API void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes,
+                                 size_t size);
+
+/* Bytes appended so far. */
+ATTN_API uint64_t attn_sink_position(const struct attn_sink *sink);
+
+/* ATTN_OK, or the failure that stuck. */
+ATTN_API enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error *err);
+
+/* Whether the reader of a pipe went away: for a tool that is no error. */
+ATTN_API bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
+
+/* Memory sinks: the bytes, borrowed until the next write. */
+ATTN_API const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size);
+
+/* Flushes, closes, renames. Reports the failure that stuck, if any; the target is then as it was.
+ */
+ATTN_API enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err);
+
+/* Frees; a file that was not committed is removed. NULL is allowed. */
+ATTN_API void attn_sink_free(struct attn_sink *sink);
+
+#endif

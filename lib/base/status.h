@@ -1,0 +1,68 @@
+/*
+ * status.h - how every call of the library says what went wrong.
+ *
+ * A function that can fail returns an enum attn_status and takes a struct attn_error as its last
+ * argument. The message is written once, where the problem is found; callers hand it on and do not
+ * re-word it:
+ *
+ *     struct attn_error err = {0};
+ *     if (attn_model_open(&source, &options, &model, &err) != ATTN_OK)
+ *         fprintf(stderr, "error: %s\n", err.message);
+ *
+ * Messages are lower case without a full stop, with the subject in 'quotes', what was found and
+ * what was expected. Text that came from a file or a user is escaped, so a message is always one
+ * printable line of UTF-8.
+ */
+#ifndef ATTN_BASE_STATUS_H
+#define ATTN_BASE_STATUS_H
+
+#include "base/api.h"
+
+/* X(name, text) */
+#define ATTN_STATUS_MAP(X)                                                                         \
+    X(OK, "ok")                                                                                    \
+    X(NO_MEMORY, "out of memory")   /* an allocation failed */                                     \
+    X(IO, "input or output error")  /* the system refused a read, a write, an open */              \
+    X(FORMAT, "malformed file")     /* a file's content is not what its format demands */          \
+    X(UNSUPPORTED, "not supported") /* well-formed, but this version cannot do it */               \
+    X(INVALID, "invalid argument")  /* what the caller gave is out of range or unknown */          \
+    X(CANCELED, "canceled")         /* the caller's cancel flag or callback stopped it */
+
+enum attn_status {
+#define ATTN_STATUS_ENUM(name, text) ATTN_##name,
+    ATTN_STATUS_MAP(ATTN_STATUS_ENUM)
+#undef ATTN_STATUS_ENUM
+};
+
+enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 256 };
+
+/* Initialize with = {0}. Untouched by calls that succeed. */
+struct attn_error {
+    enum attn_status status;               /* ATTN_OK while nothing failed */
+    char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
+    char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
+};
+
+/* "out of memory", ...: the general text of a status, never NULL. */
+ATTN_API const char *attn_status_text(enum attn_status status);
+
+/*
+ * Stores STATUS and the message in ERR and returns STATUS. The first failure wins: an ERR that
+ * already holds one is left alone. ERR may be NULL. A message that is too long is cut at a
+ * character boundary.
+ */
+ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
+                                         const char *format, ...) ATTN_PRINTF(3, 4);
+
+/* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
+ATTN_API void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
+
+/* Shorthand for the one message of a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
+enum attn_status attn_error_no_memory(struct attn_error *err);
+
+/* "cannot VERB 'PATH': reason of ERRNO", status ATTN_IO (ATTN_NO_MEMORY for ENOMEM). Returns that
+ * status. */
+enum attn_status attn_error_errno(struct attn_error *err, const char *verb, const char *path,
+                                  int errno_value);
+
+#endif

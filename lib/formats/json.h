@@ -1,0 +1,65 @@
+/*
+ * json.h - small JSON files (config, index, vocabulary) as trees, read by cJSON behind the strict
+ * scanner, and getters that check type and range and say which key of which file is wrong.
+ */
+#ifndef ATTN_FORMATS_JSON_H
+#define ATTN_FORMATS_JSON_H
+
+#include "base/file.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_json; /* a document; owns its tree */
+struct attn_node; /* a value in it; borrowed from the document */
+
+enum { ATTN_JSON_MAX_SIZE = 64 * 1024 * 1024 };
+
+/* Checks, then parses FILE, whose root must be an object; at most 64 MiB. Copies everything it
+ * keeps. */
+enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
+                                 struct attn_error *err);
+void attn_json_free(struct attn_json *json); /* NULL is allowed */
+
+const struct attn_node *attn_json_root(const struct attn_json *json);
+const char *attn_json_name(const struct attn_json *json); /* the file's path, for messages */
+
+/* The member called KEY (case matters), or NULL; a member that is null counts as absent for the
+ * getters below. */
+const struct attn_node *attn_node_find(const struct attn_node *object, const char *key);
+
+/* First child and next sibling, for iterating; key of a member (terminated; keys with NUL were
+ * refused). */
+const struct attn_node *attn_node_first(const struct attn_node *node);
+const struct attn_node *attn_node_next(const struct attn_node *node);
+const char *attn_node_key(const struct attn_node *node);
+bool attn_node_is_object(const struct attn_node *node);
+bool attn_node_is_array(const struct attn_node *node);
+bool attn_node_is_null(const struct attn_node *node);
+const char *attn_node_string(const struct attn_node *node);         /* NULL when it is no string */
+bool attn_node_int(const struct attn_node *node, int64_t *value);   /* integral, |value| < 2^53 */
+bool attn_node_double(const struct attn_node *node, double *value); /* finite */
+
+/*
+ * Typed members of an object of JSON. A member that is absent or null leaves *value as it is (its
+ * default); a wrong type or range is ATTN_FORMAT: "'n_head' in 'm/config.json' is -3, expected an
+ * integer from 1 to 65536".
+ */
+enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
+                                   const char *key, int64_t min, int64_t max, int64_t *value,
+                                   struct attn_error *err);
+enum attn_status attn_json_get_size(const struct attn_json *json, const struct attn_node *object,
+                                    const char *key, size_t min, size_t max, size_t *value,
+                                    struct attn_error *err);
+enum attn_status attn_json_get_double(const struct attn_json *json, const struct attn_node *object,
+                                      const char *key, double min, double max, double *value,
+                                      struct attn_error *err);
+enum attn_status attn_json_get_bool(const struct attn_json *json, const struct attn_node *object,
+                                    const char *key, bool *value, struct attn_error *err);
+/* Borrowed from the document. */
+enum attn_status attn_json_get_string(const struct attn_json *json, const struct attn_node *object,
+                                      const char *key, const char **value, struct attn_error *err);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * json_reader.h - a strict pull parser for JSON text from outside (RFC 8259).
+ *
+ * Refuses what lenient parsers let through: text that is not UTF-8, a byte order mark, NUL, raw
+ * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
+ * text, more than 64 levels. Duplicate keys are refused by attn_json_check. Nothing is allocated
+ * while pulling: tokens are slices of the text.
+ *
+ *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
+ *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK && token.type !=
+ * ATTN_JSON_END) ...
+ */
+#ifndef ATTN_FORMATS_JSON_READER_H
+#define ATTN_FORMATS_JSON_READER_H
+
+#include "base/buffer.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ATTN_JSON_MAX_DEPTH = 64 };
+
+enum attn_json_type {
+    ATTN_JSON_OBJECT_BEGIN,
+    ATTN_JSON_OBJECT_END,
+    ATTN_JSON_ARRAY_BEGIN,
+    ATTN_JSON_ARRAY_END,
+    ATTN_JSON_KEY, /* a member's name; its value is the next token */
+    ATTN_JSON_STRING,
+    ATTN_JSON_NUMBER,
+    ATTN_JSON_TRUE,
+    ATTN_JSON_FALSE,
+    ATTN_JSON_NULL,
+    ATTN_JSON_END /* after the one value; white space only may follow it */
+};
+
+struct attn_json_token {
+    enum attn_json_type type;
+    const char *text; /* slice of the text: strings without their quotes, still escaped; numbers as
+                         written */
+    size_t size;
+    bool has_escape; /* strings: at least one backslash */
+    size_t offset;   /* of the token in the text, bytes */
+};
+
+struct attn_json_reader {
+    const char *text, *name; /* borrowed; name is the file's, for messages */
+    size_t size, offset;
+    int depth;
+    uint64_t is_object; /* bit d: level d is an object */
+    enum {
+        ATTN_JSON_EXPECT_VALUE,
+        ATTN_JSON_EXPECT_FIRST,
+        ATTN_JSON_EXPECT_NEXT,
+        ATTN_JSON_EXPECT_MEMBER,
+        ATTN_JSON_EXPECT_NOTHING
+    } state;
+};
+
+struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name);
+
+/* The next token; ATTN_FORMAT with name, byte offset, what was found and expected. */
+enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_json_token *token,
+                                struct attn_error *err);
+
+/* Skips the value that would come next, with everything in it. */
+enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err);
+
+/* Appends the unescaped string of a KEY or STRING token. May contain NUL (\u0000). */
+void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out);
+
+/* Whether the unescaped string equals TEXT. */
+bool attn_json_equals(const struct attn_json_token *token, const char *text);
+
+/* A number token as an exact integer: digits only, no sign, fraction or exponent. False otherwise
+ * or above 2^64-1. */
+bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
+
+/* One pass over the whole text: grammar, and no key twice in one object. Allocates O(keys of the
+ * open objects). */
+enum attn_status attn_json_check(const char *text, size_t size, const char *name,
+                                 struct attn_error *err);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * gemm.h - matrix products through libxsmm's JIT kernels, with the portable loop where there are
+ * none.
+ *
+ * Only gemm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
+ * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split.
+ */
+#ifndef ATTN_KERNELS_GEMM_H
+#define ATTN_KERNELS_GEMM_H
+
+#include "base/pool.h"
+#include "kernels/kernels.h"
+
+/* How products are made in one session. */
+struct attn_gemm_engine {
+    const struct attn_kernels *kernels;
+    bool is_jit; /* libxsmm has been started and may make kernels */
+};
+
+/*
+ * Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 3 to 5 ms.
+ * Starting libxsmm is process-wide: with a limit below AVX-512 the first engine of the process
+ * decides what libxsmm may use.
+ */
+struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
+                                               double work);
+
+/* One microkernel, found when planning, called when running. */
+struct attn_gemm_kernel {
+    struct attn_gemm_shape shape;
+    const struct attn_kernels *kernels;
+    void (*jit)(void); /* libxsmm's code, or NULL: the portable loop */
+    bool is_batch;     /* jit takes a count of k-blocks */
+};
+
+/* The kernel for SHAPE. Never fails: without JIT code the portable loop serves. */
+struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
+                                              const struct attn_gemm_shape *shape);
+
+/* c [n, m] = b [n, k*count] a [k*count, m], overwriting c; COUNT blocks, at least 1. */
+void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a, const float *b,
+                          float *c, size_t count);
+
+/* How N columns are cut into panels: all of `width` columns, but the last two of `last`. */
+struct attn_panels {
+    size_t n_panel;
+    size_t width; /* of panels 0 .. n_panel-3, or of all when they are equal */
+    size_t n_col; /* total, without padding */
+};
+struct attn_panels attn_panels_split(size_t n_col);
+size_t attn_panel_first(const struct attn_panels *panels, size_t panel); /* first column */
+size_t attn_panel_n_col(const struct attn_panels *panels,
+                        size_t panel); /* columns that exist, 1..64 */
+size_t attn_panel_width(const struct attn_panels *panels,
+                        size_t panel); /* columns computed, 17..64 */
+
+/*
+ * y [n_row, n_out] = x [n_row, n_in] W + bias: one linear map, planned once for a row stride of x
+ * and y. Bias is added after the product. The last panel of a matrix narrower than 17 columns goes
+ * through scratch.
+ */
+struct attn_linear {
+    struct attn_matrix weight;
+    struct attn_vector bias; /* data NULL: none */
+};
+
+/* Floats of scratch that attn_linear_run needs from each worker, for any number of rows. */
+size_t attn_linear_scratch(const struct attn_linear *linear);
+
+struct attn_linear_args {
+    const struct attn_gemm_engine *engine;
+    struct attn_pool *pool;
+    float *const *scratch; /* [n_thread], each attn_linear_scratch floats, 64-byte aligned */
+    const float *x;        /* [n_row, weight.n_row], stride ldx */
+    size_t ldx, n_row;
+    float *y; /* [n_row, last_col - first_col], stride ldy; never x */
+    size_t ldy;
+    size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
+};
+
+/* Weights are used in place for few rows where their layout allows, else packed panel by panel;
+ * same bits. */
+void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args);
+
+/* attn: "jit avx512" or "portable avx2": how this engine multiplies, for --version. Borrowed,
+ * constant. */
+const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * isa.h - which instructions the numeric code may use. Results are the same for all of them, bit
+ * for bit.
+ */
+#ifndef ATTN_KERNELS_ISA_H
+#define ATTN_KERNELS_ISA_H
+
+#include "base/api.h"
+
+#include <stdbool.h>
+
+/* In ascending order. X(name, text) */
+#define ATTN_ISA_MAP(X)                                                                            \
+    X(BASELINE, "baseline") /* any x86-64; fma in software where the processor has none */         \
+    X(AVX2, "avx2")         /* AVX2 and FMA */                                                     \
+    X(AVX512, "avx512")     /* AVX-512 F, BW, DQ, VL */
+
+enum attn_isa {
+#define ATTN_ISA_ENUM(name, text) ATTN_ISA_##name,
+    ATTN_ISA_MAP(ATTN_ISA_ENUM)
+#undef ATTN_ISA_ENUM
+        ATTN_ISA_BEST = ATTN_ISA_AVX512
+};
+
+/* How matrix products are evaluated. */
+enum attn_gemm {
+    ATTN_GEMM_AUTO,     /* libxsmm when the work is worth its start, else the portable loop */
+    ATTN_GEMM_JIT,      /* libxsmm always */
+    ATTN_GEMM_PORTABLE, /* our own loop always */
+};
+
+ATTN_API const char *attn_isa_name(enum attn_isa isa);
+
+/* The best instruction set of this processor. */
+ATTN_API enum attn_isa attn_isa_detect(void);
+
+/* Whether libxsmm can make code here (executable memory may be denied). Does not start libxsmm. */
+ATTN_API bool attn_gemm_can_jit(void);
+
+#endif

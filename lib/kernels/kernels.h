@@ -1,0 +1,110 @@
+/*
+ * kernels.h - the numeric core: float32, row-major, numbers in and numbers out, no options.
+ *
+ * The numeric contract: every function gives the same bits whatever instruction set runs it.
+ * Products are chains c = fmaf(x[k], w[k], c) from +0 with k ascending. Row sums are 16 partial
+ * sums by absolute index mod 16, added in one fixed tree. Elementary functions are polynomials with
+ * explicit fma. Division and square root are IEEE. Nothing is contracted or reassociated by the
+ * compiler (-std=c11 -ffp-contract=off).
+ *
+ *     const struct attn_kernels *k = attn_kernels_find(ATTN_ISA_BEST);
+ *     k->softmax(row, n_valid, n, scale);
+ */
+#ifndef ATTN_KERNELS_KERNELS_H
+#define ATTN_KERNELS_KERNELS_H
+
+#include "kernels/isa.h"
+#include "kernels/matrix.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Elementwise functions of the MLP, by the names of Hugging Face's config. X(name, text) */
+#define ATTN_ACTIVATION_MAP(X)                                                                     \
+    X(GELU_NEW,                                                                                    \
+      "gelu_new")   /* 0.5x(1 + tanh(sqrt(2/pi)(x + 0.044715x^3))), Hendrycks 1606.08415 */        \
+    X(GELU, "gelu") /* 0.5x(1 + erf(x/sqrt 2)) */                                                  \
+    X(RELU, "relu")                                                                                \
+    X(SILU, "silu") /* x / (1 + exp -x) */                                                         \
+    X(TANH, "tanh")
+
+enum attn_activation {
+#define ATTN_ACTIVATION_ENUM(name, text) ATTN_ACTIVATION_##name,
+    ATTN_ACTIVATION_MAP(ATTN_ACTIVATION_ENUM)
+#undef ATTN_ACTIVATION_ENUM
+        ATTN_N_ACTIVATION
+};
+
+/* A product as the microkernels see it: c[i, j] (+)= sum_k b[i, k] a[k, j], i < n rows, j < m
+ * columns. */
+struct attn_gemm_shape {
+    size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
+    size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
+    size_t step_a, step_b; /* floats from one k-block to the next, when count > 1 */
+};
+
+/* The functions of one instruction set. Pointers need no alignment; rows may overlap only when they
+ * are the same. */
+struct attn_kernels {
+    enum attn_isa isa;
+
+    /* The portable product: COUNT >= 1 blocks of depth k, one chain. The reference for the JIT
+     * kernels, bit for bit. */
+    void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
+                 size_t count);
+
+    /* Columns first .. first+m-1 of MATRIX as a panel [n_row, width] of floats; columns m ..
+     * width-1 become +0. */
+    void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
+                       float *panel);
+
+    /* y[i] = elements i .. i+n-1 of a row of DTYPE at SRC (any alignment), as float32. F32, F16,
+     * BF16. */
+    void (*convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
+
+    /*
+     * Columns 0..n-1 of ROWS rows x [rows, n] (stride ldx) written transposed into panels of 64:
+     * panel[(r / 64)][c][r % 64], rows first .. first+rows-1 of the panels; the rest is left alone.
+     * For keys.
+     */
+    void (*pack_keys)(const float *x, size_t ldx, size_t rows, size_t n, size_t first,
+                      float *panels);
+
+    void (*add)(const float *a, const float *b, size_t n,
+                float *y); /* y = a + b; y may be a or b */
+    void (*scale)(const float *a, float factor, size_t n,
+                  float *y); /* y = a * factor; y may be a */
+    void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
+
+    /* y = (x - mean) / sqrt(var + eps) * w + b over n, var biased (Ba et al. 1607.06450); y may be
+     * x. b may be NULL. */
+    void (*layer_norm)(const float *x, const float *w, const float *b, size_t n, float eps,
+                       float *y);
+
+    /*
+     * In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries, the rest +0.
+     * -inf counts as masked and gives exactly 0; a row with nothing allowed becomes all 0. NaN and
+     * +inf give NaN. Vaswani 1706.03762 eq. 1.
+     */
+    void (*softmax)(float *x, size_t n_valid, size_t n, float scale);
+
+    float (*sum)(const float *x, size_t n);
+    bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */
+
+    /* ln sum exp(x), computed from the row's maximum, the sum in double. For log-probabilities. */
+    double (*log_sum_exp)(const float *x, size_t n);
+};
+
+/*
+ * The functions for the best instruction set that both the processor and LIMIT allow. Never NULL.
+ * Constant data; nothing to free.
+ */
+const struct attn_kernels *attn_kernels_find(enum attn_isa limit);
+
+const char *attn_activation_name(enum attn_activation activation);
+
+/* The activation called NAME, or ATTN_N_ACTIVATION ("gelu_pytorch_tanh" is gelu_new, "swish" is
+ * silu). */
+enum attn_activation attn_activation_find(const char *name);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * model.h - an open model: config and weights. Immutable; any number of sessions on any threads
+ * share it.
+ *
+ *     struct attn_source source = {.directory = "gpt2"};
+ *     struct attn_model *model;
+ *     attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err);
+ *     ...
+ *     attn_model_close(model);
+ *
+ * Opening reads config.json and the directories of the weight files, and checks every name and
+ * shape; weights are mapped and touched when a session needs them.
+ */
+#ifndef ATTN_MODEL_MODEL_H
+#define ATTN_MODEL_MODEL_H
+
+#include "base/source.h"
+#include "model/config.h"
+
+struct attn_model;
+
+/* Told of things that are odd but no error: tensors the model does not use. MESSAGE is one escaped
+ * line. */
+typedef void (*attn_note_fn)(void *user, const char *message);
+
+struct attn_model_options {
+    enum attn_load load;
+    attn_note_fn on_note; /* or NULL */
+    void *user;
+};
+
+#define ATTN_MODEL_OPTIONS_DEFAULT ((struct attn_model_options){.load = ATTN_MAP})
+
+/*
+ * ATTN_FORMAT when a file is malformed, a tensor missing or of the wrong shape; ATTN_UNSUPPORTED
+ * for an architecture or config value this version lacks (named); ATTN_IO when a file cannot be
+ * read. *model is untouched on failure.
+ */
+ATTN_API enum attn_status attn_model_open(const struct attn_source *source,
+                                          const struct attn_model_options *options,
+                                          struct attn_model **model, struct attn_error *err);
+
+/* Sessions on it must be freed first. NULL is allowed. */
+ATTN_API void attn_model_close(struct attn_model *model);
+
+ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
+
+/* What the source calls the model: its name, or its directory. */
+ATTN_API const char *attn_model_name(const struct attn_model *model);
+
+/* Whether ADDRESS lies in the mapped weights: for a host's SIGBUS handler, when a file was
+ * truncated under it. Async-signal-safe. */
+ATTN_API bool attn_model_owns_address(const struct attn_model *model, const void *address);
+
+#endif

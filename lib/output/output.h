@@ -1,0 +1,77 @@
+/*
+ * output.h - writers: they take trace events and turn them into files, one file of source a format.
+ *
+ *     struct attn_writer *writer;
+ *     attn_writer_create(ATTN_FORMAT_NPZ, "all.npz", &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer,
+ * &err);
+ *     ... attn_writer_event(writer, event, &err) for every event of a trace with run.selection ...
+ *     attn_writer_finish(writer, &err);   // the file appears whole
+ *     attn_writer_free(writer);           // without _finish: nothing appears
+ */
+#ifndef ATTN_OUTPUT_OUTPUT_H
+#define ATTN_OUTPUT_OUTPUT_H
+
+#include "base/sink.h"
+#include "trace/trace.h"
+
+#include <stdint.h>
+
+/* X(ID, option name) */
+#define ATTN_FORMAT_MAP(X)                                                                         \
+    X(TEXT, "text") /* tables for reading: one sink */                                             \
+    X(CSV, "csv")   /* a directory, one matrix a file; one matrix alone may go to a sink */        \
+    X(NPZ, "npz")   /* one archive of NPY members, stored, zip64 by size */
+
+enum attn_output_format {
+#define ATTN_FORMAT_ENUM(id, text) ATTN_OUTPUT_##id,
+    ATTN_FORMAT_MAP(ATTN_FORMAT_ENUM)
+#undef ATTN_FORMAT_ENUM
+};
+
+/* What is being run, for labels and shapes. Borrowed by writers for their life. */
+struct attn_run {
+    const struct attn_selection *selection; /* what the events will hold; has the sizes */
+    const char *model;                      /* its name */
+    const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
+    const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
+    const size_t *token_sizes; /* [n_position] */
+};
+
+struct attn_writer_options {
+    int precision; /* digits after the point in CSV, 0..17; -1: the shortest that reads back the
+                      same float32 */
+};
+
+#define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})
+
+struct attn_writer;
+
+/* PATH is a file (text, npz) or a directory (csv: made when absent, written into when it exists).
+ */
+ATTN_API enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
+                                             const struct attn_run *run,
+                                             const struct attn_writer_options *options,
+                                             struct attn_writer **writer, struct attn_error *err);
+
+/* Into a sink instead of a path (standard output). The writer does not own or commit it. CSV:
+ * ATTN_INVALID unless exactly one matrix is selected. */
+ATTN_API enum attn_status
+attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
+                        const struct attn_run *run, const struct attn_writer_options *options,
+                        struct attn_writer **writer, struct attn_error *err);
+
+/* Takes one event, in the order of a trace. Fails with the sink's failure. */
+ATTN_API enum attn_status attn_writer_event(struct attn_writer *writer,
+                                            const struct attn_trace_event *event,
+                                            struct attn_error *err);
+
+/* Completes and commits. After a failure of any kind the target is as it was before. */
+ATTN_API enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
+
+ATTN_API void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
+
+/* The shortest decimal that reads back as the same float32, in the form of Python's repr ("0.1",
+ * "1e-07", "-inf"). Returns the length, at most 16; not terminated. */
+ATTN_API size_t attn_format_float(float value, char out[16]);
+
+#endif

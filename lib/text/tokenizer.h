@@ -1,0 +1,105 @@
+/*
+ * tokenizer.h - text to token ids and back.
+ *
+ *     struct attn_tokenizer *tokenizer;
+ *     struct attn_encoding encoding = {0};
+ *     attn_tokenizer_open(&source, &tokenizer, &err);
+ *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
+ *     for (size_t i = 0; i < encoding.n; i++) use(encoding.ids[i], encoding.begin[i],
+ * encoding.end[i]); attn_encoding_release(&encoding);
+ *
+ * Two kinds. Byte-level BPE (vocab.json and merges.txt, Radford et al. 2019; the reference is
+ * OpenAI's encoder.py): every text has ids. Word level (vocab.json alone): words between Unicode
+ * white space, unknown words are errors unless the vocabulary names a token for them. The split
+ * rule uses PCRE2's character tables (Unicode 14 in Debian 12).
+ */
+#ifndef ATTN_TEXT_TOKENIZER_H
+#define ATTN_TEXT_TOKENIZER_H
+
+#include "base/source.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_tokenizer; /* immutable once open; may be used by several threads at once */
+
+enum attn_tokenizer_kind { ATTN_TOKENIZER_WORD, ATTN_TOKENIZER_BPE };
+
+/* Special tokens (<|endoftext|>) written in the text. */
+enum attn_special {
+    ATTN_SPECIAL_PARSE /* recognized, as Hugging Face does */,
+    ATTN_SPECIAL_TEXT /* plain text */
+};
+
+/* Bytes that are not UTF-8. */
+enum attn_invalid_text {
+    ATTN_INVALID_TEXT_REFUSE,  /* ATTN_INVALID, with the byte offset */
+    ATTN_INVALID_TEXT_REPLACE, /* U+FFFD for each maximal subpart */
+    ATTN_INVALID_TEXT_BYTES,   /* encoded as they are; byte-level BPE only */
+};
+
+struct attn_encode_options {
+    enum attn_special special;
+    enum attn_invalid_text invalid;
+};
+
+#define ATTN_ENCODE_DEFAULT                                                                        \
+    ((struct attn_encode_options){ATTN_SPECIAL_PARSE, ATTN_INVALID_TEXT_REFUSE})
+
+/* The tokens of a text. Initialize with = {0}; may be reused; owns its arrays. */
+struct attn_encoding {
+    int32_t *ids;  /* [n] */
+    size_t *begin; /* [n] byte offsets in the text, half open; a token that is part of a character
+                      keeps its bytes */
+    size_t *end;   /* [n] */
+    size_t n;
+    size_t capacity;
+};
+
+/*
+ * Opens vocab.json (and merges.txt when there is one) of SOURCE, and the `tokenizer` key of its
+ * config.json
+ * ({"type": "word"|"bpe", "drop": ",", "unk": null}). Reads no weights. ATTN_FORMAT for gaps,
+ * duplicates, bad merges.
+ */
+ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
+                                              struct attn_tokenizer **tokenizer,
+                                              struct attn_error *err);
+ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is allowed */
+
+ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
+
+/*
+ * Replaces what ENCODING held. ATTN_INVALID for text that is not UTF-8 and for unknown words: the
+ * message names the word and its place, the hint the closest known words. Time is O(n log n) for
+ * any text.
+ */
+ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
+                                                const char *text, size_t size,
+                                                const struct attn_encode_options *options,
+                                                struct attn_encoding *encoding,
+                                                struct attn_error *err);
+ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
+
+/*
+ * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
+ * of a character), "eat" for words. NULL for an id that the vocabulary lacks (a model may have more
+ * rows).
+ */
+ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
+                                          size_t *size);
+
+/*
+ * The text of N ids: bytes joined for BPE, words separated by single spaces for word level. *text
+ * is allocated, its size excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for
+ * an unknown id.
+ */
+ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
+                                                const int32_t *ids, size_t n, char **text,
+                                                size_t *size, struct attn_error *err);
+ATTN_API void attn_text_free(char *text); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * edit.h - change intermediate tensors while the model runs: the twin of trace.
+ *
+ *     struct attn_edit ablate = ATTN_EDIT_DEFAULT;    // every layer, head, query and key
+ *     ablate.site = ATTN_SITE_Z, ablate.layer = 0, ablate.head = 3, ablate.op = ATTN_EDIT_ZERO;
+ *
+ * Edits are declared when a session is created and applied in the order given, before the tensor is
+ * told to the trace and before anyone consumes it.
+ */
+#ifndef ATTN_TRACE_EDIT_H
+#define ATTN_TRACE_EDIT_H
+
+#include "trace/site.h"
+
+enum attn_edit_op {
+    ATTN_EDIT_ZERO,    /* x = 0 */
+    ATTN_EDIT_SCALE,   /* x = x * factor */
+    ATTN_EDIT_REPLACE, /* x = data */
+    ATTN_EDIT_ADD,     /* x = x + data */
+    ATTN_EDIT_MASK,    /* x = -inf; only for qk and attn_scores, where it removes a key from the
+                          softmax */
+};
+
+enum { ATTN_EDIT_END = -1 };
+
+/* Which part of a site, and what becomes of it. */
+struct attn_edit {
+    enum attn_site site;
+    int layer; /* or ATTN_ALL_LAYERS; ignored for sites of the model */
+    int head;  /* or ATTN_ALL_HEADS; key/value head for k and v; ignored for sites without heads */
+    size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
+    size_t col0, col1; /* columns likewise: keys of matrices, components of vectors */
+    enum attn_edit_op op;
+    float factor;      /* for SCALE */
+    const float *data; /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
+                          the session. row1 and col1 must then be given */
+    size_t ld;
+};
+
+#define ATTN_EDIT_DEFAULT                                                                          \
+    ((struct attn_edit){                                                                           \
+        .layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS, .row1 = SIZE_MAX, .col1 = SIZE_MAX})
+
+/* A rectangle of one site on its way through the model; what attn_edits_apply changes. */
+struct attn_edit_target {
+    enum attn_site site;
+    int layer, head;
+    size_t row0, n_row, n_col, ld;
+    float *data;
+};
+
+/* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
+ * for the site. */
+enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
+                                  const struct attn_dims *dims, struct attn_error *err);
+
+/* Whether any edit concerns the site in that layer (any head). */
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
+
+/* Applies those that concern TARGET, in order. Returns the number of rows changed. Safe on any
+ * thread. */
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
+                        const struct attn_edit_target *target);
+
+#endif

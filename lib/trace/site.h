@@ -1,0 +1,93 @@
+/*
+ * site.h - the tensors that can be watched and edited, named as the interpretability field names
+ * them.
+ *
+ * Shapes use   T  positions      S  positions seen, keys    H  query heads    G  key/value heads
+ *              D  d_model        E  d_head                  Ev d_value        F  d_mlp           V
+ * n_vocab Within one layer the sites come in this order.
+ */
+#ifndef ATTN_TRACE_SITE_H
+#define ATTN_TRACE_SITE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a site's tensor is laid out. */
+enum attn_site_layout {
+    ATTN_LAYOUT_VECTOR, /* [T, n]: one vector a position */
+    ATTN_LAYOUT_QUERY,  /* [T, H, n]: one vector a position and query head */
+    ATTN_LAYOUT_KEY,    /* [S, G, n]: one vector a key and key/value head */
+    ATTN_LAYOUT_MATRIX, /* [H, T, S]: one row a head and query, one column a key */
+};
+
+/* X(ID, name, archive name (TransformerLens's; "blocks.L." goes in front in a layer), scope,
+ * layout, shape) */
+#define ATTN_SITE_MAP(X)                                                                           \
+    X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D") /* token embedding, before positions */  \
+    X(RESID_PRE, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D") /* block input */            \
+    X(Q, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                                \
+    X(K, "k", "attn.hook_k", LAYER, KEY, "S G E")                                                  \
+    X(V, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                                 \
+    X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S") /* q.k, before scale and mask */           \
+    X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX,                          \
+      "H T S") /* scaled; -inf where masked */                                                     \
+    X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX,                                      \
+      "H T S")                                       /* softmax; rows sum to 1 */                  \
+    X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev") /* pattern times values */                    \
+    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR,                                        \
+      "T D") /* after the output projection */                                                     \
+    X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR,                                     \
+      "T D")                                                       /* between attention and MLP */ \
+    X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")    /* before the activation */     \
+    X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F") /* after it */                  \
+    X(MLP_OUT, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                    \
+    X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D") /* block output */        \
+    X(LN_FINAL, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                      \
+    X(LOGITS, "logits", "logits", MODEL, VECTOR, "T V") /* unscaled */
+
+enum attn_site {
+#define ATTN_SITE_ENUM(id, ...) ATTN_SITE_##id,
+    ATTN_SITE_MAP(ATTN_SITE_ENUM)
+#undef ATTN_SITE_ENUM
+        ATTN_N_SITE
+};
+
+enum { ATTN_NO_LAYER = -1, ATTN_ALL_LAYERS = -1, ATTN_ALL_HEADS = -1 };
+
+#define ATTN_SITE_BIT(site) (UINT64_C(1) << (site))
+
+/* The sizes of one run that decide every shape. Which sites exist follows: see `sites`. */
+struct attn_dims {
+    size_t n_layer, n_head, n_kv_head;
+    size_t d_model, d_head, d_value, d_mlp, n_vocab;
+    size_t n_position; /* positions of the run, T = S */
+    uint64_t sites;    /* bit ATTN_SITE_BIT(s): the model has site s */
+};
+
+ATTN_API const char *attn_site_name(enum attn_site site);       /* "pattern" */
+ATTN_API const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
+ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
+ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
+
+/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern. */
+ATTN_API size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
+
+enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
+
+/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
+ * Returns its length. */
+ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
+                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
+
+/*
+ * Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
+ * pattern, context = z) and globs with * and ?. ATTN_INVALID for an unknown name (the message lists
+ * the known ones) or an empty list.
+ */
+ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
+                                           struct attn_error *err);
+
+#endif

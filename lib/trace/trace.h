@@ -1,0 +1,41 @@
+/*
+ * trace.h - watch intermediate tensors while the model runs.
+ *
+ * A trace is a callback plus the selection it wants. The forward pass calls it on the feeding
+ * thread, ordered by layer, site, head and row; sites nobody wants cost one branch. Watching never
+ * changes the result. When the matrices of one layer do not fit in 64 MiB they come in blocks of
+ * rows, head by head; the sites of a block follow one another then.
+ *
+ *     static enum attn_status print(void *user, const struct attn_trace_event *event, struct
+ * attn_error *err); struct attn_trace trace = {.selection = selection, .on_event = print, .user =
+ * NULL};
+ */
+#ifndef ATTN_TRACE_TRACE_H
+#define ATTN_TRACE_TRACE_H
+
+#include "trace/selection.h"
+
+/* A rectangle of one site: n_row rows of n_col floats, one layer, one head. Holds only selected
+ * heads and rows. */
+struct attn_trace_event {
+    enum attn_site site;
+    int layer; /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
+    int head;  /* 0 .. H - 1 (0 .. G - 1 for k and v), or ATTN_ALL_HEADS for sites without heads */
+    size_t row0,
+        n_row; /* absolute position of the first row; rows in this event, consecutive positions */
+    size_t n_col;      /* columns: the site's width; for matrices the keys seen so far */
+    size_t ld;         /* floats from one row to the next */
+    const float *data; /* borrowed: valid only during the callback */
+};
+
+/* Returning anything but ATTN_OK stops the feed, which returns that status. */
+typedef enum attn_status (*attn_trace_fn)(void *user, const struct attn_trace_event *event,
+                                          struct attn_error *err);
+
+struct attn_trace {
+    const struct attn_selection *selection; /* borrowed while a session uses the trace */
+    attn_trace_fn on_event;
+    void *user;
+};
+
+#endif

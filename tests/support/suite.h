@@ -1,0 +1,24 @@
+/*
+ * suite.h - the frame of a unit test file: tests with sentences for names, one runner a file.
+ *
+ *     START_TEST(masks_future_positions) { ck_assert(...); } END_TEST
+ *     ATTN_SUITE("softmax", masks_future_positions, rows_sum_to_one)
+ *
+ * Check forks each test; CK_FORK=no keeps one process for debuggers and valgrind.
+ */
+#ifndef ATTN_TESTS_SUITE_H
+#define ATTN_TESTS_SUITE_H
+
+#include <check.h>
+
+/* Runs TESTS [n] as suite NAME; returns the exit status. */
+int attn_run_suite(const char *name, const TTest *const *tests, int n);
+
+#define ATTN_SUITE(name, ...)                                                                      \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return attn_run_suite(name, tests, (int)(sizeof tests / sizeof *tests));                   \
+    }
+
+#endif
