@@ -6,9 +6,8 @@
  * changes the result. When the matrices of one layer do not fit in 64 MiB they come in blocks of
  * rows, head by head; the sites of a block follow one another then.
  *
- *     static enum attn_status print(void *user, const struct attn_trace_event *event, struct
- * attn_error *err); struct attn_trace trace = {.selection = selection, .on_event = print, .user =
- * NULL};
+ *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
+ *     struct attn_trace trace = {.selection = selection, .on_event = print};
  */
 #ifndef ATTN_TRACE_TRACE_H
 #define ATTN_TRACE_TRACE_H
@@ -19,13 +18,13 @@
  * heads and rows. */
 struct attn_trace_event {
     enum attn_site site;
-    int layer; /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
-    int head;  /* 0 .. H - 1 (0 .. G - 1 for k and v), or ATTN_ALL_HEADS for sites without heads */
-    size_t row0,
-        n_row; /* absolute position of the first row; rows in this event, consecutive positions */
-    size_t n_col;      /* columns: the site's width; for matrices the keys seen so far */
-    size_t ld;         /* floats from one row to the next */
-    const float *data; /* borrowed: valid only during the callback */
+    int layer;          /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
+    int head;           /* 0 .. H - 1 (G - 1 for k, v); ATTN_ALL_HEADS for sites without heads */
+    size_t row0, n_row; /* absolute position of the first row; rows, consecutive positions */
+    size_t n_col;       /* columns: the site's width; for matrices the keys seen so far */
+    size_t ld;          /* floats from one row to the next */
+    const float *data;  /* borrowed: valid only during the callback */
+    bool is_causal;     /* matrices: key j of the row at position p is masked when j > p */
 };
 
 /* Returning anything but ATTN_OK stops the feed, which returns that status. */
