@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Makes, from the golden files of the articles, the models and numbers that test_golden.c checks.
+
+    make_golden.py GOLDEN_FOLDER        run in the repository root
+
+Reads GOLDEN_FOLDER/000_*.json and 002_*.json: tensors as float32 ("data") and, where an operation
+was computed in float64 too, "f64". Writes models/life-is-short, models/your-journey,
+tests/fixtures/golden-*, and tests/golden/NAME/: ids.npy and one float64 .npy a site, named as in
+archives, with the heads assembled ([T, H, E] and [H, T, S]).
+"""
+
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+from model_directory import write_expected, write_model
+
+SHORT = ["Life", "dessert", "eat", "first", "is", "short"]
+SHORT_IDS = [0, 4, 5, 2, 1, 3]
+JOURNEY = ["Your", "journey", "starts", "with", "one", "step"]
+ATTN = "blocks.0.attn.hook_"
+
+
+class Golden:
+    """One golden file; tensors are float64 arrays that hold the float32 or float64 values."""
+
+    def __init__(self, folder, name):
+        with open(folder / f"{name}.json", encoding="utf-8") as file:
+            self.tensors = json.load(file)["tensors"]
+
+    def inputs(self, name):
+        t = self.tensors[name]
+        return np.array([float(x) for x in np.ravel(t["data"])], np.float32).reshape(t["shape"])
+
+    def __getitem__(self, name):
+        t = self.tensors[name]
+        if "f64" not in t:
+            return self.inputs(name).astype(np.float64)
+        return np.array([float(x) for x in np.ravel(t["f64"])], np.float64).reshape(t["shape"])
+
+
+def heads(golden, names, axis):
+    return np.stack([golden[name] for name in names], axis)
+
+
+def config(**keys):
+    return {"model_type": "attn", **keys, "tokenizer": {"type": "word", "drop": ",", "unk": None}}
+
+
+def self_attention(golden, query, key, value):
+    """Expected sites of one head whose scores are unscaled in the golden file."""
+    return {
+        "hook_embed": golden["x"],
+        ATTN + "q": golden[query][:, None],
+        ATTN + "k": golden[key][:, None],
+        ATTN + "v": golden[value][:, None],
+        ATTN + "qk": golden["scores"][None],
+    }
+
+
+def make_000(folder):
+    embedding = Golden(folder, "000_embedding").inputs("table_first6_rows_of_50000")
+    g = Golden(folder, "000_self_attention")
+    causal = Golden(folder, "000_causal")
+    assert np.array_equal(embedding[SHORT_IDS], g.inputs("x"))
+    sizes = dict(d_model=3, n_head=1, d_head=2, d_value=4, n_vocab=6)
+    weights = {
+        "embed.W_E": embedding,
+        "blocks.0.attn.W_Q": g.inputs("W_query")[None],
+        "blocks.0.attn.W_K": g.inputs("W_key")[None],
+        "blocks.0.attn.W_V": g.inputs("W_value")[None],
+    }
+    write_model("models/life-is-short", config(**sizes, causal=True), SHORT, weights)
+    write_model("tests/fixtures/golden-000-self-attention", config(**sizes, causal=False), SHORT,
+                weights)
+
+    sites = self_attention(g, "queries", "keys", "values")
+    write_expected("tests/golden/000_embedding", SHORT_IDS,
+                   {"hook_embed": Golden(folder, "000_embedding")["embedded"]})
+    write_expected("tests/golden/000_self_attention", SHORT_IDS, sites | {
+        ATTN + "attn_scores": g["scores_scaled"][None],
+        ATTN + "pattern": g["weights"][None],
+        ATTN + "z": g["context"][:, None],
+    })
+    write_expected("tests/golden/000_causal", SHORT_IDS, sites | {
+        ATTN + "attn_scores": causal["scores_masked"][None] / np.sqrt(2),
+        ATTN + "pattern": causal["weights_masked_softmax"][None],
+        ATTN + "z": causal["context_causal"][:, None],
+    })
+    make_query2(folder)
+    for n_head in (1, 4):
+        make_multi_head(folder, n_head, embedding)
+
+
+def make_query2(folder):
+    """The second word alone: rows of queries have length 1, keys and values are whole."""
+    g = Golden(folder, "000_query2")
+    write_expected("tests/golden/000_query2", SHORT_IDS, {
+        ATTN + "q": g["query_2"][None, None],
+        ATTN + "k": g["keys"][:, None],
+        ATTN + "v": g["values"][:, None],
+        ATTN + "qk": g["omega_2"][None, None],
+        ATTN + "pattern": g["attention_weights_2"][None, None],
+        ATTN + "z": g["context_vector_2"][None, None],
+    })
+
+
+def make_multi_head(folder, n_head, embedding):
+    g = Golden(folder, f"000_multi_head_{n_head}")
+
+    def names(tensor):
+        return [f"head{h}.{tensor}" for h in range(n_head)]
+
+    def weight(tensor):
+        return np.stack([g.inputs(name) for name in names(tensor)])
+
+    write_model(f"tests/fixtures/golden-000-multi-head-{n_head}",
+                config(d_model=3, n_head=n_head, d_head=2, d_value=1, n_vocab=6, causal=False),
+                SHORT, {
+                    "embed.W_E": embedding,
+                    "blocks.0.attn.W_Q": weight("W_query"),
+                    "blocks.0.attn.W_K": weight("W_key"),
+                    "blocks.0.attn.W_V": weight("W_value"),
+                })
+    z = heads(g, names("context"), 1)
+    assert np.array_equal(z[:, :, 0], g["context"])
+    write_expected(f"tests/golden/000_multi_head_{n_head}", SHORT_IDS, {
+        ATTN + "q": heads(g, names("queries"), 1),
+        ATTN + "k": heads(g, names("keys"), 1),
+        ATTN + "v": heads(g, names("values"), 1),
+        ATTN + "qk": heads(g, names("scores"), 0),
+        ATTN + "attn_scores": heads(g, names("scores_scaled"), 0),
+        ATTN + "pattern": heads(g, names("weights"), 0),
+        ATTN + "z": z,
+    })
+
+
+def make_journey(folder, name, directory, words):
+    """The simplified attention of article 002: dot products of the inputs, not scaled, no mask."""
+    g = Golden(folder, name)
+    sizes = dict(d_model=3, n_head=1, n_vocab=len(words))
+    write_model(directory,
+                config(**sizes, projections="none", scale=False, causal=False), words,
+                {"embed.W_E": g.inputs("x")})
+    write_expected(f"tests/golden/{name}", range(len(words)), {
+        "hook_embed": g["x"],
+        ATTN + "qk": g["scores"][None],
+        ATTN + "attn_scores": g["scores"][None],
+        ATTN + "pattern": g["weights"][None],
+        ATTN + "z": g["context"][:, None],
+    })
+
+
+def linear_model(golden, directory, d_head, causal, bias):
+    """nn.Linear keeps [out, in]; our tensors are [in, out]."""
+    weights = {"embed.W_E": golden.inputs("x")}
+    for ours, theirs in (("Q", "W_query"), ("K", "W_key"), ("V", "W_value")):
+        weights[f"blocks.0.attn.W_{ours}"] = golden.inputs(f"{theirs}.weight").T[None]
+        if bias:
+            weights[f"blocks.0.attn.b_{ours}"] = golden.inputs(f"{theirs}.bias")[None]
+    keys = dict(d_model=3, n_head=1, d_head=d_head, n_vocab=6, causal=causal)
+    write_model(directory, config(**keys, **({"qkv_bias": True} if bias else {})), JOURNEY, weights)
+    return weights
+
+
+def make_linear(folder, name, directory, bias):
+    g = Golden(folder, name)
+    linear_model(g, directory, d_head=2, causal=False, bias=bias)
+    write_expected(f"tests/golden/{name}", range(6), self_attention(g, "queries", "keys", "values")
+                   | {ATTN + "pattern": g["weights"][None], ATTN + "z": g["context"][:, None]})
+
+
+def make_causal_1024(folder):
+    """The golden context is float32 only, so the float64 one is computed here from the weights."""
+    g = Golden(folder, "002_causal_attention_1024")
+    weights = linear_model(g, "tests/fixtures/golden-002-causal-attention-1024", d_head=1024,
+                           causal=True, bias=False)
+    v = g["x"] @ weights["blocks.0.attn.W_V"][0].astype(np.float64)
+    z = g["weights"] @ v
+    assert np.abs(z - g["context"]).max() < 1e-6
+    write_expected("tests/golden/002_causal_attention_1024", range(6), {
+        "hook_embed": g["x"],
+        ATTN + "attn_scores": g["scores_masked"][None] / np.sqrt(1024),
+        ATTN + "pattern": g["weights"][None],
+        ATTN + "z": z[:, None],
+    })
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    make_000(folder)
+    make_journey(folder, "002_journey", "models/your-journey", JOURNEY)
+    make_journey(folder, "002_journey_7", "tests/fixtures/golden-002-journey-7",
+                 JOURNEY + ["(journey)"])
+    make_linear(folder, "002_self_attention_linear", "tests/fixtures/golden-002-linear", False)
+    make_linear(folder, "002_self_attention_linear_bias", "tests/fixtures/golden-002-linear-bias",
+                True)
+    make_causal_1024(folder)
+    # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
+    tokens = Golden(folder, "000_tokenise").inputs("ids")
+    assert np.array_equal(tokens, SHORT_IDS)
+
+
+if __name__ == "__main__":
+    main()
