@@ -1,10 +1,9 @@
 /*
  * site.h - the tensors that can be watched and edited, named as the interpretability field names
- * them.
+ * them. Within one layer they come in this order.
  *
- * Shapes use   T  positions      S  positions seen, keys    H  query heads    G  key/value heads
- *              D  d_model        E  d_head                  Ev d_value        F  d_mlp           V
- * n_vocab Within one layer the sites come in this order.
+ * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
+ *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
@@ -23,30 +22,33 @@ enum attn_site_layout {
     ATTN_LAYOUT_MATRIX, /* [H, T, S]: one row a head and query, one column a key */
 };
 
-/* X(ID, name, archive name (TransformerLens's; "blocks.L." goes in front in a layer), scope,
- * layout, shape) */
+/*
+ * X(ID, name, archive name, scope, layout, shape). The archive name is TransformerLens's; for sites
+ * of a layer "blocks.L." goes in front.
+ *
+ * embed is the token embedding before positions are added; resid_pre the block's input, resid_mid
+ * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and mask,
+ * attn_scores after them (-inf where masked), pattern the softmax, z pattern times values, attn_out
+ * what the output projection makes of z. mlp_pre and mlp_post stand before and after the activation.
+ */
 #define ATTN_SITE_MAP(X)                                                                           \
-    X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D") /* token embedding, before positions */  \
-    X(RESID_PRE, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D") /* block input */            \
+    X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \
+    X(RESID_PRE, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                              \
     X(Q, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                                \
     X(K, "k", "attn.hook_k", LAYER, KEY, "S G E")                                                  \
     X(V, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                                 \
-    X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S") /* q.k, before scale and mask */           \
-    X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX,                          \
-      "H T S") /* scaled; -inf where masked */                                                     \
-    X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX,                                      \
-      "H T S")                                       /* softmax; rows sum to 1 */                  \
-    X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev") /* pattern times values */                    \
-    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR,                                        \
-      "T D") /* after the output projection */                                                     \
-    X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR,                                     \
-      "T D")                                                       /* between attention and MLP */ \
-    X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")    /* before the activation */     \
-    X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F") /* after it */                  \
+    X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                            \
+    X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")                 \
+    X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                             \
+    X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                               \
+    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T D")                                 \
+    X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                              \
+    X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                    \
+    X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                                 \
     X(MLP_OUT, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                    \
-    X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D") /* block output */        \
+    X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                           \
     X(LN_FINAL, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                      \
-    X(LOGITS, "logits", "logits", MODEL, VECTOR, "T V") /* unscaled */
+    X(LOGITS, "logits", "logits", MODEL, VECTOR, "T V")
 
 enum attn_site {
 #define ATTN_SITE_ENUM(id, ...) ATTN_SITE_##id,

@@ -1,0 +1,152 @@
+/* edit.c - edits checked once and applied to rectangles, on whatever thread computes them. */
+#include "trace/edit.h"
+
+#include <math.h>
+
+static bool is_in_range(size_t first, size_t last, size_t n)
+{
+    return first < n && first < last && (last == SIZE_MAX || last <= n);
+}
+
+/* Heads that the site has: 0 for sites without heads. */
+static size_t n_head(enum attn_site site, const struct attn_dims *dims)
+{
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return 0;
+    case ATTN_LAYOUT_KEY:
+        return dims->n_kv_head;
+    default:
+        return dims->n_head;
+    }
+}
+
+static enum attn_status check_place(const struct attn_edit *edit, const struct attn_dims *dims,
+                                    struct attn_error *err)
+{
+    const char *name = attn_site_name(edit->site);
+    const size_t heads = n_head(edit->site, dims);
+
+    if ((dims->sites & ATTN_SITE_BIT(edit->site)) == 0)
+        return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
+    if (attn_site_is_in_layer(edit->site) && edit->layer != ATTN_ALL_LAYERS &&
+        (edit->layer < 0 || (size_t)edit->layer >= dims->n_layer))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' names layer %d, expected 0 to %zu", name,
+                              edit->layer, dims->n_layer - 1);
+    if (heads > 0 && edit->head != ATTN_ALL_HEADS &&
+        (edit->head < 0 || (size_t)edit->head >= heads))
+        return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",
+                              name, edit->head, heads - 1);
+    if (!is_in_range(edit->row0, edit->row1, dims->n_position))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' names positions %zu to %zu, expected some of 0 to "
+                              "%zu",
+                              name, edit->row0, edit->row1, dims->n_position);
+    if (!is_in_range(edit->col0, edit->col1, attn_site_width(edit->site, dims)))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' names columns %zu to %zu, expected some of 0 to %zu",
+                              name, edit->col0, edit->col1, attn_site_width(edit->site, dims));
+    return ATTN_OK;
+}
+
+static enum attn_status check_op(const struct attn_edit *edit, struct attn_error *err)
+{
+    const char *name = attn_site_name(edit->site);
+
+    if (edit->op == ATTN_EDIT_MASK && edit->site != ATTN_SITE_QK &&
+        edit->site != ATTN_SITE_ATTN_SCORES)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit masks '%s', expected 'qk' or 'attn_scores'", name);
+    if ((edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD) &&
+        (edit->data == NULL || edit->row1 == SIZE_MAX || edit->col1 == SIZE_MAX ||
+         edit->ld < edit->col1 - edit->col0))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' needs data for given rows and columns", name);
+    return ATTN_OK;
+}
+
+enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
+                                  const struct attn_dims *dims, struct attn_error *err)
+{
+    for (size_t i = 0; i < n_edit; i++) {
+        enum attn_status status = check_place(&edits[i], dims, err);
+
+        if (status == ATTN_OK)
+            status = check_op(&edits[i], err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    return ATTN_OK;
+}
+
+static bool is_at(const struct attn_edit *edit, enum attn_site site, int layer)
+{
+    return edit->site == site &&
+           (!attn_site_is_in_layer(site) || edit->layer == ATTN_ALL_LAYERS || edit->layer == layer);
+}
+
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer)
+{
+    for (size_t i = 0; i < n_edit; i++)
+        if (is_at(&edits[i], site, layer))
+            return true;
+    return false;
+}
+
+/* x [n] of one row; DATA is the edit's row at the same columns, or NULL. */
+static void edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        switch (edit->op) {
+        case ATTN_EDIT_ZERO:
+            x[j] = 0;
+            break;
+        case ATTN_EDIT_SCALE:
+            x[j] *= edit->factor;
+            break;
+        case ATTN_EDIT_REPLACE:
+            x[j] = data[j];
+            break;
+        case ATTN_EDIT_ADD:
+            x[j] += data[j];
+            break;
+        case ATTN_EDIT_MASK:
+            x[j] = -INFINITY;
+            break;
+        }
+    }
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
+                        const struct attn_edit_target *target)
+{
+    size_t n_changed = 0;
+
+    for (size_t i = 0; i < n_edit; i++) {
+        const struct attn_edit *edit = &edits[i];
+        const size_t first = edit->row0 > target->row0 ? edit->row0 : target->row0;
+        const size_t last = smaller(edit->row1, target->row0 + target->n_row);
+        const size_t col1 = smaller(edit->col1, target->n_col);
+
+        if (!is_at(edit, target->site, target->layer) || edit->col0 >= col1)
+            continue;
+        if (edit->head != ATTN_ALL_HEADS && target->head != ATTN_ALL_HEADS &&
+            edit->head != target->head)
+            continue;
+        for (size_t row = first; row < last; row++) {
+            const float *data =
+                edit->data != NULL ? edit->data + (row - edit->row0) * edit->ld : NULL;
+            float *x = target->data + (row - target->row0) * target->ld + edit->col0;
+
+            edit_row(edit, data, x, col1 - edit->col0);
+            n_changed++;
+        }
+    }
+    return n_changed;
+}

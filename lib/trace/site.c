@@ -1,0 +1,129 @@
+/* site.c - the table of sites, and lists of them read from text. */
+#include "trace/site.h"
+
+#include "base/escape.h"
+
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+enum scope { SCOPE_MODEL, SCOPE_LAYER };
+
+static const struct {
+    const char *name, *archive_name, *shape;
+    enum scope scope;
+    enum attn_site_layout layout;
+} sites[ATTN_N_SITE] = {
+#define SITE_ROW(id, name, archive, scope, layout, shape)                                          \
+    {name, archive, shape, SCOPE_##scope, ATTN_LAYOUT_##layout},
+    ATTN_SITE_MAP(SITE_ROW)
+#undef SITE_ROW
+};
+
+static const struct {
+    const char *name;
+    enum attn_site site;
+} aliases[] = {{"attention", ATTN_SITE_PATTERN}, {"context", ATTN_SITE_Z}};
+
+const char *attn_site_name(enum attn_site site)
+{
+    return sites[site].name;
+}
+
+const char *attn_site_shape_text(enum attn_site site)
+{
+    return sites[site].shape;
+}
+
+enum attn_site_layout attn_site_layout(enum attn_site site)
+{
+    return sites[site].layout;
+}
+
+bool attn_site_is_in_layer(enum attn_site site)
+{
+    return sites[site].scope == SCOPE_LAYER;
+}
+
+size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
+{
+    const char *last = strrchr(sites[site].shape, ' ') + 1;
+
+    switch (last[0]) {
+    case 'S':
+        return dims->n_position;
+    case 'E':
+        return last[1] == 'v' ? dims->d_value : dims->d_head;
+    case 'F':
+        return dims->d_mlp;
+    case 'V':
+        return dims->n_vocab;
+    default:
+        return dims->d_model;
+    }
+}
+
+size_t attn_site_archive_name(enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
+{
+    int n;
+
+    if (attn_site_is_in_layer(site))
+        n = snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "blocks.%d.%s", layer,
+                     sites[site].archive_name);
+    else
+        n = snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "%s", sites[site].archive_name);
+    return (size_t)n;
+}
+
+/* The sites that one item of a list names; 0 for none. */
+static uint64_t match_item(const char *item)
+{
+    uint64_t found = 0;
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (fnmatch(item, sites[i].name, 0) == 0)
+            found |= ATTN_SITE_BIT(i);
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (fnmatch(item, aliases[i].name, 0) == 0)
+            found |= ATTN_SITE_BIT(aliases[i].site);
+    return found;
+}
+
+static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
+{
+    char known[400];
+    size_t used = 0;
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
+                                 sites[i].name);
+    return attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s",
+                          attn_quote(item, size).text, known);
+}
+
+enum attn_status attn_sites_parse(const char *list, uint64_t *result, struct attn_error *err)
+{
+    uint64_t found = 0;
+    const char *item = list;
+
+    for (;;) {
+        size_t size = strcspn(item, ",");
+        char copy[64];
+        uint64_t matched = 0;
+
+        if (size < sizeof copy) {
+            memcpy(copy, item, size);
+            copy[size] = '\0';
+            matched = match_item(copy);
+        }
+        if (matched == 0)
+            return report_unknown(item, size, err);
+        found |= matched;
+        if (item[size] == '\0')
+            break;
+        item += size + 1;
+    }
+    *result = found;
+    return ATTN_OK;
+}
