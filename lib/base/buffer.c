@@ -1,0 +1,94 @@
+/* buffer.c - see buffer.h. */
+#include "base/buffer.h"
+
+#include "base/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size)
+{
+    void *data = buffer->data;
+    size_t need;
+
+    if (buffer->has_failed)
+        return NULL;
+    if (!attn_checked_add(buffer->size, size, &need) ||
+        attn_grow(&data, &buffer->capacity, need, 1, NULL) != ATTN_OK) {
+        buffer->has_failed = true;
+        return NULL;
+    }
+    buffer->data = data;
+    return buffer->data + buffer->size;
+}
+
+void attn_buffer_append(struct attn_buffer *buffer, const void *bytes, size_t size)
+{
+    char *out;
+
+    if (size == 0)
+        return;
+    out = attn_buffer_reserve(buffer, size);
+    if (!out)
+        return;
+    memcpy(out, bytes, size);
+    buffer->size += size;
+}
+
+void attn_buffer_append_string(struct attn_buffer *buffer, const char *text)
+{
+    attn_buffer_append(buffer, text, strlen(text));
+}
+
+void attn_buffer_append_char(struct attn_buffer *buffer, char c)
+{
+    attn_buffer_append(buffer, &c, 1);
+}
+
+void attn_buffer_append_format(struct attn_buffer *buffer, const char *format, ...)
+{
+    va_list args, again;
+    int length;
+    char *out;
+
+    va_start(args, format);
+    va_copy(again, args);
+    length = vsnprintf(NULL, 0, format, args);
+    out = length < 0 ? NULL : attn_buffer_reserve(buffer, (size_t)length + 1);
+    if (out) {
+        vsnprintf(out, (size_t)length + 1, format, again);
+        buffer->size += (size_t)length;
+    } else {
+        buffer->has_failed = true;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn_error *err)
+{
+    return buffer->has_failed ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+const char *attn_buffer_string(struct attn_buffer *buffer)
+{
+    char *end = attn_buffer_reserve(buffer, 1);
+
+    if (!end)
+        return NULL;
+    *end = '\0';
+    return buffer->data;
+}
+
+void attn_buffer_reset(struct attn_buffer *buffer)
+{
+    buffer->size = 0;
+    buffer->has_failed = false;
+}
+
+void attn_buffer_release(struct attn_buffer *buffer)
+{
+    attn_free(buffer->data);
+    *buffer = (struct attn_buffer){0};
+}

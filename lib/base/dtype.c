@@ -1,0 +1,33 @@
+/* dtype.c - see dtype.h. */
+#include "base/dtype.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t bits;
+} dtypes[] = {
+#define DTYPE_ROW(name, bits) [ATTN_DTYPE_##name] = {#name, bits},
+    ATTN_DTYPE_MAP(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+const char *attn_dtype_name(enum attn_dtype dtype)
+{
+    return (size_t)dtype < ATTN_N_DTYPE ? dtypes[dtype].name : "unknown";
+}
+
+size_t attn_dtype_bits(enum attn_dtype dtype)
+{
+    return (size_t)dtype < ATTN_N_DTYPE ? dtypes[dtype].bits : 0;
+}
+
+enum attn_dtype attn_dtype_find(const char *name, size_t size)
+{
+    size_t i = 0;
+
+    while (i < ATTN_N_DTYPE &&
+           (strlen(dtypes[i].name) != size || memcmp(dtypes[i].name, name, size) != 0))
+        i++;
+    return (enum attn_dtype)i;
+}

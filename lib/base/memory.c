@@ -1,0 +1,82 @@
+/* memory.c - see memory.h. Growth copies instead of calling realloc, which would lose the
+ * alignment. */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Defined by tests that want an allocation to fail; elsewhere its address is null. */
+bool attn_test_allocation_fails(void) __attribute__((weak));
+
+void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
+{
+    size_t n_byte;
+    void *block = NULL;
+
+    if (attn_checked_mul(count, size, &n_byte) && n_byte <= PTRDIFF_MAX - ATTN_ALIGNMENT &&
+        !(attn_test_allocation_fails && attn_test_allocation_fails())) {
+        /* aligned_alloc wants a multiple of the alignment, and may give NULL for 0 bytes. */
+        n_byte = n_byte == 0 ? 1 : n_byte;
+        n_byte = (n_byte + ATTN_ALIGNMENT - 1) / ATTN_ALIGNMENT * ATTN_ALIGNMENT;
+        block = aligned_alloc(ATTN_ALIGNMENT, n_byte);
+    }
+    if (!block)
+        attn_error_no_memory(err);
+    return block;
+}
+
+void *attn_alloc(size_t count, size_t size, struct attn_error *err)
+{
+    void *block = attn_alloc_uninitialized(count, size, err);
+
+    return block ? memset(block, 0, count * size) : NULL;
+}
+
+enum attn_status attn_grow(void **block, size_t *capacity, size_t need, size_t size,
+                           struct attn_error *err)
+{
+    size_t count = *capacity;
+    void *old, *new;
+
+    if (need <= *capacity)
+        return ATTN_OK;
+    if (!attn_checked_mul(count, 2, &count) || count < need)
+        count = need;
+    if (count * size < ATTN_ALIGNMENT && size > 0)
+        count = ATTN_ALIGNMENT / size; /* the smallest block has that much room anyway */
+
+    new = attn_alloc_uninitialized(count, size, err);
+    if (!new)
+        return ATTN_NO_MEMORY;
+    /* *BLOCK is a pointer to some element type: memcpy keeps to the aliasing rules. */
+    memcpy(&old, block, sizeof old);
+    if (old)
+        memcpy(new, old, *capacity * size);
+    attn_free(old);
+    memcpy(block, &new, sizeof new);
+    *capacity = count;
+    return ATTN_OK;
+}
+
+char *attn_strndup(const char *text, size_t size, struct attn_error *err)
+{
+    char *copy;
+
+    if (size == SIZE_MAX) {
+        attn_error_no_memory(err);
+        return NULL;
+    }
+    copy = attn_alloc_uninitialized(size + 1, 1, err);
+    if (!copy)
+        return NULL;
+    if (size > 0)
+        memcpy(copy, text, size);
+    copy[size] = '\0';
+    return copy;
+}
+
+void attn_free(void *block)
+{
+    free(block);
+}

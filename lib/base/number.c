@@ -1,0 +1,163 @@
+/*
+ * number.c - see number.h.
+ *
+ * Decimal fractions are rounded by the C library's strtod, which is exact, in the "C" locale. It
+ * gets the digits that can matter and an exponent, so that a number of any length needs no memory.
+ */
+#include "base/number.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+bool attn_parse_uint(const char *text, size_t size, uint64_t *value)
+{
+    uint64_t sum = 0;
+
+    if (size == 0)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (!is_digit(text[i]) || __builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, (uint64_t)(text[i] - '0'), &sum))
+            return false;
+    }
+    *value = sum;
+    return true;
+}
+
+bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value)
+{
+    bool is_negative = size > 0 && text[0] == '-';
+    uint64_t magnitude, limit = (uint64_t)INT64_MAX + is_negative;
+    int64_t number;
+
+    if (!attn_parse_uint(text + is_negative, size - is_negative, &magnitude) || magnitude > limit)
+        return false;
+    number = (int64_t)(is_negative ? 0 - magnitude : magnitude);
+    if (number < min || number > max)
+        return false;
+    *value = number;
+    return true;
+}
+
+/*
+ * A double and the middle between two doubles have at most 767 significant digits: of what comes
+ * after that many, it only matters whether something is not 0.
+ */
+enum { MAX_DIGITS = 768, MAX_EXPONENT = 1000000 };
+
+/* A number as its digits d1 d2 d3 ... and a power of ten: 0.d1d2d3... * 10^exponent. */
+struct decimal {
+    char digits[MAX_DIGITS + 1]; /* without leading zeros; the last may stand for all that follow */
+    size_t n_digit;
+    int64_t exponent;
+};
+
+static void add_digit(struct decimal *decimal, char digit)
+{
+    if (decimal->n_digit == 0 && digit == '0')
+        return;
+    if (decimal->n_digit < MAX_DIGITS) {
+        decimal->digits[decimal->n_digit++] = digit;
+    } else if (digit != '0') {
+        decimal->digits[MAX_DIGITS] = '1';
+        decimal->n_digit = MAX_DIGITS + 1;
+    }
+}
+
+/* Reads digits from *AT on; false when there are none. */
+static bool scan_digits(const char *text, size_t size, size_t *at, bool is_fraction,
+                        struct decimal *decimal)
+{
+    size_t start = *at;
+
+    for (; *at < size && is_digit(text[*at]); ++*at) {
+        bool was_zero = decimal->n_digit == 0;
+
+        add_digit(decimal, text[*at]);
+        if (!is_fraction && decimal->n_digit > 0)
+            decimal->exponent++;
+        else if (is_fraction && was_zero && decimal->n_digit == 0)
+            decimal->exponent--;
+    }
+    return *at > start;
+}
+
+/* Reads [+-]digits, beyond MAX_EXPONENT without their exact value; false when there are none. */
+static bool scan_exponent(const char *text, size_t size, size_t *at, int64_t *exponent)
+{
+    bool is_negative = *at < size && text[*at] == '-';
+    size_t start;
+    int64_t value = 0;
+
+    if (*at < size && (text[*at] == '-' || text[*at] == '+'))
+        ++*at;
+    start = *at;
+    for (; *at < size && is_digit(text[*at]); ++*at) {
+        if (value < INT64_MAX / 20)
+            value = value * 10 + (text[*at] - '0');
+    }
+    *exponent = is_negative ? -value : value;
+    return *at > start;
+}
+
+/* JSON's grammar: [-] (0 | 1-9 digits) [. digits] [eE [+-] digits], and nothing after it. */
+static bool scan_decimal(const char *text, size_t size, bool *is_negative, struct decimal *decimal)
+{
+    size_t at = 0, integer;
+    int64_t exponent = 0;
+
+    *is_negative = size > 0 && text[0] == '-';
+    integer = at = *is_negative;
+    if (!scan_digits(text, size, &at, false, decimal))
+        return false;
+    if (text[integer] == '0' && at - integer > 1)
+        return false;
+    if (at < size && text[at] == '.') {
+        at++;
+        if (!scan_digits(text, size, &at, true, decimal))
+            return false;
+    }
+    if (at < size && (text[at] == 'e' || text[at] == 'E')) {
+        at++;
+        if (!scan_exponent(text, size, &at, &exponent))
+            return false;
+    }
+    decimal->exponent += exponent;
+    return at == size;
+}
+
+bool attn_parse_double(const char *text, size_t size, double *value)
+{
+    struct decimal decimal = {.n_digit = 0};
+    char normal[MAX_DIGITS + 32];
+    bool is_negative;
+    double number = 0;
+    locale_t c_locale;
+
+    if (!scan_decimal(text, size, &is_negative, &decimal))
+        return false;
+    if (decimal.n_digit > 0) {
+        if (decimal.exponent > MAX_EXPONENT)
+            return false;
+        if (decimal.exponent < -MAX_EXPONENT)
+            decimal.exponent = -MAX_EXPONENT;
+        snprintf(normal, sizeof normal, "0.%.*se%d", (int)decimal.n_digit, decimal.digits,
+                 (int)decimal.exponent);
+        c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        if (!c_locale)
+            return false;
+        number = strtod_l(normal, NULL, c_locale);
+        freelocale(c_locale);
+    }
+    if (!isfinite(number))
+        return false;
+    *value = is_negative ? -number : number;
+    return true;
+}

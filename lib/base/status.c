@@ -1,0 +1,92 @@
+/* status.c - see status.h. */
+#include "base/status.h"
+
+#include "base/escape.h"
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *attn_status_text(enum attn_status status)
+{
+    static const char *const texts[] = {
+#define STATUS_TEXT(name, text) [ATTN_##name] = (text),
+        ATTN_STATUS_MAP(STATUS_TEXT)
+#undef STATUS_TEXT
+    };
+
+    if ((size_t)status >= sizeof texts / sizeof *texts)
+        return "unknown status";
+    return texts[status];
+}
+
+/* Where TEXT [size bytes], cut at an arbitrary byte, has its last whole character end. */
+static size_t whole_characters(const char *text, size_t size)
+{
+    size_t start = size;
+    uint32_t code_point;
+
+    while (start > 0 && size - start < 4) {
+        start--;
+        if (((unsigned char)text[start] & 0xc0) != 0x80)
+            return attn_utf8_decode(text + start, size - start, &code_point) > 0 ? size : start;
+    }
+    return size;
+}
+
+ATTN_PRINTF(3, 0)
+static void format_text(char *out, size_t size, const char *format, va_list args)
+{
+    int length = vsnprintf(out, size, format, args);
+
+    if (length < 0)
+        out[0] = '\0';
+    else if ((size_t)length >= size)
+        out[whole_characters(out, size - 1)] = '\0';
+}
+
+enum attn_status attn_error_set(struct attn_error *err, enum attn_status status, const char *format,
+                                ...)
+{
+    va_list args;
+
+    if (!err || err->status != ATTN_OK)
+        return status;
+    va_start(args, format);
+    format_text(err->message, sizeof err->message, format, args);
+    va_end(args);
+    err->status = status;
+    return status;
+}
+
+void attn_error_hint(struct attn_error *err, const char *format, ...)
+{
+    va_list args;
+
+    if (!err || err->status == ATTN_OK || err->hint[0] != '\0')
+        return;
+    va_start(args, format);
+    format_text(err->hint, sizeof err->hint, format, args);
+    va_end(args);
+}
+
+enum attn_status attn_error_no_memory(struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_NO_MEMORY, "%s", attn_status_text(ATTN_NO_MEMORY));
+}
+
+enum attn_status attn_error_errno(struct attn_error *err, const char *verb, const char *path,
+                                  int errno_value)
+{
+    enum attn_status status = errno_value == ENOMEM ? ATTN_NO_MEMORY : ATTN_IO;
+    const char *reason = strerrordesc_np(errno_value); /* in English, whatever the locale */
+    struct attn_quote quote = attn_quote_string(path);
+
+    if (!reason)
+        return attn_error_set(err, status, "cannot %s '%s': error %d", verb, quote.text,
+                              errno_value);
+    return attn_error_set(err, status, "cannot %s '%s': %s", verb, quote.text, reason);
+}
