@@ -4,11 +4,11 @@
  * Refuses what lenient parsers let through: text that is not UTF-8, a byte order mark, NUL, raw
  * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
  * text, more than 64 levels. Duplicate keys are refused by attn_json_check. Nothing is allocated
- * while pulling: tokens are slices of the text.
+ * while pulling: tokens are slices of the text. After a failure the reader is of no more use.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
- *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK && token.type !=
- * ATTN_JSON_END) ...
+ *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&
+ *            token.type != ATTN_JSON_END) ...
  */
 #ifndef ATTN_FORMATS_JSON_READER_H
 #define ATTN_FORMATS_JSON_READER_H
@@ -74,6 +74,14 @@ void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer 
 /* Whether the unescaped string equals TEXT. */
 bool attn_json_equals(const struct attn_json_token *token, const char *text);
 
+/* Whether the unescaped string holds NUL, which a C string cannot. */
+bool attn_json_has_nul(const struct attn_json_token *token);
+
+/* Order of two unescaped strings, by bytes as memcmp; a hash that is the same for equal ones (not
+ * secret: whoever writes the text can make any number of strings collide). */
+int attn_json_compare(const struct attn_json_token *a, const struct attn_json_token *b);
+uint64_t attn_json_hash(const struct attn_json_token *token);
+
 /* A number token as an exact integer: digits only, no sign, fraction or exponent. False otherwise
  * or above 2^64-1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
@@ -82,5 +90,8 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
  * open objects). */
 enum attn_status attn_json_check(const char *text, size_t size, const char *name,
                                  struct attn_error *err);
+
+/* The same from where READER stands, for a text inside a larger one. */
+enum attn_status attn_json_check_rest(struct attn_json_reader reader, struct attn_error *err);
 
 #endif

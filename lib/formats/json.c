@@ -1,0 +1,312 @@
+/*
+ * json.c - JSON trees by cJSON, which sees only what the strict scanner has passed.
+ *
+ * cJSON alone would take invalid UTF-8, NUL and duplicate keys, cut strings at \u0000, cut numbers
+ * after 63 characters and look keys up without regard to case. Texts for which that would matter
+ * are refused before it runs, so that a failure of cJSON itself can only be one of memory. An
+ * attn_node is a cJSON item under another name: no other file knows cJSON.
+ */
+#include "formats/json.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "formats/json_reader.h"
+
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_NUMBER_SIZE = 63 }; /* cJSON copies a number to a buffer of 64 bytes */
+
+struct attn_json {
+    cJSON *root; /* owns */
+    char *name;  /* owns */
+};
+
+static const cJSON *item_of(const struct attn_node *node)
+{
+    return (const cJSON *)(const void *)node;
+}
+
+static const struct attn_node *node_of(const cJSON *item)
+{
+    return (const struct attn_node *)(const void *)item;
+}
+
+/* What a token must be for the tree to hold it, or NULL when it is. */
+static const char *check_token(const struct attn_json_token *token)
+{
+    double value;
+
+    switch (token->type) {
+    case ATTN_JSON_KEY:
+    case ATTN_JSON_STRING:
+        return attn_json_has_nul(token) ? "a string without NUL" : NULL;
+    case ATTN_JSON_NUMBER:
+        if (token->size > MAX_NUMBER_SIZE)
+            return "a number of at most 63 characters";
+        return attn_parse_double(token->text, token->size, &value) ? NULL
+                                                                   : "a number below 1.8e308";
+    default:
+        return NULL;
+    }
+}
+
+/* Checks all that the tree relies on. */
+static enum attn_status check_text(const char *text, size_t size, const char *name,
+                                   struct attn_error *err)
+{
+    struct attn_json_reader reader = attn_json_reader_init(text, size, name);
+    struct attn_json_token token = {0};
+    const char *expected = NULL;
+    enum attn_status status = attn_json_check(text, size, name, err);
+
+    while (status == ATTN_OK && expected == NULL && token.type != ATTN_JSON_END) {
+        bool is_root = reader.offset == 0;
+
+        status = attn_json_next(&reader, &token, err);
+        if (is_root && token.type != ATTN_JSON_OBJECT_BEGIN)
+            expected = "an object";
+        else
+            expected = check_token(&token);
+    }
+    if (expected != NULL) {
+        struct attn_quote file = attn_quote_string(name);
+        struct attn_quote found = attn_quote(token.text, token.size);
+
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s", file.text,
+                              found.text, token.offset, expected);
+    }
+    return status;
+}
+
+enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
+                                 struct attn_error *err)
+{
+    const char *text = (const char *)file->data;
+    struct attn_json *document;
+    enum attn_status status;
+
+    if (file->size > ATTN_JSON_MAX_SIZE) {
+        struct attn_quote name = attn_quote_string(file->path);
+
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %d",
+                              name.text, file->size, ATTN_JSON_MAX_SIZE);
+    }
+    status = check_text(text, file->size, file->path, err);
+    if (status != ATTN_OK)
+        return status;
+    document = attn_alloc(1, sizeof *document, err);
+    if (document == NULL)
+        return ATTN_NO_MEMORY;
+    document->name = attn_strndup(file->path, strlen(file->path), err);
+    if (document->name == NULL)
+        goto fail;
+    document->root = cJSON_ParseWithLengthOpts(text, file->size, NULL, 0);
+    if (document->root == NULL) {
+        attn_error_no_memory(err);
+        goto fail;
+    }
+    *json = document;
+    return ATTN_OK;
+fail:
+    attn_json_free(document);
+    return ATTN_NO_MEMORY;
+}
+
+void attn_json_free(struct attn_json *json)
+{
+    if (json == NULL)
+        return;
+    cJSON_Delete(json->root);
+    attn_free(json->name);
+    attn_free(json);
+}
+
+const struct attn_node *attn_json_root(const struct attn_json *json)
+{
+    return node_of(json->root);
+}
+
+const char *attn_json_name(const struct attn_json *json)
+{
+    return json->name;
+}
+
+const struct attn_node *attn_node_find(const struct attn_node *object, const char *key)
+{
+    if (!attn_node_is_object(object))
+        return NULL;
+    return node_of(cJSON_GetObjectItemCaseSensitive(item_of(object), key));
+}
+
+const struct attn_node *attn_node_first(const struct attn_node *node)
+{
+    return node_of(item_of(node)->child);
+}
+
+const struct attn_node *attn_node_next(const struct attn_node *node)
+{
+    return node_of(item_of(node)->next);
+}
+
+const char *attn_node_key(const struct attn_node *node)
+{
+    return item_of(node)->string;
+}
+
+bool attn_node_is_object(const struct attn_node *node)
+{
+    return cJSON_IsObject(item_of(node));
+}
+
+bool attn_node_is_array(const struct attn_node *node)
+{
+    return cJSON_IsArray(item_of(node));
+}
+
+bool attn_node_is_null(const struct attn_node *node)
+{
+    return cJSON_IsNull(item_of(node));
+}
+
+const char *attn_node_string(const struct attn_node *node)
+{
+    return cJSON_GetStringValue(item_of(node));
+}
+
+bool attn_node_int(const struct attn_node *node, int64_t *value)
+{
+    double number;
+
+    if (!attn_node_double(node, &number) || number != floor(number) || fabs(number) >= 0x1p53)
+        return false;
+    *value = (int64_t)number; /* valueint would saturate at 2^31 - 1 */
+    return true;
+}
+
+bool attn_node_double(const struct attn_node *node, double *value)
+{
+    const cJSON *item = item_of(node);
+
+    if (!cJSON_IsNumber(item) || !isfinite(item->valuedouble))
+        return false;
+    *value = item->valuedouble;
+    return true;
+}
+
+/* A member that the getters look at, or NULL. */
+static const struct attn_node *find_value(const struct attn_node *object, const char *key)
+{
+    const struct attn_node *node = attn_node_find(object, key);
+
+    return node == NULL || attn_node_is_null(node) ? NULL : node;
+}
+
+/* Says what member KEY is and what it should be. */
+static enum attn_status refuse(const struct attn_json *json, const char *key,
+                               const struct attn_node *node, const char *expected,
+                               struct attn_error *err)
+{
+    const cJSON *item = item_of(node);
+    struct attn_quote name = attn_quote_string(json->name), member = attn_quote_string(key);
+    struct attn_quote text;
+    char number[32];
+
+    if (cJSON_IsString(item)) {
+        text = attn_quote_string(item->valuestring);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is the string '%s', expected %s",
+                              member.text, name.text, text.text, expected);
+    }
+    snprintf(number, sizeof number, "%.15g", item->valuedouble);
+    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s", member.text,
+                          name.text,
+                          cJSON_IsNumber(item)   ? number
+                          : cJSON_IsObject(item) ? "an object"
+                          : cJSON_IsArray(item)  ? "an array"
+                          : cJSON_IsTrue(item)   ? "true"
+                                                 : "false",
+                          expected);
+}
+
+enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
+                                   const char *key, int64_t min, int64_t max, int64_t *value,
+                                   struct attn_error *err)
+{
+    const struct attn_node *node = find_value(object, key);
+    char expected[80];
+    int64_t found;
+
+    if (node == NULL)
+        return ATTN_OK;
+    if (!attn_node_int(node, &found) || found < min || found > max) {
+        snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, min, max);
+        return refuse(json, key, node, expected, err);
+    }
+    *value = found;
+    return ATTN_OK;
+}
+
+enum attn_status attn_json_get_size(const struct attn_json *json, const struct attn_node *object,
+                                    const char *key, size_t min, size_t max, size_t *value,
+                                    struct attn_error *err)
+{
+    const int64_t limit = ((int64_t)1 << 53) - 1; /* of what attn_node_int can give */
+    int64_t found = 0;
+    enum attn_status status;
+
+    if (find_value(object, key) == NULL)
+        return ATTN_OK;
+    status = attn_json_get_int(json, object, key, min < (size_t)limit ? (int64_t)min : limit,
+                               max < (size_t)limit ? (int64_t)max : limit, &found, err);
+    if (status == ATTN_OK)
+        *value = (size_t)found;
+    return status;
+}
+
+enum attn_status attn_json_get_double(const struct attn_json *json, const struct attn_node *object,
+                                      const char *key, double min, double max, double *value,
+                                      struct attn_error *err)
+{
+    const struct attn_node *node = find_value(object, key);
+    char expected[80];
+    double found;
+
+    if (node == NULL)
+        return ATTN_OK;
+    if (!attn_node_double(node, &found) || found < min || found > max) {
+        snprintf(expected, sizeof expected, "a number from %.15g to %.15g", min, max);
+        return refuse(json, key, node, expected, err);
+    }
+    *value = found;
+    return ATTN_OK;
+}
+
+enum attn_status attn_json_get_bool(const struct attn_json *json, const struct attn_node *object,
+                                    const char *key, bool *value, struct attn_error *err)
+{
+    const struct attn_node *node = find_value(object, key);
+
+    if (node == NULL)
+        return ATTN_OK;
+    if (!cJSON_IsBool(item_of(node)))
+        return refuse(json, key, node, "true or false", err);
+    *value = cJSON_IsTrue(item_of(node));
+    return ATTN_OK;
+}
+
+enum attn_status attn_json_get_string(const struct attn_json *json, const struct attn_node *object,
+                                      const char *key, const char **value, struct attn_error *err)
+{
+    const struct attn_node *node = find_value(object, key);
+
+    if (node == NULL)
+        return ATTN_OK;
+    if (attn_node_string(node) == NULL)
+        return refuse(json, key, node, "a string", err);
+    *value = attn_node_string(node);
+    return ATTN_OK;
+}
