@@ -1,34 +1,44 @@
 # Makefile of attn-cli. `make help` lists what can be asked for.
+#
+# Everything that is made lies in build/MODE, so the modes (release, asan, tsan, coverage, fuzz)
+# never share an object. CC, CFLAGS, CPPFLAGS and LDFLAGS belong to the user: what the code itself
+# needs is added here, and objects are made again when any of it changes.
 
 MODE ?= release
 BUILD := build/$(MODE)
-
-CC ?= cc
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
+export CC PKG_CONFIG BUILD
+
+ifeq ($(filter $(MODE),release asan tsan coverage fuzz),)
+$(error MODE is '$(MODE)', expected release, asan, tsan, coverage or fuzz)
+endif
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
+endif
+MAKEFLAGS += --no-print-directory
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
     -Wpointer-arith -Wcast-qual -Wwrite-strings -Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough
 ifneq ($(wildcard .git),)
-WARNINGS += -Werror
+WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
 endif
 
-CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(shell $(PKG_CONFIG) --cflags libcjson libpcre2-8) $(CPPFLAGS)
-CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -pthread $(WARNINGS) $(CFLAGS)
-LIBS := -lxsmm -lxsmmnoblas $(shell $(PKG_CONFIG) --libs libcjson libpcre2-8) -lpthread -lrt -ldl -lm
+MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MODE_FLAGS_tsan := -fsanitize=thread
+MODE_FLAGS_coverage := --coverage
+MODE_FLAGS_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+ifeq ($(MODE),fuzz)
+CC := clang
+endif
 
-ifeq ($(MODE),asan)
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-endif
-ifeq ($(MODE),tsan)
-SANITIZE := -fsanitize=thread
-endif
-ifeq ($(MODE),coverage)
-SANITIZE := --coverage
-endif
-CFLAGS_ALL += $(SANITIZE)
-LDFLAGS_ALL := -pthread $(SANITIZE) $(LDFLAGS)
+CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS)
+CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -pthread $(WARNINGS) $(CFLAGS) \
+    $(MODE_FLAGS_$(MODE))
+LDFLAGS_ALL := -pthread $(MODE_FLAGS_$(MODE)) $(LDFLAGS)
+COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags -include lib/base/banned.h -MMD -MP
+LINK = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)
 
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
 ISAS := baseline avx2 avx512
@@ -40,45 +50,167 @@ VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES),$(wildcard lib/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
-CMD_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cmd/*.c)) \
-    $(patsubst %.S,$(BUILD)/%.o,$(wildcard cmd/*.S))
+CMD_SOURCES := $(wildcard cmd/*.c)
+CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o) $(patsubst %.S,$(BUILD)/%.o,$(wildcard cmd/*.S))
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
+# The suites that start threads: ThreadSanitizer runs these alone.
+THREADED_TESTS := $(filter $(BUILD)/tests/unit/test_base_pool% $(BUILD)/tests/unit/test_session%, \
+    $(UNIT_TESTS))
+TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
+OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS)
 
-all: $(BUILD)/attn-cli ## build everything (build/release/attn-cli)
+# V=1 shows the commands instead of their short form.
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
+
+all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(BUILD)/libattn.so ## build the tool and the libraries
+	@:
+
+# --- Compiling and linking ----------------------------------------------------------------------
+
+FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))))
+ifneq ($(FLAGS),$(strip $(file <$(BUILD)/flags)))
+.PHONY: $(BUILD)/flags
+endif
+$(BUILD)/flags:
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
+
+# Where the libraries are is found once for each build folder and kept there.
+$(BUILD)/libraries.cflags: tests/tools/dependencies.sh
+	@tests/tools/dependencies.sh find $(BUILD)/libraries build
+
+$(BUILD)/check.cflags: tests/tools/dependencies.sh
+	@tests/tools/dependencies.sh find $(BUILD)/check test
+
+$(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags
+$(TEST_OBJECTS): $(BUILD)/check.cflags
+$(TEST_OBJECTS): CPPFLAGS_ALL += @$(BUILD)/check.cflags
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c $< -o $@
-
-$(BUILD)/%.o: %.S
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS_ALL) -fPIC -MMD -MP -c $< -o $@
+	$(call say,CC)$(COMPILE) $(CFLAGS_ALL) -c $< -o $@
 
 define isa_rule
 $(BUILD)/%_$(1).o: %.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) -O3 $$(ISA_FLAGS_$(1)) -DATTN_ISA=$(1) -MMD -MP -c $$< -o $$@
+	$$(call say,CC)$$(COMPILE) $$(CFLAGS_ALL:-O2=-O3) $$(ISA_FLAGS_$(1)) -DATTN_ISA=$(1) -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
+# Assembler sources hold the built-in model (.incbin), which -MMD does not see.
+$(BUILD)/%.o: %.S $(wildcard models/*/*)
+	@mkdir -p $(@D)
+	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack -MMD -MP -c $< -o $@
+
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR)$(AR) rcs $@ $^
+
+# Only ATTN_API functions leave the shared library; libxsmm, a static archive, stays inside.
+$(BUILD)/libattn.so: $(LIB_OBJECTS)
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL \
+	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $(CMD_OBJECTS) $(BUILD)/libattn.a $(LIBS) -o $@
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
-$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a
-	$(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL) $< $(SUPPORT_OBJECTS) $(BUILD)/libattn.a \
-	    $(shell $(PKG_CONFIG) --libs check) $(LIBS) -o $@
+$(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a
+	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
-unit: $(UNIT_TESTS) ## run the unit tests
-	@set -e; for t in $(UNIT_TESTS); do $$t; done
+-include $(OBJECTS:.o=.d)
+
+# --- Running and testing ------------------------------------------------------------------------
+# run and test first install what is missing; only then is the rest of the graph looked at.
+
+run: deps-build ## build, then show the attention of one sentence
+	@$(MAKE) $(BUILD)/attn-cli
+	@echo
+	$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
+
+test: deps-test ## build, then run all tests
+	@$(MAKE) tests
+	@tests/run.sh unit cli readme
+
+tests: all $(UNIT_TESTS)
+	@:
+
+unit: tests ## run the unit tests
+	@tests/run.sh unit
+
+cli: tests ## run the tests of the command line
+	@tests/run.sh cli
+
+cli-refresh: tests ## take what the command line now says as expected (look at git diff)
+	@tests/run_cli.sh --refresh
+
+test-threaded: $(THREADED_TESTS)
+	@$(if $^,tests/run_unit.sh $^,:)
+
+check: ## what must hold before a change lands: lint, tests, tests under sanitizers
+	@$(MAKE) lint
+	@$(MAKE) test
+	@$(MAKE) check-sanitized
+
+check-sanitized: ## run the tests under ASan and UBSan, the threaded ones under TSan
+	@$(MAKE) MODE=tsan test-threaded
+	@$(MAKE) MODE=asan test
+
+# --- Lint ---------------------------------------------------------------------------------------
+
+SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
+TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES))
+
+lint: deps ## check layers, symbols, headers, format, and run clang-tidy
+	@$(MAKE) layers symbols headers format-check tidy
+
+layers: $(LIB_OBJECTS) ## check which file may use what (the layers)
+	@tests/tools/check_layers.sh $(LIB_OBJECTS)
+
+symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library exports
+	@tests/tools/check_symbols.sh
+
+headers: $(BUILD)/libraries.cflags ## check that every header stands alone
+	@tests/tools/check_headers.sh
+
+format: ## rewrite the sources as .clang-format says
+	@clang-format -i $(SOURCES)
+
+format-check:
+	@clang-format --dry-run -Werror $(SOURCES)
+
+# A stamp for each source; it depends on the object, and so on every header that the object does.
+tidy: $(TIDY) ## run clang-tidy
+	@:
+
+$(BUILD)/%.tidy: $(BUILD)/%.o .clang-tidy
+	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $$(cat $(BUILD)/libraries.cflags) -std=c11
+	@touch $@
+
+$(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_avx2.o .clang-tidy
+	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_avx2) -DATTN_ISA=avx2 -std=c11
+	@touch $@
+
+# --- The rest -----------------------------------------------------------------------------------
+
+deps: ## install what build, tests and lint need (Debian, Ubuntu)
+	@tests/tools/dependencies.sh install build test lint
+
+deps-build:
+	@tests/tools/dependencies.sh install build
+
+deps-test:
+	@tests/tools/dependencies.sh install build test
+
+clean: ## remove everything that was made
+	rm -rf build
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
+	@echo 'make [MODE=release|asan|tsan|coverage|fuzz] [V=1] [CC= CFLAGS= LDFLAGS=] TARGET'
+	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
+	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all unit help
+.PHONY: all run test tests unit cli cli-refresh test-threaded check check-sanitized lint layers \
+    symbols headers format format-check tidy deps deps-build deps-test clean help
 .SECONDARY:
--include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(UNIT_TESTS:=.d)
+.DELETE_ON_ERROR:

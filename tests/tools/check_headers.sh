@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# check_headers.sh - every header compiles alone; public ones are short and include no internal one.
+#
+# Public are the headers that lib/attn.h names, and base/api.h, whose macros they are written with.
+set -eu
+cd "$(dirname "$0")/../.."
+
+build=${BUILD:-build/release}
+max_lines=150
+status=0
+
+fail() {
+    echo "$*"
+    status=1
+}
+
+includes_of() { sed -nE 's/^#include "([^"]+)".*/\1/p' "$1"; }
+
+while read -r header; do
+    ${CC:-cc} -std=c11 -D_GNU_SOURCE -DATTN_ISA=baseline -Ilib -I. @"$build/libraries.cflags" \
+        -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -x c "$header" ||
+        fail "$header: does not compile alone"
+done < <(find lib cmd tests/support -name '*.h' | LC_ALL=C sort)
+
+public=$(echo base/api.h && includes_of lib/attn.h)
+for header in attn.h $public; do
+    lines=$(wc -l <"lib/$header")
+    [ "$lines" -lt $max_lines ] || fail "lib/$header: $lines lines, a public header has less than $max_lines"
+    for target in $(includes_of "lib/$header"); do
+        grep -qxF "$target" <<<"$public" ||
+            fail "lib/$header: is public and includes '$target', which lib/attn.h does not name"
+    done
+done
+exit $status

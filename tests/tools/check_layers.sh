@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# check_layers.sh - the rules of the layers, as far as a command can see them.
+#
+#   check_layers.sh OBJECT...      the objects of the library, BUILD/lib/LAYER/FILE.o
+#
+# Includes point down; a foreign library is known to one layer alone; memory, maps and threads belong
+# to base; the library neither prints nor exits nor looks at the environment, and keeps no state of
+# its own; files stay short. Uses of functions and state are read off the objects, so that no macro
+# hides them. Lengths of functions are clang-tidy's to check.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+max_lines=500
+found=$(mktemp)
+trap 'rm -f "$found"' EXIT
+
+# What each layer may include, itself aside.
+declare -A below=(
+    [base]=''
+    [kernels]='base'
+    [trace]='base'
+    [attention]='base kernels trace'
+    [formats]='base'
+    [text]='base formats'
+    [model]='base kernels attention formats trace text'
+    [capture]='base trace'
+    [analysis]='base trace capture'
+    [experiment]='base trace capture analysis model text'
+    [output]='base trace'
+)
+
+# Foreign headers and the one place that may include them: an expression over paths.
+declare -A home=(
+    [libxsmm.h]='lib/kernels/gemm\.c'
+    [cJSON.h]='lib/formats/.*'
+    [pcre2.h]='lib/text/.*'
+    [png.h]='lib/output/.*'
+    [pthread.h]='lib/base/.*'
+    [mman.h]='lib/base/.*|lib/kernels/gemm.*'
+    [immintrin.h]='lib/kernels/.*'
+)
+
+report() { echo "$*" >>"$found"; }
+
+# One line an include: FILE:LINE KIND NAME, KIND is " or <.
+list_includes() {
+    grep -nE '^[[:space:]]*#[[:space:]]*include' "$@" /dev/null |
+        sed -nE 's/^([^:]+:[0-9]+):[^"<]*(["<])([^">]+)[">].*$/\1 \2 \3/p'
+}
+
+check_layer_of() {
+    local place=$1 layer=$2 target=$3
+    case $target in
+    */*) ;;
+    *) report "$place: includes '$target', expected 'layer/file.h'" && return ;;
+    esac
+    local other=${target%%/*}
+    [ "$other" = "$layer" ] && return
+    [[ " ${below[$layer]} " == *" $other "* ]] ||
+        report "$place: '$layer' includes '$target', may include: ${below[$layer]:-nothing}"
+}
+
+check_includes() {
+    local place kind target file layer
+    while read -r place kind target; do
+        file=${place%:*}
+        if [ "$kind" = '<' ]; then
+            local header=${target##*/}
+            [[ -z ${home[$header]-} || $file =~ ^(${home[$header]})$ || $file == cmd/* ]] ||
+                report "$place: '$target' belongs to ${home[$header]}"
+            continue
+        fi
+        case $file in
+        lib/attn.h) ;;
+        lib/*)
+            layer=${file#lib/} layer=${layer%%/*}
+            if [ -n "${below[$layer]+set}" ]; then
+                check_layer_of "$place" "$layer" "$target"
+            else
+                report "$place: '$layer' is not a layer of tests/tools/check_layers.sh"
+            fi
+            ;;
+        cmd/*)
+            [ "$target" = attn.h ] || [ -e "cmd/${target#cmd/}" ] ||
+                report "$place: cmd includes '$target', may include 'attn.h' alone of the library"
+            ;;
+        esac
+    done < <(list_includes "$@")
+}
+
+check_lengths() {
+    local file lines
+    for file; do
+        lines=$(wc -l <"$file")
+        [ "$lines" -le $max_lines ] || report "$file: $lines lines, at most $max_lines"
+    done
+}
+
+# Functions that the library must not need; those of the second list only outside base.
+banned='v?f?printf|v?dprintf|f?puts|f?putc|putchar|perror|stdout|stderr|exit|_exit|_Exit|quick_exit'
+banned+='|atexit|abort|(secure_)?getenv|setenv|putenv|unsetenv|environ|signal|sigaction|sigprocmask'
+banned+='|raise|kill|system|popen|fork|execv.*|setlocale'
+of_base='(m|c|re)alloc|reallocarray|free|(aligned_|mem)alloc|memalign|posix_memalign|v?asprintf'
+of_base+='|strn?dup|getline|m(un|re)?map|mprotect|madvise|pthread_.*'
+# gemm.c tries once whether memory can be made executable.
+of_gemm='mmap|munmap|mprotect'
+
+check_uses() {
+    local object name
+    while read -r object name; do
+        object=${object##*/lib/}
+        object=lib/${object%.o}
+        if [[ $name =~ ^(__)?($banned)(_chk|_unlocked)?$ ]]; then
+            report "$object: uses '$name', which the library must not"
+        elif [[ $name =~ ^(__)?($of_base)(_chk)?$ && $object != lib/base/* ]]; then
+            [[ $object == lib/kernels/gemm* && $name =~ ^($of_gemm)$ ]] ||
+                report "$object: uses '$name', which belongs to base"
+        fi
+    done < <(nm -A -u "$@" | sed -E 's/^(.*):[[:space:]]+[a-zA-Z] ([^@]+).*$/\1 \2/')
+}
+
+# Anything in a section that can be written is state; tables of pointers (.data.rel.ro) are not.
+check_state() {
+    local object name
+    while read -r object name; do
+        report "lib/${object##*/lib/}: '$name' is state of the whole process"
+    done < <(for object; do
+        objdump -t "$object" | awk -v object="${object%.o}" '
+            match($0, / (\.t?data|\.t?bss|\*COM\*)[^ \t]*\t/) {
+                if ($0 !~ /\.data\.rel\.ro/ && $NF !~ /^\./) print object, $NF
+            }'
+    done)
+}
+
+check_names() {
+    local object name
+    while read -r object name; do
+        [[ $name == attn_* ]] || report "lib/${object##*/lib/}: '$name' does not start with attn_"
+    done < <(nm -A -g --defined-only "$@" | sed -E 's/^(.*)\.o:.* ([^ ]+)$/\1 \2/')
+}
+
+mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
+check_includes "${sources[@]}"
+check_lengths "${sources[@]}"
+if [ $# -gt 0 ]; then
+    check_uses "$@"
+    check_state "$@"
+    check_names "$@"
+fi
+
+cat "$found"
+[ ! -s "$found" ]

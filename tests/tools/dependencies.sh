@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# dependencies.sh - what build, tests and lint need; looked for by use, not by package.
+#
+#   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
+#                                            compiler; names what is missing and its package
+#   dependencies.sh install GROUP...         installs what build, test, lint lack on Debian and
+#                                            Ubuntu; does and says nothing when all is there
+set -eu
+
+cc=${CC:-cc}
+pkg_config=${PKG_CONFIG:-pkg-config}
+
+# Both pkg-config files of libxsmm 1.17 give lines that do not link; by hand, in this order.
+xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
+
+fail() {
+    printf 'attn-cli: %s\n' "$@" >&2
+    exit 1
+}
+
+has_program() { command -v "$1" >/dev/null; }
+has_module() { "$pkg_config" --exists "$1" 2>/dev/null; }
+has_libc() { echo '#include <stdlib.h>' | "$cc" -E - >/dev/null 2>&1; }
+
+has_xsmm() {
+    local folder found=0
+    folder=$(mktemp -d)
+    cat >"$folder/link.c" <<'END'
+#include <libxsmm.h>
+#if LIBXSMM_VERSION_MAJOR != 1
+#error "the interface of libxsmm 1 is used"
+#endif
+int main(void) { libxsmm_init(); libxsmm_finalize(); }
+END
+    # shellcheck disable=SC2086 # words of their own
+    "$cc" "$folder/link.c" -o "$folder/link" $xsmm_libs 2>/dev/null || found=1
+    rm -r "$folder"
+    return $found
+}
+
+# Prints the Debian packages of what GROUP lacks.
+missing() {
+    case $1 in
+    build)
+        has_program "$cc" || echo gcc
+        has_libc || echo libc6-dev
+        has_program "$pkg_config" || echo pkg-config
+        has_module libcjson || echo libcjson-dev
+        has_module libpcre2-8 || echo libpcre2-dev
+        has_xsmm || echo libxsmm-dev
+        ;;
+    test)
+        has_module check || echo check
+        ;;
+    lint)
+        has_program clang-format || echo clang-format
+        has_program clang-tidy || echo clang-tidy
+        ;;
+    *) fail "dependencies.sh: unknown group '$1'" ;;
+    esac
+}
+
+missing_of() {
+    local group
+    for group; do missing "$group"; done | paste -sd ' '
+}
+
+find_libraries() {
+    local prefix=$1 group=$2 packages modules=check libs=
+    packages=$(missing_of "$group")
+    [ -z "$packages" ] ||
+        fail "missing: $packages" "'make deps' installs it, or: apt-get install $packages"
+    if [ "$group" = build ]; then
+        modules='libcjson libpcre2-8'
+        libs=$xsmm_libs
+    fi
+    mkdir -p "$(dirname "$prefix")"
+    # shellcheck disable=SC2086
+    echo "$libs $("$pkg_config" --libs $modules)" >"$prefix.libs"
+    # shellcheck disable=SC2086
+    "$pkg_config" --cflags $modules >"$prefix.cflags"
+}
+
+install() {
+    local packages as_root=()
+    packages=$(missing_of "$@")
+    [ -n "$packages" ] || return 0
+    has_program apt-get || fail "missing, by the names of Debian's packages: $packages"
+    if [ "$(id -u)" -ne 0 ]; then
+        has_program sudo || fail "missing: $packages" "as root: apt-get install $packages"
+        as_root=(sudo)
+    fi
+    echo "installing $packages"
+    "${as_root[@]}" apt-get update -qq
+    # shellcheck disable=SC2086
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -qq -y --no-install-recommends $packages
+    packages=$(missing_of "$@")
+    [ -z "$packages" ] || fail "installed but not usable: $packages"
+}
+
+case ${1-} in
+find) find_libraries "$2" "$3" ;;
+install) install "${@:2}" ;;
+*) fail "usage: dependencies.sh find PREFIX build|test, dependencies.sh install GROUP..." ;;
+esac
