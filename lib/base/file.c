@@ -1,0 +1,206 @@
+/* file.c - see file.h. */
+#include "base/file.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 64 * 1024 };
+
+/* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
+static enum attn_status read_all(int descriptor, size_t expected, struct attn_file *file,
+                                 struct attn_error *err)
+{
+    unsigned char *data = NULL;
+    size_t size = 0, capacity = 0, need = expected + 1; /* one more, to see the end */
+    enum attn_status status;
+
+    for (;;) {
+        void *block = data;
+        ssize_t n;
+
+        status = attn_grow(&block, &capacity, need, 1, err);
+        if (status != ATTN_OK)
+            goto fail;
+        data = block;
+        n = read(descriptor, data + size, capacity - size);
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR) {
+            status = attn_error_errno(err, "read", file->path, errno);
+            goto fail;
+        }
+        size += n > 0 ? (size_t)n : 0;
+        if (size == capacity)
+            need = capacity + READ_STEP;
+    }
+    file->data = data;
+    file->size = size;
+    file->storage = ATTN_FILE_ALLOCATED;
+    return ATTN_OK;
+
+fail:
+    attn_free(data);
+    return status;
+}
+
+static enum attn_status load_descriptor(int descriptor, enum attn_load load, struct attn_file *file,
+                                        struct attn_error *err)
+{
+    struct stat info;
+    size_t size;
+
+    if (fstat(descriptor, &info) != 0)
+        return attn_error_errno(err, "read", file->path, errno);
+    if (S_ISDIR(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "'%s' is a directory, expected a file",
+                              attn_quote_string(file->path).text);
+
+    /* Files of /proc say 0 bytes and have more: only a size above 0 is trusted. */
+    size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
+    if (load == ATTN_MAP && size > 0) {
+        void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+
+        if (data != MAP_FAILED) {
+            file->data = data;
+            file->size = size;
+            file->storage = ATTN_FILE_MAPPED;
+            return ATTN_OK;
+        }
+    }
+    return read_all(descriptor, size, file, err); /* what cannot be mapped may still be readable */
+}
+
+enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
+                                struct attn_error *err)
+{
+    struct attn_file opened = {0};
+    enum attn_status status;
+    int descriptor;
+
+    opened.path = attn_strndup(path, strlen(path), err);
+    if (!opened.path)
+        return ATTN_NO_MEMORY;
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) {
+        status = attn_error_errno(err, "open", path, errno);
+        goto fail;
+    }
+    status = load_descriptor(descriptor, load, &opened, err);
+    close(descriptor);
+    if (status != ATTN_OK)
+        goto fail;
+    *file = opened;
+    return ATTN_OK;
+
+fail:
+    attn_free(opened.path);
+    return status;
+}
+
+static const struct attn_override *find_override(const struct attn_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_override; i++) {
+        if (strcmp(source->overrides[i].name, name) == 0)
+            return &source->overrides[i];
+    }
+    return NULL;
+}
+
+static const struct attn_blob *find_blob(const struct attn_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_blob; i++) {
+        if (strcmp(source->blobs[i].name, name) == 0)
+            return &source->blobs[i];
+    }
+    return NULL;
+}
+
+/* "DIRECTORY/NAME", or what messages call a blob: "built-in/NAME". The caller owns it. */
+static char *part_path(const struct attn_source *source, const char *name, struct attn_error *err)
+{
+    const char *model = source->name ? source->name : "built-in";
+    const char *directory = source->directory ? source->directory : model;
+    size_t length = strlen(directory);
+    const char *separator = length > 0 && directory[length - 1] == '/' ? "" : "/";
+    struct attn_buffer path = {0};
+
+    attn_buffer_append_format(&path, "%s%s%s", directory, separator, name);
+    if (!attn_buffer_string(&path)) {
+        attn_buffer_check(&path, err);
+        attn_buffer_release(&path);
+    }
+    return path.data;
+}
+
+enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
+                                     enum attn_load load, struct attn_file *file,
+                                     struct attn_error *err)
+{
+    const struct attn_override *override = find_override(source, name);
+    const struct attn_blob *blob = find_blob(source, name);
+    enum attn_status status;
+    char *path;
+
+    if (override)
+        return attn_file_open(override->path, load, file, err);
+    path = part_path(source, name, err);
+    if (!path)
+        return ATTN_NO_MEMORY;
+    if (blob) {
+        *file = (struct attn_file){
+            .data = blob->size > 0 ? blob->data : "",
+            .size = blob->size,
+            .storage = ATTN_FILE_BORROWED,
+            .path = path,
+        };
+        return ATTN_OK;
+    }
+    if (source->directory)
+        status = attn_file_open(path, load, file, err);
+    else
+        status = attn_error_errno(err, "open", path, ENOENT);
+    attn_free(path);
+    return status;
+}
+
+/*
+ * A part that was asked for by an override exists whatever its path is, and so does a link that
+ * leads nowhere: opening them says what is wrong.
+ */
+bool attn_source_has_part(const struct attn_source *source, const char *name)
+{
+    struct stat info;
+    bool is_absent;
+    char *path;
+
+    if (find_override(source, name) || find_blob(source, name))
+        return true;
+    if (!source->directory)
+        return false;
+    path = part_path(source, name, NULL);
+    is_absent = path && lstat(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    attn_free(path);
+    return !is_absent;
+}
+
+void attn_file_close(struct attn_file *file)
+{
+    /* mmap and attn_alloc gave this memory; it is const only for those who read it. */
+    void *data = (void *)(uintptr_t)file->data;
+
+    if (file->storage == ATTN_FILE_MAPPED)
+        munmap(data, file->size);
+    else if (file->storage == ATTN_FILE_ALLOCATED)
+        attn_free(data);
+    attn_free(file->path);
+    *file = (struct attn_file){0};
+}

@@ -1,0 +1,300 @@
+/*
+ * pool.c - see pool.h.
+ *
+ * A run is a door that the caller opens: workers that come by enter and take tasks until none is
+ * left. The caller takes tasks too, then closes the door and waits for those inside. It never waits
+ * for a worker that has not entered, so on busy cores a run is no slower than the caller alone.
+ *
+ * Threads wait by spinning for a moment, then in a futex, which costs no system call as long as
+ * nobody sleeps.
+ */
+#include "base/pool.h"
+
+#include "base/memory.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MAX_THREAD = 1024,
+    /*
+     * About the time that the next step of a forward pass takes to come, and what a sleeping thread
+     * takes to wake. Longer spinning takes the cores away from others.
+     */
+    SPIN_NANOSECONDS = 20 * 1000,
+};
+
+/* The door is one number, so that it changes at once: how many workers are inside, and two flags. */
+#define DOOR_INSIDE 0xffffu
+#define DOOR_OPEN 0x10000u
+#define DOOR_CALLER_SLEEPS 0x20000u /* the last one out wakes the caller */
+
+struct worker {
+    struct attn_pool *pool;
+    int index; /* 1 .. n_thread - 1 */
+    pthread_t thread;
+};
+
+struct attn_pool {
+    int n_thread;           /* the caller's too */
+    long spin;              /* nanoseconds to spin before sleeping */
+    struct worker *workers; /* owns [n_thread], of which the last is not used */
+    atomic_flag is_taken;   /* a run is in progress; its caller alone touches what follows */
+    int n_started;          /* threads that run */
+    bool cannot_start;      /* the system refused another thread */
+
+    /* The run. Changes while the door is closed and nobody is inside. */
+    attn_task_fn task;
+    void *context;
+    size_t n_task;
+
+    /* On cache lines of their own: these are what threads fight for. */
+    _Alignas(ATTN_ALIGNMENT) atomic_size_t next; /* the next task */
+    _Alignas(ATTN_ALIGNMENT) atomic_uint door;
+    _Alignas(ATTN_ALIGNMENT) atomic_uint n_run; /* runs so far; workers wait for it to change */
+    atomic_uint n_asleep;                       /* workers that wait in the futex */
+    atomic_bool is_closing;
+};
+
+/* --- waiting ------------------------------------------------------------------------------ */
+
+/* Sleeps while *WORD is VALUE; may return early. */
+static void sleep_while(atomic_uint *word, unsigned value)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);
+}
+
+static void wake(atomic_uint *word, int n_thread)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n_thread, NULL, NULL, 0);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static long nanoseconds_since(const struct timespec *start)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - start->tv_sec) * 1000000000L + (now.tv_nsec - start->tv_nsec);
+}
+
+/* Spins until *WORD is no longer VALUE; false when that takes too long. */
+static bool spin_until_changed(atomic_uint *word, unsigned value, long nanoseconds)
+{
+    struct timespec start;
+
+    if (atomic_load(word) != value)
+        return true;
+    if (nanoseconds == 0)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        for (int i = 0; i < 16; i++) {
+            relax();
+            if (atomic_load(word) != value)
+                return true;
+        }
+    } while (nanoseconds_since(&start) < nanoseconds);
+    return false;
+}
+
+/* --- workers ------------------------------------------------------------------------------ */
+
+static void take_tasks(struct attn_pool *pool, int worker)
+{
+    size_t task;
+
+    while ((task = atomic_fetch_add(&pool->next, 1)) < pool->n_task)
+        pool->task(pool->context, task, worker);
+}
+
+static bool enter(struct attn_pool *pool)
+{
+    unsigned door = atomic_load(&pool->door);
+
+    while (door & DOOR_OPEN) {
+        if (atomic_compare_exchange_weak(&pool->door, &door, door + 1))
+            return true;
+    }
+    return false;
+}
+
+static void leave(struct attn_pool *pool)
+{
+    if (atomic_fetch_sub(&pool->door, 1) == (DOOR_CALLER_SLEEPS | 1))
+        wake(&pool->door, 1);
+}
+
+static void wait_for_next_run(struct attn_pool *pool, unsigned seen)
+{
+    while (!spin_until_changed(&pool->n_run, seen, pool->spin)) {
+        atomic_fetch_add(&pool->n_asleep, 1);
+        sleep_while(&pool->n_run, seen);
+        atomic_fetch_sub(&pool->n_asleep, 1);
+    }
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct attn_pool *pool = worker->pool;
+
+    for (;;) {
+        /* Read before looking at the door: a run that begins after this is not missed. */
+        unsigned seen = atomic_load(&pool->n_run);
+
+        if (atomic_load(&pool->is_closing))
+            return NULL;
+        if (enter(pool)) {
+            take_tasks(pool, worker->index);
+            leave(pool);
+        }
+        wait_for_next_run(pool, seen);
+    }
+}
+
+/*
+ * Threads are born with signals blocked, so that the program's handlers run on its own threads,
+ * except for those signals that a thread causes itself: a bus error in a mapped file.
+ */
+static void start_threads(struct attn_pool *pool, int n_wanted)
+{
+    static const int own_faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    sigset_t blocked, before;
+
+    if (pool->n_started >= n_wanted || pool->cannot_start)
+        return;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
+        sigdelset(&blocked, own_faults[i]);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    while (pool->n_started < n_wanted && !pool->cannot_start) {
+        struct worker *worker = &pool->workers[pool->n_started];
+
+        worker->pool = pool;
+        worker->index = pool->n_started + 1;
+        if (pthread_create(&worker->thread, NULL, work, worker) == 0)
+            pool->n_started++;
+        else
+            pool->cannot_start = true;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* --- the caller --------------------------------------------------------------------------- */
+
+static void open_door(struct attn_pool *pool, int n_useful)
+{
+    atomic_store(&pool->next, 0);
+    atomic_store(&pool->door, DOOR_OPEN);
+    atomic_fetch_add(&pool->n_run, 1);
+    if (atomic_load(&pool->n_asleep) > 0)
+        wake(&pool->n_run, n_useful);
+}
+
+static void close_door(struct attn_pool *pool)
+{
+    unsigned door = atomic_fetch_and(&pool->door, ~DOOR_OPEN) & ~DOOR_OPEN;
+
+    for (; door & DOOR_INSIDE; door = atomic_load(&pool->door)) {
+        if (spin_until_changed(&pool->door, door, pool->spin))
+            continue;
+        door = atomic_fetch_or(&pool->door, DOOR_CALLER_SLEEPS) | DOOR_CALLER_SLEEPS;
+        if (door & DOOR_INSIDE)
+            sleep_while(&pool->door, door);
+    }
+}
+
+static void run_alone(size_t n_task, attn_task_fn task, void *context)
+{
+    for (size_t i = 0; i < n_task; i++)
+        task(context, i, 0);
+}
+
+void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, void *context)
+{
+    int n_useful;
+
+    /* Who finds the pool taken does not wait: its run may be long. */
+    if (n_task <= 1 || attn_pool_n_thread(pool) == 1 || atomic_flag_test_and_set(&pool->is_taken)) {
+        run_alone(n_task, task, context);
+        return;
+    }
+    n_useful = n_task < (size_t)pool->n_thread ? (int)n_task - 1 : pool->n_thread - 1;
+    start_threads(pool, n_useful);
+    pool->task = task;
+    pool->context = context;
+    pool->n_task = n_task;
+    open_door(pool, n_useful);
+    take_tasks(pool, 0);
+    close_door(pool);
+    atomic_flag_clear(&pool->is_taken);
+}
+
+/* The cores this process may run on. */
+static int count_cores(void)
+{
+    cpu_set_t set;
+    long n;
+
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set);
+    n = sysconf(_SC_NPROCESSORS_ONLN); /* more cores than a cpu_set_t can tell */
+    return n < 1 ? 1 : n > MAX_THREAD ? MAX_THREAD : (int)n;
+}
+
+enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct attn_error *err)
+{
+    int n_core = count_cores();
+    struct attn_pool *created;
+
+    if (n_thread < 0 || n_thread > MAX_THREAD)
+        return attn_error_set(err, ATTN_INVALID, "%d threads, expected 1 to %d or 0 for all cores",
+                              n_thread, MAX_THREAD);
+    created = attn_alloc(1, sizeof *created, err);
+    if (!created)
+        return ATTN_NO_MEMORY;
+    created->n_thread = n_thread > 0 ? n_thread : n_core;
+    created->workers = attn_alloc((size_t)created->n_thread, sizeof *created->workers, err);
+    if (!created->workers) {
+        attn_free(created);
+        return ATTN_NO_MEMORY;
+    }
+    /* With more threads than cores, who spins keeps another from working. */
+    created->spin = created->n_thread <= n_core ? SPIN_NANOSECONDS : 0;
+    atomic_flag_clear(&created->is_taken);
+    *pool = created;
+    return ATTN_OK;
+}
+
+int attn_pool_n_thread(const struct attn_pool *pool)
+{
+    return pool ? pool->n_thread : 1;
+}
+
+void attn_pool_free(struct attn_pool *pool)
+{
+    if (!pool)
+        return;
+    atomic_store(&pool->is_closing, true);
+    atomic_fetch_add(&pool->n_run, 1);
+    wake(&pool->n_run, INT_MAX);
+    for (int i = 0; i < pool->n_started; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    attn_free(pool->workers);
+    attn_free(pool);
+}

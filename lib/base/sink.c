@@ -1,0 +1,442 @@
+/*
+ * sink.c - see sink.h.
+ *
+ * Appended bytes are gathered in a buffer. Files get them by pwrite at the place they belong to, so
+ * that attn_sink_write_at needs no seeking.
+ */
+#include "base/sink.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_SIZE = 64 * 1024 };
+
+enum kind {
+    MEMORY,    /* bytes in memory */
+    STREAM,    /* a descriptor that is only appended to */
+    TEMPORARY, /* a file under a temporary name */
+};
+
+struct attn_sink {
+    enum kind kind;
+    int descriptor;         /* -1: none, or closed */
+    bool owns_descriptor;   /* close it at the end */
+    bool is_closed_pipe;    /* EPIPE was seen */
+    char *name;             /* owns; what messages call the sink */
+    char *target;           /* owns; TEMPORARY: where the file goes in the end */
+    char *temporary;        /* owns; TEMPORARY: where it is until then, NULL once renamed */
+    char *pending;          /* owns [BUFFER_SIZE]; appended bytes that are not written yet */
+    size_t n_pending;       /* bytes */
+    uint64_t position;      /* bytes appended, the pending ones too */
+    struct attn_buffer all; /* MEMORY: the bytes */
+    struct attn_error err;  /* the failure that stuck */
+};
+
+static void fail_write(struct attn_sink *sink, int errno_value)
+{
+    sink->is_closed_pipe = errno_value == EPIPE;
+    attn_error_errno(&sink->err, "write", sink->name, errno_value);
+}
+
+static bool has_failed(const struct attn_sink *sink)
+{
+    return sink->err.status != ATTN_OK;
+}
+
+/* --- creation ----------------------------------------------------------------------------- */
+
+static struct attn_sink *create(enum kind kind, const char *name, struct attn_error *err)
+{
+    struct attn_sink *sink = attn_alloc(1, sizeof *sink, err);
+
+    if (!sink)
+        return NULL;
+    sink->kind = kind;
+    sink->descriptor = -1;
+    sink->name = attn_strndup(name, strlen(name), err);
+    if (sink->name && kind != MEMORY)
+        sink->pending = attn_alloc_uninitialized(BUFFER_SIZE, 1, err);
+    if (!sink->name || (kind != MEMORY && !sink->pending)) {
+        attn_sink_free(sink);
+        return NULL;
+    }
+    return sink;
+}
+
+enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err)
+{
+    struct attn_sink *created = create(MEMORY, "memory", err);
+
+    if (!created)
+        return ATTN_NO_MEMORY;
+    *sink = created;
+    return ATTN_OK;
+}
+
+enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
+                                             struct attn_sink **sink, struct attn_error *err)
+{
+    struct attn_sink *created = create(STREAM, name, err);
+
+    if (!created)
+        return ATTN_NO_MEMORY;
+    created->descriptor = descriptor;
+    *sink = created;
+    return ATTN_OK;
+}
+
+/*
+ * The number of PATH if it names one of our own descriptors, else -1. Such a path is written by a
+ * copy of the descriptor: opening /dev/stdout anew would start at the beginning of a redirected
+ * file, and renaming over it would take the file away from whoever else writes to it.
+ */
+static int own_descriptor(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    int64_t number;
+
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t length = strlen(folders[i]);
+
+        if (strncmp(path, folders[i], length) == 0 &&
+            attn_parse_int(path + length, strlen(path + length), 0, INT_MAX, &number))
+            return (int)number;
+    }
+    return -1;
+}
+
+/* The length of the folder's part of PATH: "a/b" has 2, "b" has 0. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/*
+ * PATH, or where it leads while it is a symbolic link; that need not exist. The caller owns the
+ * result; NULL sets *ERRNO_VALUE.
+ */
+static char *follow_links(const char *path, int *errno_value)
+{
+    char link[PATH_MAX];
+    struct attn_buffer here = {0}, there = {0};
+    ssize_t n = 0;
+    int n_link = 0;
+
+    attn_buffer_append_string(&here, path);
+    while (attn_buffer_string(&here) && (n = readlink(here.data, link, sizeof link)) >= 0) {
+        struct attn_buffer old = here;
+
+        if (++n_link > 40 || (size_t)n == sizeof link) {
+            *errno_value = ELOOP;
+            goto fail;
+        }
+        if (n > 0 && link[0] != '/')
+            attn_buffer_append(&there, here.data, folder_length(here.data));
+        attn_buffer_append(&there, link, (size_t)n);
+        here = there;
+        there = old;
+        attn_buffer_reset(&there);
+    }
+    *errno_value = ENOMEM;
+    if (here.has_failed)
+        goto fail;
+    attn_buffer_release(&there);
+    return here.data;
+
+fail:
+    attn_buffer_release(&here);
+    attn_buffer_release(&there);
+    return NULL;
+}
+
+/* Opens sink->temporary beside sink->target: a new name that nobody could have guessed. */
+static int open_temporary(struct attn_sink *sink, mode_t mode)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t folder = folder_length(sink->target);
+    char *suffix;
+    int errno_value = EEXIST;
+
+    sink->temporary = attn_alloc(folder + sizeof ".attn-XXXXXX.tmp", 1, NULL);
+    if (!sink->temporary)
+        return ENOMEM;
+    memcpy(sink->temporary, sink->target, folder);
+    memcpy(sink->temporary + folder, ".attn-XXXXXX.tmp", sizeof ".attn-XXXXXX.tmp");
+    suffix = sink->temporary + folder + strlen(".attn-");
+
+    for (int n_try = 0; n_try < 100; n_try++) {
+        unsigned char random[6];
+
+        if (getrandom(random, sizeof random, 0) != sizeof random) {
+            errno_value = errno;
+            break;
+        }
+        for (size_t i = 0; i < sizeof random; i++)
+            suffix[i] = letters[random[i] % (sizeof letters - 1)];
+        sink->descriptor =
+            open(sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+        if (sink->descriptor >= 0)
+            return 0;
+        errno_value = errno;
+        if (errno_value != EEXIST)
+            break;
+    }
+    attn_free(sink->temporary);
+    sink->temporary = NULL;
+    return errno_value;
+}
+
+/* A new file, or one that will replace the file that INFO describes (NULL: there is none). */
+static int open_target(struct attn_sink *sink, const char *path, const struct stat *info)
+{
+    int errno_value = 0;
+
+    /* Renaming over a read-only file would work; who made it so does not want that. */
+    if (info && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+        return errno;
+    sink->target = follow_links(path, &errno_value);
+    if (!sink->target)
+        return errno_value;
+    if (sink->target[folder_length(sink->target)] == '\0')
+        return ENOENT; /* an empty path, or a folder that does not exist */
+
+    errno_value = open_temporary(sink, info ? info->st_mode & 0777 : 0666);
+    /* The umask may have taken bits that the replaced file has. */
+    if (errno_value == 0 && info)
+        (void)fchmod(sink->descriptor, info->st_mode & 0777);
+    return errno_value;
+}
+
+/* What exists and is no regular file: one of our descriptors, a FIFO, a device. */
+static int open_stream(struct attn_sink *sink, const char *path)
+{
+    int own = own_descriptor(path);
+
+    sink->descriptor =
+        own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return sink->descriptor >= 0 ? 0 : errno;
+}
+
+enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
+                                       struct attn_error *err)
+{
+    struct stat info;
+    bool exists = stat(path, &info) == 0;
+    bool is_stream = own_descriptor(path) >= 0 || (exists && !S_ISREG(info.st_mode));
+    struct attn_sink *created;
+    enum attn_status status;
+    int errno_value;
+
+    if (exists && S_ISDIR(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
+                              attn_quote_string(path).text);
+    created = create(is_stream ? STREAM : TEMPORARY, path, err);
+    if (!created)
+        return ATTN_NO_MEMORY;
+    created->owns_descriptor = true;
+    errno_value =
+        is_stream ? open_stream(created, path) : open_target(created, path, exists ? &info : NULL);
+    if (errno_value != 0) {
+        status = attn_error_errno(err, "write", path, errno_value);
+        attn_sink_free(created);
+        return status;
+    }
+    *sink = created;
+    return ATTN_OK;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+/* Waits until a descriptor that somebody made non-blocking takes bytes again. */
+static void wait_writable(int descriptor)
+{
+    struct pollfd poller = {.fd = descriptor, .events = POLLOUT};
+
+    poll(&poller, 1, -1);
+}
+
+/* Hands all of BYTES to the system; OFFSET is where they go in a file. */
+static void write_out(struct attn_sink *sink, const char *bytes, size_t size, uint64_t offset)
+{
+    while (size > 0 && !has_failed(sink)) {
+        ssize_t n = sink->kind == TEMPORARY ? pwrite(sink->descriptor, bytes, size, (off_t)offset)
+                                            : write(sink->descriptor, bytes, size);
+
+        if (n > 0) {
+            bytes += n;
+            size -= (size_t)n;
+            offset += (uint64_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            wait_writable(sink->descriptor);
+        } else if (n == 0 || errno != EINTR) {
+            fail_write(sink, n == 0 ? EIO : errno);
+        }
+    }
+}
+
+static void flush(struct attn_sink *sink)
+{
+    write_out(sink, sink->pending, sink->n_pending, sink->position - sink->n_pending);
+    sink->n_pending = 0;
+}
+
+/* Puts bytes into a memory sink, which grows; a gap reads as zeros. */
+static void write_memory(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
+{
+    struct attn_buffer *all = &sink->all;
+    size_t start = (size_t)offset, end = start + size;
+
+    if (end > all->size && !attn_buffer_reserve(all, end - all->size)) {
+        attn_buffer_check(all, &sink->err);
+        return;
+    }
+    if (start > all->size)
+        memset(all->data + all->size, 0, start - all->size);
+    memcpy(all->data + start, bytes, size);
+    if (end > all->size)
+        all->size = end;
+}
+
+/* The largest offset that a file or a block of memory can have. */
+static bool fits(struct attn_sink *sink, uint64_t offset, size_t size)
+{
+    if (offset <= INT64_MAX && size <= INT64_MAX - offset)
+        return true;
+    fail_write(sink, EFBIG);
+    return false;
+}
+
+void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
+{
+    if (size == 0 || has_failed(sink) || !fits(sink, sink->position, size))
+        return;
+    if (sink->kind == MEMORY) {
+        write_memory(sink, sink->position, bytes, size);
+    } else {
+        assert(sink->descriptor >= 0); /* not after the commit of a file */
+        if (size > BUFFER_SIZE - sink->n_pending)
+            flush(sink);
+        if (size >= BUFFER_SIZE) {
+            write_out(sink, bytes, size, sink->position);
+        } else {
+            memcpy(sink->pending + sink->n_pending, bytes, size);
+            sink->n_pending += size;
+        }
+    }
+    if (!has_failed(sink))
+        sink->position += size;
+}
+
+bool attn_sink_is_seekable(const struct attn_sink *sink)
+{
+    return sink->kind != STREAM;
+}
+
+void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
+{
+    assert(attn_sink_is_seekable(sink));
+    if (size == 0 || has_failed(sink) || !fits(sink, offset, size))
+        return;
+    if (sink->kind == MEMORY) {
+        write_memory(sink, offset, bytes, size);
+        return;
+    }
+    assert(sink->descriptor >= 0);
+    /* Pending bytes at the same place were written earlier, so they go first. */
+    if (offset < sink->position && offset + size > sink->position - sink->n_pending)
+        flush(sink);
+    write_out(sink, bytes, size, offset);
+}
+
+uint64_t attn_sink_position(const struct attn_sink *sink)
+{
+    return sink->position;
+}
+
+enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error *err)
+{
+    if (!has_failed(sink))
+        return ATTN_OK;
+    return attn_error_set(err, sink->err.status, "%s", sink->err.message);
+}
+
+bool attn_sink_is_closed_pipe(const struct attn_sink *sink)
+{
+    return sink->is_closed_pipe;
+}
+
+const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
+{
+    assert(sink->kind == MEMORY);
+    *size = sink->all.size;
+    return sink->all.size > 0 ? sink->all.data : "";
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+/* Some file systems report a full device only here. After EINTR Linux has closed it all the same. */
+static void close_descriptor(struct attn_sink *sink)
+{
+    if (sink->descriptor >= 0 && close(sink->descriptor) != 0 && errno != EINTR)
+        fail_write(sink, errno);
+    sink->descriptor = -1;
+}
+
+static void remove_temporary(struct attn_sink *sink)
+{
+    if (sink->temporary)
+        unlink(sink->temporary);
+    attn_free(sink->temporary);
+    sink->temporary = NULL;
+}
+
+enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
+{
+    flush(sink);
+    if (sink->owns_descriptor)
+        close_descriptor(sink);
+    if (sink->kind == TEMPORARY && sink->temporary) {
+        if (!has_failed(sink) && rename(sink->temporary, sink->target) != 0)
+            fail_write(sink, errno);
+        if (has_failed(sink)) {
+            remove_temporary(sink);
+        } else {
+            attn_free(sink->temporary);
+            sink->temporary = NULL;
+        }
+    }
+    return attn_sink_check(sink, err);
+}
+
+void attn_sink_free(struct attn_sink *sink)
+{
+    if (!sink)
+        return;
+    if (sink->owns_descriptor)
+        close_descriptor(sink);
+    remove_temporary(sink);
+    attn_buffer_release(&sink->all);
+    attn_free(sink->pending);
+    attn_free(sink->target);
+    attn_free(sink->name);
+    attn_free(sink);
+}
