@@ -6,7 +6,7 @@
 # tests/cli/COMMAND/BEHAVIOUR.sh is a few lines of bash; beside it lie .out, .err and .exit with what
 # is expected, absent when that is nothing, nothing, and 0. Each runs in an empty folder, with
 # attn-cli in PATH, $MODELS and $FIXTURES, and an environment without anything else of the user's.
-# Paths below these two are compared as `$MODELS/...`, so that expectations name no machine.
+# Paths below these two are compared as `$MODELS/...`, so expectations name no machine.
 # --refresh writes what was seen as what is expected.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -38,7 +38,7 @@ run_test() {
     )
     echo $? >"$scratch/seen.exit"
     for stream in out err; do
-        LC_ALL=C sed -e "s|$root/models/|\$MODELS/|g" -e "s|$root/tests/fixtures/|\$FIXTURES/|g" \
+        LC_ALL=C sed -e "s|$root/models|\$MODELS|g" -e "s|$root/tests/fixtures|\$FIXTURES|g" \
             "$scratch/raw.$stream" >"$scratch/seen.$stream"
     done
 }
