@@ -1,0 +1,337 @@
+/*
+ * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
+ *
+ * With an index, the directory is made from its weight_map first; each shard is then opened once
+ * and fills in the tensors that are mapped to it. Its other tensors are ignored, unless the map
+ * places them in another shard: the same tensor twice is refused.
+ */
+#include "formats/safetensors.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/json.h"
+#include "formats/safetensors_header.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SINGLE_FILE "model.safetensors"
+#define INDEX_FILE "model.safetensors.index.json"
+#define SUFFIX ".safetensors"
+
+struct shard {
+    struct attn_file file;
+    struct attn_buffer names; /* of its tensors, each with a NUL */
+};
+
+struct attn_safetensors {
+    struct shard *shards; /* [n_shard]; owns */
+    int n_shard;
+    struct attn_safetensors_entry *entries; /* [count], by name; owns */
+    size_t count;
+};
+
+/* An empty directory with room for N_SHARD. */
+static struct attn_safetensors *create(int n_shard, struct attn_error *err)
+{
+    struct attn_safetensors *st = attn_alloc(1, sizeof *st, err);
+
+    if (st == NULL)
+        return NULL;
+    st->shards = attn_alloc((size_t)n_shard, sizeof *st->shards, err);
+    if (st->shards == NULL) {
+        attn_free(st);
+        return NULL;
+    }
+    st->n_shard = n_shard;
+    return st;
+}
+
+void attn_safetensors_close(struct attn_safetensors *st)
+{
+    if (st == NULL)
+        return;
+    for (int i = 0; i < st->n_shard; i++) {
+        attn_file_close(&st->shards[i].file);
+        attn_buffer_release(&st->shards[i].names);
+    }
+    attn_free(st->shards);
+    attn_free(st->entries);
+    attn_free(st);
+}
+
+enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safetensors **out,
+                                       struct attn_error *err)
+{
+    struct attn_safetensors *st = create(1, err);
+    enum attn_status status;
+
+    if (st == NULL) {
+        attn_file_close(file);
+        return ATTN_NO_MEMORY;
+    }
+    st->shards[0].file = *file;
+    *file = (struct attn_file){0};
+    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].names, &st->entries,
+                                          &st->count, err);
+    if (status != ATTN_OK) {
+        attn_safetensors_close(st);
+        return status;
+    }
+    *out = st;
+    return ATTN_OK;
+}
+
+enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
+                                            struct attn_safetensors **out, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status = attn_file_open(path, load, &file, err);
+
+    return status == ATTN_OK ? attn_safetensors_take(&file, out, err) : status;
+}
+
+/* A line of the weight_map; borrows from the index. */
+struct mapping {
+    const char *tensor, *file;
+};
+
+static int compare_files(const void *a, const void *b)
+{
+    return strcmp(((const struct mapping *)a)->file, ((const struct mapping *)b)->file);
+}
+
+/* Whether NAME is a plain file name that can only lie beside the index. */
+static bool is_shard_name(const char *name)
+{
+    size_t size = strlen(name), suffix = strlen(SUFFIX);
+
+    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0 &&
+           strpbrk(name, "/\\") == NULL && strstr(name, "..") == NULL;
+}
+
+/* Reads the weight_map of INDEX, sorted by file. *mappings [*count] belongs to the caller. */
+static enum attn_status read_index(const struct attn_json *index, struct mapping **mappings,
+                                   size_t *count, struct attn_error *err)
+{
+    const struct attn_node *map = attn_node_find(attn_json_root(index), "weight_map");
+    struct attn_quote path = attn_quote_string(attn_json_name(index));
+    struct mapping *found;
+    size_t n = 0;
+
+    if (map == NULL || !attn_node_is_object(map) || attn_node_first(map) == NULL)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no 'weight_map', expected one from tensors to files",
+                              path.text);
+    for (const struct attn_node *m = attn_node_first(map); m != NULL; m = attn_node_next(m))
+        n++;
+    found = attn_alloc(n, sizeof *found, err);
+    if (found == NULL)
+        return ATTN_NO_MEMORY;
+    n = 0;
+    for (const struct attn_node *m = attn_node_first(map); m != NULL; m = attn_node_next(m)) {
+        const char *file = attn_node_string(m);
+
+        if (file == NULL || !is_shard_name(file)) {
+            attn_error_set(err, ATTN_FORMAT,
+                           "'%s' in the weight_map of '%s' is in '%s', expected the name of a "
+                           "%s file in the same directory",
+                           attn_quote_string(attn_node_key(m)).text, path.text,
+                           file == NULL ? "no string" : attn_quote_string(file).text, SUFFIX);
+            attn_free(found);
+            return ATTN_FORMAT;
+        }
+        found[n++] = (struct mapping){attn_node_key(m), file};
+    }
+    qsort(found, n, sizeof *found, compare_files);
+    *mappings = found;
+    *count = n;
+    return ATTN_OK;
+}
+
+/* The directory that MAPPINGS promise: every tensor with its shard, none with data yet. */
+static enum attn_status plan_shards(const struct mapping *mappings, size_t count,
+                                    struct attn_safetensors **out, struct attn_error *err)
+{
+    struct attn_safetensors *st;
+    int n_shard = 1;
+
+    for (size_t i = 1; i < count; i++)
+        n_shard += compare_files(&mappings[i - 1], &mappings[i]) != 0;
+    st = create(n_shard, err);
+    if (st == NULL)
+        return ATTN_NO_MEMORY;
+    st->entries = attn_alloc(count, sizeof *st->entries, err);
+    if (st->entries == NULL) {
+        attn_safetensors_close(st);
+        return ATTN_NO_MEMORY;
+    }
+    st->count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct attn_safetensors_entry *entry = &st->entries[i];
+
+        entry->name = mappings[i].tensor;
+        entry->name_size = strlen(entry->name);
+        if (i > 0)
+            entry->shard = entry[-1].shard + (compare_files(&mappings[i - 1], &mappings[i]) != 0);
+    }
+    qsort(st->entries, count, sizeof *st->entries, attn_safetensors_compare_names);
+    *out = st;
+    return ATTN_OK;
+}
+
+static struct attn_safetensors_entry *find(const struct attn_safetensors *st, const char *name,
+                                           size_t size)
+{
+    struct attn_safetensors_entry key = {.name = name, .name_size = size};
+
+    return bsearch(&key, st->entries, st->count, sizeof key, attn_safetensors_compare_names);
+}
+
+/* Moves the file of PART, shard number SHARD, into ST, and its tensors where they were planned. */
+static enum attn_status adopt_shard(struct attn_safetensors *st, int shard,
+                                    struct attn_safetensors *part, struct attn_error *err)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        const struct attn_safetensors_entry *entry = &part->entries[i];
+        struct attn_safetensors_entry *planned = find(st, entry->name, entry->name_size);
+
+        if (planned == NULL)
+            continue;
+        if (planned->shard != shard)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' is in '%s', expected in another file only, as %s says",
+                                  attn_quote_string(entry->name).text,
+                                  attn_quote_string(part->shards[0].file.path).text, INDEX_FILE);
+        *planned = *entry;
+        planned->shard = shard;
+    }
+    st->shards[shard] = part->shards[0];
+    part->n_shard = 0;
+    return ATTN_OK;
+}
+
+static enum attn_status open_shard(const struct attn_source *source, enum attn_load load,
+                                   const char *name, int shard, struct attn_safetensors *st,
+                                   struct attn_error *err)
+{
+    struct attn_safetensors *part = NULL;
+    struct attn_file file = {0};
+    enum attn_status status = attn_file_open_part(source, name, load, &file, err);
+
+    if (status != ATTN_OK) {
+        attn_error_hint(err, "%s names it; all files that it names are needed", INDEX_FILE);
+        return status;
+    }
+    status = attn_safetensors_take(&file, &part, err);
+    if (status == ATTN_OK)
+        status = adopt_shard(st, shard, part, err);
+    attn_safetensors_close(part);
+    return status;
+}
+
+static enum attn_status open_shards(const struct attn_source *source, enum attn_load load,
+                                    const struct mapping *mappings, size_t count,
+                                    struct attn_safetensors **out, struct attn_error *err)
+{
+    struct attn_safetensors *st = NULL;
+    enum attn_status status = plan_shards(mappings, count, &st, err);
+    int shard = 0;
+
+    for (size_t i = 0; i < count && status == ATTN_OK; i++) {
+        if (i == 0 || compare_files(&mappings[i - 1], &mappings[i]) != 0)
+            status = open_shard(source, load, mappings[i].file, shard++, st, err);
+    }
+    for (size_t i = 0; i < count && status == ATTN_OK; i++) {
+        const struct attn_safetensors_entry *entry = &st->entries[i];
+
+        if (entry->tensor.data == NULL)
+            status = attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
+                                    attn_quote_string(entry->name).text,
+                                    attn_quote_string(st->shards[entry->shard].file.path).text,
+                                    INDEX_FILE);
+    }
+    if (status != ATTN_OK) {
+        attn_safetensors_close(st);
+        return status;
+    }
+    *out = st;
+    return ATTN_OK;
+}
+
+static enum attn_status open_index(const struct attn_source *source, enum attn_load load,
+                                   struct attn_safetensors **out, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_json *index = NULL;
+    struct mapping *mappings = NULL;
+    size_t count = 0;
+    enum attn_status status = attn_file_open_part(source, INDEX_FILE, ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, &index, err);
+    attn_file_close(&file);
+    if (status == ATTN_OK)
+        status = read_index(index, &mappings, &count, err);
+    if (status == ATTN_OK)
+        status = open_shards(source, load, mappings, count, out, err);
+    attn_free(mappings);
+    attn_json_free(index);
+    return status;
+}
+
+enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
+                                       struct attn_safetensors **out, struct attn_error *err)
+{
+    bool is_absent = !attn_source_has_part(source, SINGLE_FILE);
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (is_absent && attn_source_has_part(source, INDEX_FILE))
+        return open_index(source, load, out, err);
+    status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
+    if (status == ATTN_OK)
+        return attn_safetensors_take(&file, out, err);
+    if (is_absent && attn_source_has_part(source, "pytorch_model.bin"))
+        attn_error_hint(err, "pytorch_model.bin cannot be read; convert it with transformers: "
+                             "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(DIR)");
+    else if (is_absent)
+        attn_error_hint(err, "a model directory holds %s, or %s with the files that it names",
+                        SINGLE_FILE, INDEX_FILE);
+    return status;
+}
+
+size_t attn_safetensors_count(const struct attn_safetensors *st)
+{
+    return st->count;
+}
+
+const struct attn_safetensors_entry *attn_safetensors_entry(const struct attn_safetensors *st,
+                                                            size_t i)
+{
+    return &st->entries[i];
+}
+
+const struct attn_safetensors_entry *attn_safetensors_find(const struct attn_safetensors *st,
+                                                           const char *name)
+{
+    return find(st, name, strlen(name));
+}
+
+const char *attn_safetensors_path(const struct attn_safetensors *st, int shard)
+{
+    return st->shards[shard].file.path;
+}
+
+bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
+{
+    for (int i = 0; i < st->n_shard; i++) {
+        const struct attn_file *file = &st->shards[i].file;
+
+        if (file->storage == ATTN_FILE_MAPPED &&
+            (uintptr_t)address - (uintptr_t)file->data < file->size)
+            return true;
+    }
+    return false;
+}

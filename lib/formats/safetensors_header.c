@@ -1,0 +1,424 @@
+/*
+ * safetensors_header.c - the header of one file, pulled token by token.
+ *
+ * Three passes over the text (check, count, fill), so that a million tensors take one allocation of
+ * the exact size, then two sorts: by offset, to see that the tensors tile the data, and by name.
+ * Offsets in messages about JSON count from the beginning of the file; those of tensors from the
+ * beginning of the data, as in the header itself.
+ */
+#include "formats/safetensors_header.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/json_reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METADATA "__metadata__"
+
+enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000 };
+
+/* What the functions of one reading share; all borrowed. */
+struct header {
+    const struct attn_file *file;
+    struct attn_json_reader reader; /* over the file up to the end of the header */
+    size_t data_start, data_size;   /* bytes of the file */
+    struct attn_buffer *names;      /* of the entries read so far, terminated */
+    struct attn_error *err;
+};
+
+/* Says of files that people take for safetensors what they are. */
+static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
+{
+    static const struct {
+        const char *start, *hint;
+    } kinds[] = {
+        {"version https://git-lfs",
+         "this is a Git LFS pointer, not the weights; run `git lfs pull` where it was cloned"},
+        {"PK\3\4", "this is a ZIP archive, perhaps a PyTorch checkpoint; save it as safetensors"},
+        {"GGUF", "this is a GGUF file; take the Hugging Face directory it was made from"},
+        {"<", "this looks like a web page; the download may have failed"},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t size = strlen(kinds[i].start);
+
+        if (file->size >= size && memcmp(file->data, kinds[i].start, size) == 0)
+            attn_error_hint(err, "%s", kinds[i].hint);
+    }
+}
+
+/* Reads the size of the header and points the reader at its text. */
+static enum attn_status read_prefix(struct header *header)
+{
+    const struct attn_file *file = header->file;
+    uint64_t size = 0;
+    size_t limit;
+
+    if (file->size < PREFIX_SIZE)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' has %zu bytes, expected a safetensors file, whose first 8 "
+                              "bytes are the size of its header",
+                              attn_quote_string(file->path).text, file->size);
+    for (int i = PREFIX_SIZE - 1; i >= 0; i--)
+        size = size << 8 | file->data[i];
+    limit = file->size - PREFIX_SIZE;
+    limit = limit < MAX_HEADER_SIZE ? limit : MAX_HEADER_SIZE;
+    if (size > limit) {
+        attn_error_set(header->err, ATTN_FORMAT,
+                       "'%s' has %zu bytes and a header of %" PRIu64
+                       " bytes, expected a safetensors file with a header of at most %zu",
+                       attn_quote_string(file->path).text, file->size, size, limit);
+        hint_at_kind(file, header->err);
+        return ATTN_FORMAT;
+    }
+    header->data_start = PREFIX_SIZE + (size_t)size;
+    header->data_size = file->size - header->data_start;
+    header->reader =
+        attn_json_reader_init((const char *)file->data, header->data_start, file->path);
+    header->reader.offset = PREFIX_SIZE;
+    return ATTN_OK;
+}
+
+/* Refuses a token that stands where something else was expected. */
+static enum attn_status refuse(const struct header *header, const struct attn_json_token *token,
+                               const char *expected)
+{
+    return attn_error_set(header->err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s",
+                          attn_quote_string(header->file->path).text,
+                          attn_quote(token->text, token->size).text, token->offset, expected);
+}
+
+/* Pulls a token that must be of TYPE. */
+static enum attn_status expect(struct header *header, enum attn_json_type type,
+                               const char *expected, struct attn_json_token *token)
+{
+    enum attn_status status = attn_json_next(&header->reader, token, header->err);
+
+    if (status == ATTN_OK && token->type != type)
+        return refuse(header, token, expected);
+    return status;
+}
+
+/* Counts the tensors and the bytes that their names can take, each with a NUL. */
+static enum attn_status count_tensors(struct header *header, size_t *count, size_t *name_size)
+{
+    struct attn_json_reader start = header->reader;
+    struct attn_json_token token;
+    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
+
+    *count = *name_size = 0;
+    while (status == ATTN_OK) {
+        status = attn_json_next(&header->reader, &token, header->err);
+        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
+            break;
+        if (!attn_json_equals(&token, METADATA)) {
+            ++*count;
+            *name_size += token.size + 1; /* sums up to less than the header */
+        }
+        status = attn_json_skip(&header->reader, header->err);
+    }
+    header->reader = start;
+    return status;
+}
+
+/* The value of __metadata__: null, or an object of strings, which nobody here needs. */
+static enum attn_status read_metadata(struct header *header)
+{
+    static const char expected[] = "an object of strings as " METADATA;
+    struct attn_json_token token;
+    enum attn_status status = attn_json_next(&header->reader, &token, header->err);
+
+    if (status != ATTN_OK || token.type == ATTN_JSON_NULL)
+        return status;
+    if (token.type != ATTN_JSON_OBJECT_BEGIN)
+        return refuse(header, &token, expected);
+    for (;;) {
+        status = attn_json_next(&header->reader, &token, header->err);
+        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
+            return status;
+        status = expect(header, ATTN_JSON_STRING, expected, &token);
+        if (status != ATTN_OK)
+            return status;
+    }
+}
+
+/* Reads an array of integers: all are checked and counted, the first MAX stored. */
+static enum attn_status read_integers(struct header *header, size_t *values, int max, int *count)
+{
+    struct attn_json_token token;
+    enum attn_status status = expect(header, ATTN_JSON_ARRAY_BEGIN, "an array of integers", &token);
+    int n = 0;
+
+    while (status == ATTN_OK) {
+        uint64_t value = 0;
+
+        status = attn_json_next(&header->reader, &token, header->err);
+        if (status != ATTN_OK || token.type == ATTN_JSON_ARRAY_END)
+            break;
+        if (!attn_json_uint(&token, &value) || value != (size_t)value)
+            return refuse(header, &token, "an integer from 0 to 2^64 - 1");
+        if (n < max)
+            values[n] = (size_t)value;
+        n++;
+    }
+    *count = n;
+    return status;
+}
+
+static enum attn_status read_dtype(struct header *header, struct attn_safetensors_entry *entry)
+{
+    struct attn_json_token token;
+    enum attn_status status =
+        expect(header, ATTN_JSON_STRING, "the name of a type such as \"F32\"", &token);
+    int dtype = 0;
+
+    if (status != ATTN_OK)
+        return status;
+    while (dtype < ATTN_N_DTYPE && !attn_json_equals(&token, attn_dtype_name(dtype)))
+        dtype++;
+    if (dtype == ATTN_N_DTYPE)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has dtype '%s', expected a type of safetensors such as "
+                              "F32, F16 or BF16",
+                              attn_quote_string(entry->name).text,
+                              attn_quote_string(header->file->path).text,
+                              attn_quote(token.text, token.size).text);
+    entry->tensor.dtype = dtype;
+    return ATTN_OK;
+}
+
+/* The members of a tensor, as far as they were seen. */
+struct members {
+    bool has_dtype, has_shape, has_offsets;
+    size_t offsets[2]; /* in the data */
+    int n_offset;
+};
+
+static enum attn_status read_members(struct header *header, struct attn_safetensors_entry *entry,
+                                     struct members *members)
+{
+    struct attn_json_token key;
+    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN,
+                                     "an object with dtype, shape and data_offsets", &key);
+
+    while (status == ATTN_OK) {
+        status = attn_json_next(&header->reader, &key, header->err);
+        if (status != ATTN_OK || key.type == ATTN_JSON_OBJECT_END)
+            break;
+        if (attn_json_equals(&key, "dtype")) {
+            members->has_dtype = true;
+            status = read_dtype(header, entry);
+        } else if (attn_json_equals(&key, "shape")) {
+            members->has_shape = true;
+            status = read_integers(header, entry->tensor.shape, ATTN_MAX_RANK, &entry->tensor.rank);
+        } else if (attn_json_equals(&key, "data_offsets")) {
+            members->has_offsets = true;
+            status = read_integers(header, members->offsets, 2, &members->n_offset);
+        } else {
+            status = attn_json_skip(&header->reader, header->err);
+        }
+    }
+    return status;
+}
+
+/* Bytes of a tensor; false when their number overflows or is not whole. */
+static bool measure(const struct attn_tensor *tensor, size_t *size)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < tensor->rank; i++) {
+        if (!attn_checked_mul(n, tensor->shape[i], &n))
+            return false;
+    }
+    if (!attn_checked_mul(n, attn_dtype_bits(tensor->dtype), &n) || n % 8 != 0)
+        return false;
+    *size = n / 8;
+    return true;
+}
+
+struct shape_text {
+    char text[ATTN_MAX_RANK * 22 + 3];
+};
+
+/* "[2, 3]" */
+static struct shape_text format_shape(const struct attn_tensor *tensor)
+{
+    struct shape_text shape = {"["};
+    size_t used = 1;
+
+    for (int i = 0; i < tensor->rank; i++)
+        used += (size_t)snprintf(shape.text + used, sizeof shape.text - used, "%s%zu",
+                                 i > 0 ? ", " : "", tensor->shape[i]);
+    snprintf(shape.text + used, sizeof shape.text - used, "]");
+    return shape;
+}
+
+/* Checks what the members say of each other and of the file, and places the tensor. */
+static enum attn_status place(const struct header *header, const struct members *members,
+                              struct attn_safetensors_entry *entry)
+{
+    struct attn_quote name = attn_quote_string(entry->name);
+    struct attn_quote path = attn_quote_string(header->file->path);
+    struct attn_tensor *tensor = &entry->tensor;
+    size_t begin = members->offsets[0], end = members->offsets[1], size;
+    const char *missing = !members->has_dtype     ? "dtype"
+                          : !members->has_shape   ? "shape"
+                          : !members->has_offsets ? "data_offsets"
+                                                  : NULL;
+
+    if (missing != NULL)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has no %s, expected dtype, shape and data_offsets",
+                              name.text, path.text, missing);
+    if (tensor->rank > ATTN_MAX_RANK)
+        return attn_error_set(header->err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' has %d dimensions, expected at most %d", name.text,
+                              path.text, tensor->rank, ATTN_MAX_RANK);
+    if (members->n_offset != 2)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has %d data_offsets, expected a begin and an end",
+                              name.text, path.text, members->n_offset);
+    if (begin > end || end > header->data_size)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
+                              "end within %zu bytes of data",
+                              name.text, path.text, begin, end, header->data_size);
+    if (!measure(tensor, &size))
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
+                              "below 2^61",
+                              name.text, path.text, format_shape(tensor).text,
+                              attn_dtype_name(tensor->dtype));
+    if (size != end - begin)
+        return attn_error_set(header->err, ATTN_FORMAT,
+                              "'%s' in '%s' has shape %s of %s, which is %zu bytes, expected %zu "
+                              "as between its data_offsets [%zu, %zu]",
+                              name.text, path.text, format_shape(tensor).text,
+                              attn_dtype_name(tensor->dtype), size, end - begin, begin, end);
+    entry->offset = header->data_start + begin;
+    tensor->data = header->file->data + entry->offset;
+    return ATTN_OK;
+}
+
+/* Reads the tensor whose key is NAME. */
+static enum attn_status read_tensor(struct header *header, const struct attn_json_token *name,
+                                    struct attn_safetensors_entry *entry)
+{
+    struct members members = {0};
+    size_t start = header->names->size;
+    enum attn_status status;
+
+    if (attn_json_has_nul(name))
+        return refuse(header, name, "a tensor's name without NUL");
+    attn_json_unescape(name, header->names);
+    entry->name = header->names->data + start;
+    entry->name_size = header->names->size - start;
+    attn_buffer_append_char(header->names, '\0');
+    status = read_members(header, entry, &members);
+    return status == ATTN_OK ? place(header, &members, entry) : status;
+}
+
+static enum attn_status read_tensors(struct header *header, struct attn_safetensors_entry *entries)
+{
+    struct attn_json_token token;
+    enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
+
+    while (status == ATTN_OK) {
+        status = attn_json_next(&header->reader, &token, header->err);
+        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
+            break;
+        if (attn_json_equals(&token, METADATA))
+            status = read_metadata(header);
+        else
+            status = read_tensor(header, &token, entries++);
+    }
+    return status;
+}
+
+/* Order by begin, then end: a tensor without elements comes before the one that begins there. */
+static int compare_places(const void *a, const void *b)
+{
+    const struct attn_safetensors_entry *x = a, *y = b;
+    size_t x_size = 0, y_size = 0;
+
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    measure(&x->tensor, &x_size);
+    measure(&y->tensor, &y_size);
+    return (x_size > y_size) - (x_size < y_size);
+}
+
+/* Every byte of the data belongs to one tensor: no holes, no overlaps, nothing before or after. */
+static enum attn_status check_tiling(const struct header *header,
+                                     struct attn_safetensors_entry *entries, size_t count)
+{
+    size_t end = 0, size = 0;
+
+    qsort(entries, count, sizeof *entries, compare_places);
+    for (size_t i = 0; i < count; i++) {
+        size_t begin = entries[i].offset - header->data_start;
+
+        if (begin != end)
+            return attn_error_set(header->err, ATTN_FORMAT,
+                                  "'%s' in '%s' begins at byte %zu of the data, expected %zu, "
+                                  "without holes or overlaps",
+                                  attn_quote_string(entries[i].name).text,
+                                  attn_quote_string(header->file->path).text, begin, end);
+        measure(&entries[i].tensor, &size);
+        end += size;
+    }
+    if (end != header->data_size)
+        return attn_error_set(
+            header->err, ATTN_FORMAT,
+            "'%s' has %zu bytes of data, expected %zu, where its last tensor ends",
+            attn_quote_string(header->file->path).text, header->data_size, end);
+    return ATTN_OK;
+}
+
+int attn_safetensors_compare_names(const void *a, const void *b)
+{
+    const struct attn_safetensors_entry *x = a, *y = b;
+    size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
+    int order = memcmp(x->name, y->name, size);
+
+    return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
+}
+
+enum attn_status attn_safetensors_read_header(const struct attn_file *file,
+                                              struct attn_buffer *names,
+                                              struct attn_safetensors_entry **entries,
+                                              size_t *count, struct attn_error *err)
+{
+    struct header header = {.file = file, .names = names, .err = err};
+    struct attn_safetensors_entry *found = NULL;
+    size_t n = 0, name_size = 0;
+    enum attn_status status = read_prefix(&header);
+
+    if (status == ATTN_OK)
+        status = attn_json_check_rest(header.reader, err);
+    if (status == ATTN_OK)
+        status = count_tensors(&header, &n, &name_size);
+    if (status != ATTN_OK)
+        return status;
+    found = attn_alloc(n, sizeof *found, err);
+    if (found == NULL)
+        return ATTN_NO_MEMORY;
+    attn_buffer_reserve(names, name_size); /* all at once: entries point into it */
+    status = attn_buffer_check(names, err);
+    if (status == ATTN_OK)
+        status = read_tensors(&header, found);
+    if (status == ATTN_OK)
+        status = check_tiling(&header, found, n);
+    if (status != ATTN_OK) {
+        attn_free(found);
+        return status;
+    }
+    qsort(found, n, sizeof *found, attn_safetensors_compare_names);
+    *entries = found;
+    *count = n;
+    return ATTN_OK;
+}
