@@ -69,7 +69,7 @@ find_libraries() {
     local prefix=$1 group=$2 packages modules=check libs=
     packages=$(missing_of "$group")
     [ -z "$packages" ] ||
-        fail "missing: $packages" "'make deps' installs it, or: apt-get install $packages"
+        fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages"
     if [ "$group" = build ]; then
         modules='libcjson libpcre2-8'
         libs=$xsmm_libs
@@ -87,14 +87,14 @@ install() {
     [ -n "$packages" ] || return 0
     has_program apt-get || fail "missing, by the names of Debian's packages: $packages"
     if [ "$(id -u)" -ne 0 ]; then
-        has_program sudo || fail "missing: $packages" "as root: apt-get install $packages"
+        has_program sudo || fail "missing Debian packages: $packages" "as root: apt-get install $packages"
         as_root=(sudo)
     fi
     echo "installing $packages"
     "${as_root[@]}" apt-get update -qq
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -qq -y --no-install-recommends $packages
+        apt-get install -qq -y --no-install-recommends $packages >/dev/null
     packages=$(missing_of "$@")
     [ -z "$packages" ] || fail "installed but not usable: $packages"
 }
