@@ -1,0 +1,24 @@
+/* isa.c - names of instruction sets, and which one this processor has. */
+#include "kernels/isa.h"
+
+const char *attn_isa_name(enum attn_isa isa)
+{
+    static const char *const names[] = {
+#define ISA_NAME(name, text) text,
+        ATTN_ISA_MAP(ISA_NAME)
+#undef ISA_NAME
+    };
+
+    return names[isa];
+}
+
+enum attn_isa attn_isa_detect(void)
+{
+    bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+
+    if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        return ATTN_ISA_AVX512;
+    return has_avx2 ? ATTN_ISA_AVX2 : ATTN_ISA_BASELINE;
+}

@@ -1,0 +1,228 @@
+/*
+ * lanes.h - one register of floats of the instruction set this file is compiled for.
+ *
+ * The only place in the vector code that knows which that is. Everything is static, so that no
+ * function built for AVX-512 can be linked into code that runs without it. The operators + - * / on
+ * these types are IEEE operations lane by lane.
+ */
+#ifndef ATTN_KERNELS_LANES_H
+#define ATTN_KERNELS_LANES_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define ATTN_PASTE_(a, b) a##_##b
+#define ATTN_PASTE(a, b) ATTN_PASTE_(a, b)
+
+/* A global name of the vector code: ATTN_FOR_ISA(attn_softmax) is attn_softmax_avx2. */
+#define ATTN_FOR_ISA(name) ATTN_PASTE(name, ATTN_ISA)
+
+#if defined __AVX512F__
+enum { LANES = 16 };
+#elif defined __AVX2__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef int32_t vi __attribute__((vector_size(4 * LANES))); /* bits, or a mask of 0 and -1 */
+
+static inline vi v_splat_int(int32_t x)
+{
+    return (vi){0} + x;
+}
+
+static inline vf v_load(const float *p)
+{
+    vf x;
+
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+
+static inline void v_store(float *p, vf x)
+{
+    memcpy(p, &x, sizeof x);
+}
+
+static inline vi v_first(size_t n)
+{
+    static const int32_t index[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    vi lane;
+
+    memcpy(&lane, index, sizeof lane);
+    return lane < v_splat_int((int32_t)n);
+}
+
+#if defined __AVX512F__
+
+static inline vf v_splat(float x)
+{
+    return (vf)_mm512_set1_ps(x);
+}
+
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+
+static inline vf v_max(vf a, vf b)
+{
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    return (vf)_mm512_min_ps((__m512)a, (__m512)b);
+}
+
+static inline vf v_load_first(const float *p, size_t n)
+{
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1U << n) - 1), p);
+}
+
+static inline void v_store_first(float *p, vf x, size_t n)
+{
+    _mm512_mask_storeu_ps(p, (__mmask16)((1U << n) - 1), (__m512)x);
+}
+
+#elif defined __AVX2__
+
+static inline vf v_splat(float x)
+{
+    return (vf)_mm256_set1_ps(x);
+}
+
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+
+static inline vf v_max(vf a, vf b)
+{
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    return (vf)_mm256_min_ps((__m256)a, (__m256)b);
+}
+
+static inline vf v_load_first(const float *p, size_t n)
+{
+    return (vf)_mm256_maskload_ps(p, (__m256i)v_first(n));
+}
+
+static inline void v_store_first(float *p, vf x, size_t n)
+{
+    _mm256_maskstore_ps(p, (__m256i)v_first(n), (__m256)x);
+}
+
+#else
+
+static inline vf v_splat(float x)
+{
+    return (vf)_mm_set1_ps(x);
+}
+
+/* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    for (int l = 0; l < LANES; l++)
+        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return a;
+}
+
+static inline vf v_max(vf a, vf b)
+{
+    return (vf)_mm_max_ps((__m128)a, (__m128)b);
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    return (vf)_mm_min_ps((__m128)a, (__m128)b);
+}
+
+static inline vf v_load_first(const float *p, size_t n)
+{
+    vf x = {0};
+
+    for (size_t l = 0; l < n; l++)
+        x[l] = p[l];
+    return x;
+}
+
+static inline void v_store_first(float *p, vf x, size_t n)
+{
+    for (size_t l = 0; l < n; l++)
+        p[l] = x[l];
+}
+
+#endif
+
+/*
+ * v_max(a, b) is a > b ? a : b and v_min(a, b) is a < b ? a : b: when either is NaN, b.
+ * v_first(n) is the mask of the first N lanes. v_load_first reads N <= LANES floats and no more,
+ * the other lanes are +0; v_store_first writes N.
+ */
+
+/* The next register of a row of which LEFT floats, at least one, remain. */
+static inline vf v_load_some(const float *p, size_t left)
+{
+    return left >= LANES ? v_load(p) : v_load_first(p, left);
+}
+
+static inline void v_store_some(float *p, vf x, size_t left)
+{
+    if (left >= LANES)
+        v_store(p, x);
+    else
+        v_store_first(p, x, left);
+}
+
+static inline vf v_select(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+
+static inline vf v_abs(vf x)
+{
+    return (vf)((vi)x & v_splat_int(0x7fffffff));
+}
+
+static inline vf v_copy_sign(vf magnitude, vf sign)
+{
+    return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
+}
+
+/* The lanes of x that exist when LEFT floats remain, the others +0. */
+static inline vf v_keep_some(vf x, size_t left)
+{
+    return left >= LANES ? x : (vf)((vi)x & v_first(left));
+}
+
+/*
+ * A sum over a row: 16 partial sums by absolute index mod 16, whatever LANES is. The tree that adds
+ * them is t[l] += t[l + 8], then l + 4, l + 2, l + 1.
+ */
+enum { N_PARTIAL = 16, N_PART = N_PARTIAL / LANES };
+
+struct sums {
+    vf part[N_PART];
+};
+
+static inline float sums_total(const struct sums *sums)
+{
+    float t[N_PARTIAL];
+
+    memcpy(t, sums->part, sizeof t);
+    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            t[l] += t[l + half];
+    return t[0];
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* vector.c - the table of one instruction set. */
+#include "kernels/vector.h"
+
+const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
+#if defined __AVX512F__
+    .isa = ATTN_ISA_AVX512,
+#elif defined __AVX2__
+    .isa = ATTN_ISA_AVX2,
+#else
+    .isa = ATTN_ISA_BASELINE,
+#endif
+    .gemm = ATTN_FOR_ISA(attn_vector_gemm),
+    .pack_panel = ATTN_FOR_ISA(attn_vector_pack_panel),
+    .convert = ATTN_FOR_ISA(attn_vector_convert),
+    .pack_keys = ATTN_FOR_ISA(attn_vector_pack_keys),
+    .add = ATTN_FOR_ISA(attn_vector_add),
+    .scale = ATTN_FOR_ISA(attn_vector_scale),
+    .activate = ATTN_FOR_ISA(attn_vector_activate),
+    .layer_norm = ATTN_FOR_ISA(attn_vector_layer_norm),
+    .softmax = ATTN_FOR_ISA(attn_vector_softmax),
+    .sum = ATTN_FOR_ISA(attn_vector_sum),
+    .is_finite = ATTN_FOR_ISA(attn_vector_is_finite),
+    .log_sum_exp = ATTN_FOR_ISA(attn_vector_log_sum_exp),
+};

@@ -1,0 +1,31 @@
+/*
+ * vector.h - the functions of one instruction set, before they are put into its table.
+ *
+ * Every vector*.c is compiled once for each; see struct attn_kernels for what the functions do.
+ */
+#ifndef ATTN_KERNELS_VECTOR_H
+#define ATTN_KERNELS_VECTOR_H
+
+#include "kernels/kernels.h"
+#include "kernels/lanes.h"
+
+void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *shape, const float *a,
+                                    const float *b, float *c, size_t count);
+void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
+                                          size_t width, float *panel);
+void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows, size_t n,
+                                         size_t first, float *panels);
+void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
+void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
+                                          float eps, float *y);
+void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale);
+float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n);
+bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n);
+double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n);
+
+extern const struct attn_kernels ATTN_FOR_ISA(attn_kernels);
+
+#endif

@@ -1,0 +1,73 @@
+/* vector_elements.c - what is done to each element alone: add, scale, the activations. */
+#include "kernels/elementary.h"
+#include "kernels/vector.h"
+
+void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, v_load_some(a + i, n - i) + v_load_some(b + i, n - i), n - i);
+}
+
+void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, v_load_some(a + i, n - i) * factor, n - i);
+}
+
+/* x / (1 + exp -t): silu for t = x. For t << 0 it keeps the digits that 1 + tanh would lose. */
+static inline vf gate(vf x, vf t)
+{
+    return x / (1.0f + v_exp(-t));
+}
+
+/* 0.5 (1 + tanh u) = 1 / (1 + exp(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3) */
+static inline vf gelu_new(vf x)
+{
+    const vf two_root = v_splat(1.5957691216f); /* 2 sqrt(2/pi) */
+
+    return gate(x, two_root * v_fma(x * x * x, v_splat(0.044715f), x));
+}
+
+static inline vf gelu(vf x)
+{
+    return 0.5f * x * (1.0f + v_erf(x * 0.70710678119f));
+}
+
+static inline vf relu(vf x)
+{
+    return v_max(v_splat(0), x); /* NaN stays NaN */
+}
+
+/* One loop for all: WHICH is a constant where this is called. */
+static inline void each(enum attn_activation which, float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        vf v = v_load_some(x + i, n - i);
+
+        switch (which) {
+        case ATTN_ACTIVATION_GELU_NEW:
+            v = gelu_new(v);
+            break;
+        case ATTN_ACTIVATION_GELU:
+            v = gelu(v);
+            break;
+        case ATTN_ACTIVATION_RELU:
+            v = relu(v);
+            break;
+        case ATTN_ACTIVATION_SILU:
+            v = gate(v, v);
+            break;
+        case ATTN_ACTIVATION_TANH:
+            v = v_tanh(v);
+            break;
+        case ATTN_N_ACTIVATION:
+            break;
+        }
+        v_store_some(x + i, v, n - i);
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n)
+{
+    each(which, x, n);
+}

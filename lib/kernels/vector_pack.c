@@ -1,0 +1,182 @@
+/*
+ * vector_pack.c - weights and keys in the layout and type that the products read.
+ *
+ * Data of files has any alignment and is read by memcpy alone.
+ */
+#include "kernels/vector.h"
+
+#include <assert.h>
+#include <string.h>
+
+static inline float from_bits(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint32_t to_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/*
+ * The 15 bits of an IEEE half moved up are the float's bits but for the exponent's bias, which one
+ * exact product corrects, for subnormals too; infinities and NaN get their exponent back.
+ */
+static inline float half_to_float(uint16_t h)
+{
+    uint32_t bits = to_bits(from_bits((h & 0x7fffU) << 13) * 0x1p112f);
+
+    bits |= (h & 0x7c00U) == 0x7c00U ? 0x7f800000U : 0;
+    return from_bits(bits | (h & 0x8000U) << 16);
+}
+
+static void convert_half(const unsigned char *restrict src, size_t n, float *restrict y)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+
+        memcpy(&h, src + i * sizeof h, sizeof h);
+        y[i] = half_to_float(h);
+    }
+}
+
+static void convert_bfloat(const unsigned char *restrict src, size_t n, float *restrict y)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint16_t h;
+
+        memcpy(&h, src + i * sizeof h, sizeof h);
+        y[i] = from_bits((uint32_t)h << 16);
+    }
+}
+
+static size_t element_size(enum attn_dtype dtype)
+{
+    return dtype == ATTN_DTYPE_F32 ? 4 : 2;
+}
+
+void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y)
+{
+    assert(dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16);
+    if (dtype == ATTN_DTYPE_F16)
+        convert_half(src, n, y);
+    else if (dtype == ATTN_DTYPE_BF16)
+        convert_bfloat(src, n, y);
+    else if (n > 0)
+        memcpy(y, src, n * sizeof *y);
+}
+
+typedef float quad __attribute__((vector_size(16)));
+
+static inline void transpose_4x4(const float *x, size_t ldx, float *y, size_t ldy)
+{
+    quad a, b, c, d, low_ab, low_cd, high_ab, high_cd;
+
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, x + ldx, sizeof b);
+    memcpy(&c, x + 2 * ldx, sizeof c);
+    memcpy(&d, x + 3 * ldx, sizeof d);
+    low_ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    low_cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    high_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    high_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    a = __builtin_shufflevector(low_ab, low_cd, 0, 1, 4, 5);
+    b = __builtin_shufflevector(low_ab, low_cd, 2, 3, 6, 7);
+    c = __builtin_shufflevector(high_ab, high_cd, 0, 1, 4, 5);
+    d = __builtin_shufflevector(high_ab, high_cd, 2, 3, 6, 7);
+    memcpy(y, &a, sizeof a);
+    memcpy(y + ldy, &b, sizeof b);
+    memcpy(y + 2 * ldy, &c, sizeof c);
+    memcpy(y + 3 * ldy, &d, sizeof d);
+}
+
+/* y[c, r] = x[r, c] for r < rows, c < n */
+static void transpose(const float *x, size_t ldx, size_t rows, size_t n, float *y, size_t ldy)
+{
+    size_t whole_rows = rows - rows % 4, whole_n = n - n % 4;
+
+    for (size_t r = 0; r < whole_rows; r += 4)
+        for (size_t c = 0; c < whole_n; c += 4)
+            transpose_4x4(x + r * ldx + c, ldx, y + c * ldy + r, ldy);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = r < whole_rows ? whole_n : 0; c < n; c++)
+            y[c * ldy + r] = x[r * ldx + c];
+}
+
+enum { PANEL = 64, TILE = 16 };
+
+/* Columns of a matrix whose rows are neighbours: each column is read along, a tile turned round. */
+static void pack_transposed(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                            size_t m, size_t width, float *panel)
+{
+    size_t size = element_size(matrix->dtype);
+    float tile[TILE][TILE];
+
+    for (size_t k = 0; k < matrix->n_row; k += TILE) {
+        size_t n_k = matrix->n_row - k < TILE ? matrix->n_row - k : TILE;
+
+        for (size_t c = 0; c < m; c += TILE) {
+            size_t n_c = m - c < TILE ? m - c : TILE;
+
+            for (size_t l = 0; l < n_c; l++)
+                ATTN_FOR_ISA(attn_vector_convert)
+            (columns[c + l] + k * size, matrix->dtype, n_k, tile[l]);
+            transpose(tile[0], TILE, n_c, n_k, panel + k * width + c, width);
+        }
+    }
+}
+
+/* Any other layout, row by row, neighbouring columns together. */
+static void pack_rows(const struct attn_matrix *matrix, const unsigned char *const *columns,
+                      size_t m, size_t width, float *panel)
+{
+    size_t size = element_size(matrix->dtype);
+
+    for (size_t c = 0, n_run; c < m; c += n_run) {
+        for (n_run = 1; c + n_run < m && columns[c + n_run] == columns[c] + n_run * size; n_run++)
+            ;
+        for (size_t k = 0; k < matrix->n_row; k++)
+            ATTN_FOR_ISA(attn_vector_convert)
+        (columns[c] + k * matrix->row_stride * size, matrix->dtype, n_run, panel + k * width + c);
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
+                                          size_t width, float *panel)
+{
+    const unsigned char *columns[PANEL];
+    size_t size = element_size(matrix->dtype);
+
+    assert(m <= width && width <= PANEL && first <= matrix->n_col && m <= matrix->n_col - first);
+    for (size_t c = 0; c < m; c++) {
+        size_t group = (first + c) / matrix->group, in_group = (first + c) % matrix->group;
+
+        columns[c] = (const unsigned char *)matrix->data +
+                     (group * matrix->group_stride + in_group * matrix->col_stride) * size;
+    }
+    if (matrix->row_stride == 1)
+        pack_transposed(matrix, columns, m, width, panel);
+    else
+        pack_rows(matrix, columns, m, width, panel);
+    for (size_t k = 0; k < matrix->n_row; k++)
+        for (size_t c = m; c < width; c++)
+            panel[k * width + c] = 0;
+}
+
+void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows, size_t n,
+                                         size_t first, float *panels)
+{
+    for (size_t r = 0, n_here; r < rows; r += n_here) {
+        size_t at = (first + r) % PANEL;
+        float *panel = panels + (first + r) / PANEL * n * PANEL;
+
+        n_here = PANEL - at < rows - r ? PANEL - at : rows - r;
+        transpose(x + r * ldx, ldx, n_here, n, panel + at, PANEL);
+    }
+}

@@ -1,0 +1,185 @@
+/*
+ * vector_rows.c - softmax, layer norm and the other reductions of a row.
+ *
+ * Sums are those of struct sums (lanes.h), so a row gives the same bits for every register width,
+ * and trailing zeros change nothing.
+ */
+#include "kernels/elementary.h"
+#include "kernels/vector.h"
+
+#include <math.h>
+
+static void fill(float *x, size_t n, float value)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = value;
+}
+
+static float largest(vf x)
+{
+    float m = x[0];
+
+    for (int l = 1; l < LANES; l++)
+        m = x[l] > m ? x[l] : m;
+    return m;
+}
+
+/* x *= scale, -inf staying -inf for any scale. Returns the largest result, NaN left aside. */
+static float scale_and_find_largest(float *x, size_t n, float scale)
+{
+    const vf masked = v_splat(-INFINITY), factor = v_splat(scale);
+    vf m = masked;
+
+    for (size_t i = 0; i < n; i += LANES) {
+        vf v = v_load_some(x + i, n - i);
+
+        v = v_select(v == masked, masked, v * factor);
+        v_store_some(x + i, v, n - i);
+        if (n - i < LANES)
+            v = v_select(v_first(n - i), v, masked);
+        m = v_max(v, m);
+    }
+    return largest(m);
+}
+
+/* x = exp(x - m). Returns the sum. */
+static float exponentiate(float *x, size_t n, float m)
+{
+    const vf shift = v_splat(m);
+    struct sums sums = {0};
+
+    for (size_t i = 0; i < n; i += N_PARTIAL)
+#pragma GCC unroll 4
+        for (size_t p = 0; p < N_PART; p++) {
+            size_t at = i + p * LANES;
+            vf e;
+
+            if (at >= n)
+                break;
+            e = v_exp(v_load_some(x + at, n - at) - shift);
+            v_store_some(x + at, e, n - at);
+            sums.part[p] += v_keep_some(e, n - at);
+        }
+    return sums_total(&sums);
+}
+
+/*
+ * s = x*scale, rounded as a traced score is; m = max s; e = exp(s - m); p = e * (1/sum e). The
+ * largest e is exactly 1, so the sum is at least 1 and a lone key gets exactly 1. The product with
+ * the reciprocal costs half an ulp against the quotient and saves most of the pass's time.
+ */
+void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale)
+{
+    float m = scale_and_find_largest(x, n_valid, scale), sum;
+
+    fill(x + n_valid, n - n_valid, 0);
+    if (m == -INFINITY) { /* nothing allowed, or nothing but NaN */
+        bool has_nan = false;
+
+        for (size_t i = 0; i < n_valid; i++)
+            has_nan = has_nan || isnan(x[i]);
+        fill(x, n_valid, has_nan ? NAN : 0);
+        return;
+    }
+    sum = exponentiate(x, n_valid, m);
+    if (isnan(sum))
+        fill(x, n_valid, NAN); /* one NaN for all, whatever its bits were */
+    else
+        ATTN_FOR_ISA(attn_vector_scale)(x, 1.0f / sum, n_valid, x);
+}
+
+float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n)
+{
+    struct sums sums = {0};
+
+    for (size_t i = 0; i < n; i += N_PARTIAL)
+#pragma GCC unroll 4
+        for (size_t p = 0; p < N_PART; p++) {
+            size_t at = i + p * LANES;
+
+            if (at >= n)
+                break;
+            sums.part[p] += v_load_some(x + at, n - at);
+        }
+    return sums_total(&sums);
+}
+
+/* sum (x - mean)^2, each square added by one fma */
+static float squared_deviations(const float *x, size_t n, float mean)
+{
+    const vf shift = v_splat(mean);
+    struct sums sums = {0};
+
+    for (size_t i = 0; i < n; i += N_PARTIAL)
+#pragma GCC unroll 4
+        for (size_t p = 0; p < N_PART; p++) {
+            size_t at = i + p * LANES;
+            vf d;
+
+            if (at >= n)
+                break;
+            d = v_keep_some(v_load_some(x + at, n - at) - shift, n - at);
+            sums.part[p] = v_fma(d, d, sums.part[p]);
+        }
+    return sums_total(&sums);
+}
+
+/*
+ * Two passes, since sum x^2 - n mean^2 cancels. y = fma((x - mean) * rstd, w, b), and without b the
+ * product alone.
+ */
+void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
+                                          float eps, float *y)
+{
+    float mean = ATTN_FOR_ISA(attn_vector_sum)(x, n) / (float)n;
+    float variance = squared_deviations(x, n, mean) / (float)n;
+    const vf shift = v_splat(mean), rstd = v_splat(1.0f / sqrtf(variance + eps));
+
+    for (size_t i = 0; i < n; i += LANES) {
+        vf d = (v_load_some(x + i, n - i) - shift) * rstd;
+        vf weight = v_load_some(w + i, n - i);
+
+        d = b ? v_fma(d, weight, v_load_some(b + i, n - i)) : d * weight;
+        v_store_some(y + i, d, n - i);
+    }
+}
+
+bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n)
+{
+    const vi exponent = v_splat_int(0x7f800000);
+    vi bad = {0};
+    int32_t any = 0;
+
+    for (size_t i = 0; i < n; i += LANES)
+        bad |= ((vi)v_load_some(x + i, n - i) & exponent) == exponent;
+    for (int l = 0; l < LANES; l++)
+        any |= bad[l];
+    return any == 0;
+}
+
+double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
+{
+    double part[N_PARTIAL] = {0};
+    vf m = v_splat(-INFINITY);
+    float max;
+
+    for (size_t i = 0; i < n; i += LANES)
+        m = v_max(n - i < LANES ? v_select(v_first(n - i), v_load_first(x + i, n - i), m)
+                                : v_load(x + i),
+                  m);
+    max = largest(m);
+    if (max == INFINITY)
+        max = 0; /* inf - inf would be NaN; exp(inf) is the inf it should be */
+    if (max == -INFINITY)
+        max = 0; /* likewise: ln 0 is -inf, and NaN stays NaN */
+    for (size_t i = 0; i < n; i += LANES) {
+        vf e = v_exp(v_load_some(x + i, n - i) - max);
+
+        for (size_t l = 0; l < LANES && l < n - i; l++)
+            part[(i + l) % N_PARTIAL] += (double)e[l];
+    }
+    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            part[l] += part[l + half];
+    return log(part[0]) + (double)max;
+}
