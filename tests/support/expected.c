@@ -1,0 +1,97 @@
+/* expected.c - see expected.h. */
+#include "tests/support/expected.h"
+#include "tests/support/npy.h"
+
+#include <check.h>
+#include <stdio.h>
+
+/* One file beside the record it speaks about. */
+struct pair {
+    enum attn_site site;
+    int layer;
+    size_t row0;
+    const struct attn_record *record;
+    struct attn_npy file;
+};
+
+static void assert_same_shape(const struct pair *pair, const char *path)
+{
+    int position_axis = attn_site_layout(pair->site) == ATTN_LAYOUT_MATRIX ? 1 : 0;
+
+    ck_assert_msg(pair->record->data != NULL, "'%s': the model lacks the site", path);
+    ck_assert_msg(pair->file.rank == pair->record->rank, "'%s' has rank %d, the record %d", path,
+                  pair->file.rank, pair->record->rank);
+    for (int i = 0; i < pair->file.rank; i++) {
+        const size_t found = pair->file.shape[i], whole = pair->record->shape[i];
+        const bool is_part = i == position_axis && pair->row0 > 0;
+
+        ck_assert_msg(is_part ? found + pair->row0 <= whole : found == whole,
+                      "'%s': dimension %d is %zu, in the record %zu", path, i, found, whole);
+    }
+}
+
+/* Row R of the file: rows of [H, T, S] are counted head by head, those of [T, H, n] by position. */
+static void walk_row(const struct pair *pair, size_t r, attn_expected_fn fn, void *user)
+{
+    const struct attn_record *record = pair->record;
+    const size_t *shape = pair->file.shape;
+    struct attn_expected_row row = {.site = pair->site, .layer = pair->layer};
+    size_t head = 0, at;
+
+    if (pair->file.rank == 2) {
+        row.position = at = r + pair->row0;
+        row.head = ATTN_ALL_HEADS;
+    } else if (attn_site_layout(pair->site) == ATTN_LAYOUT_MATRIX) {
+        head = r / shape[1];
+        row.position = r % shape[1] + pair->row0;
+        at = head * record->shape[1] + row.position;
+    } else {
+        head = r % shape[1];
+        row.position = r / shape[1] + pair->row0;
+        at = row.position * record->shape[1] + head;
+    }
+    if (pair->file.rank == 3)
+        row.head = (int)head;
+    row.n = row.n_visible = shape[pair->file.rank - 1];
+    if (record->is_causal && attn_site_layout(pair->site) == ATTN_LAYOUT_MATRIX)
+        row.n_visible = row.position + 1;
+    row.actual = record->data + at * row.n;
+    row.expected = pair->file.values + r * row.n;
+    fn(user, &row);
+}
+
+static size_t walk_site(const char *folder, const struct attn_recording *recording, size_t row0,
+                        enum attn_site site, int layer, attn_expected_fn fn, void *user)
+{
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], path[512];
+    struct pair pair = {site, layer, row0, attn_recording_find(recording, site, layer), {0}};
+
+    if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
+        pair.row0 = 0;
+    attn_site_archive_name(site, layer, name);
+    snprintf(path, sizeof path, "%s/%s.npy", folder, name);
+    if (!attn_npy_read(path, &pair.file))
+        return 0;
+    assert_same_shape(&pair, path);
+    for (size_t r = 0; r < pair.file.n / pair.file.shape[pair.file.rank - 1]; r++)
+        walk_row(&pair, r, fn, user);
+    attn_npy_release(&pair.file);
+    return 1;
+}
+
+size_t attn_expected_each(const char *folder, const struct attn_recording *recording, size_t row0,
+                          attn_expected_fn fn, void *user)
+{
+    size_t n_site = walk_site(folder, recording, row0, ATTN_SITE_EMBED, ATTN_NO_LAYER, fn, user);
+
+    for (size_t layer = 0; layer < recording->dims.n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (attn_site_is_in_layer((enum attn_site)site))
+                n_site +=
+                    walk_site(folder, recording, row0, (enum attn_site)site, (int)layer, fn, user);
+    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE; site++)
+        if (!attn_site_is_in_layer((enum attn_site)site))
+            n_site +=
+                walk_site(folder, recording, row0, (enum attn_site)site, ATTN_NO_LAYER, fn, user);
+    return n_site;
+}

@@ -1,0 +1,30 @@
+/*
+ * npy.h - reads the small arrays that tests expect: .npy files of float32, float64 or int64,
+ * little-endian, C order.
+ */
+#ifndef ATTN_TESTS_NPY_H
+#define ATTN_TESTS_NPY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ATTN_NPY_MAX_RANK = 4 };
+
+/* An array in memory; values are widened to double, which holds float32 and small integers exactly.
+ */
+struct attn_npy {
+    int rank;
+    size_t shape[ATTN_NPY_MAX_RANK];
+    size_t n;       /* elements */
+    double *values; /* [n], owned */
+};
+
+/* False when there is no such file. Fails the current test when it is malformed. */
+bool attn_npy_read(const char *path, struct attn_npy *array);
+void attn_npy_release(struct attn_npy *array);
+
+/* The ids [n] of an int64 file that must exist; free them with free(). */
+int32_t *attn_npy_read_ids(const char *path, size_t *n);
+
+#endif

@@ -1,0 +1,192 @@
+/* recording.c - see recording.h. */
+#include "tests/support/recording.h"
+#include "tests/support/near.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct attn_record *record_of(const struct attn_recording *recording, enum attn_site site,
+                                     int layer)
+{
+    size_t slot = layer == ATTN_NO_LAYER ? recording->dims.n_layer : (size_t)layer;
+
+    ck_assert_uint_le(slot, recording->dims.n_layer);
+    return &recording->records[slot * ATTN_N_SITE + site];
+}
+
+static float unfilled(enum attn_site site)
+{
+    return site == ATTN_SITE_PATTERN ? 0 : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : NAN;
+}
+
+static void fill(struct attn_record *record, enum attn_site site)
+{
+    for (size_t i = 0; i < record->n; i++)
+        record->data[i] = unfilled(site);
+    record->n_row_told = 0;
+}
+
+static void init_record(const struct attn_recording *recording, enum attn_site site, int layer)
+{
+    struct attn_record *record = record_of(recording, site, layer);
+
+    record->rank = attn_selection_shape(recording->selection, site, layer, record->shape);
+    record->n_row = 1;
+    for (int i = 0; i < record->rank - 1; i++)
+        record->n_row *= record->shape[i];
+    record->n = record->n_row * record->shape[record->rank - 1];
+    record->data = malloc(record->n * sizeof *record->data);
+    ck_assert(record->data != NULL);
+    fill(record, site);
+}
+
+/* The row of a record that holds position P of HEAD. */
+static float *row_of(const struct attn_record *record, enum attn_site site, int head, size_t p)
+{
+    size_t h = head == ATTN_ALL_HEADS ? 0 : (size_t)head;
+
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return record->data + p * record->shape[1];
+    case ATTN_LAYOUT_QUERY:
+    case ATTN_LAYOUT_KEY:
+        return record->data + (p * record->shape[1] + h) * record->shape[2];
+    case ATTN_LAYOUT_MATRIX:
+        return record->data + (h * record->shape[1] + p) * record->shape[2];
+    }
+    ck_abort_msg("unknown layout");
+}
+
+static enum attn_status keep(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    const struct attn_recording *recording = user;
+    struct attn_record *record = record_of(recording, event->site, event->layer);
+    size_t width;
+
+    (void)err;
+    ck_assert_msg(record->data != NULL, "told of %s, which the model lacks",
+                  attn_site_name(event->site));
+    width = record->shape[record->rank - 1];
+    ck_assert_msg(event->n_col <= width && event->row0 + event->n_row <= recording->dims.n_position,
+                  "%s, layer %d: rows %zu + %zu of %zu columns do not fit",
+                  attn_site_name(event->site), event->layer, event->row0, event->n_row,
+                  event->n_col);
+    record->is_causal = event->is_causal;
+    record->n_row_told += event->n_row;
+    for (size_t r = 0; r < event->n_row; r++) {
+        size_t p = event->row0 + r;
+        bool is_hidden = event->site == ATTN_SITE_QK && event->is_causal;
+        size_t n = is_hidden && p + 1 < event->n_col ? p + 1 : event->n_col;
+
+        memcpy(row_of(record, event->site, event->head, p), event->data + r * event->ld,
+               n * sizeof(float));
+    }
+    return ATTN_OK;
+}
+
+void attn_recording_init(struct attn_recording *recording, const struct attn_config *config,
+                         size_t n_position)
+{
+    struct attn_error err = {0};
+
+    memset(recording, 0, sizeof *recording);
+    recording->dims = attn_config_dims(config, n_position);
+    ck_assert_msg(attn_selection_create(&recording->dims, &recording->selection, &err) == ATTN_OK &&
+                      attn_selection_set_sites(recording->selection, recording->dims.sites, &err) ==
+                          ATTN_OK,
+                  "%s", err.message);
+    recording->trace = (struct attn_trace){recording->selection, keep, recording};
+    recording->records =
+        calloc((recording->dims.n_layer + 1) * ATTN_N_SITE, sizeof *recording->records);
+    ck_assert(recording->records != NULL);
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        if ((recording->dims.sites & ATTN_SITE_BIT(site)) == 0)
+            continue;
+        if (!attn_site_is_in_layer((enum attn_site)site)) {
+            init_record(recording, (enum attn_site)site, ATTN_NO_LAYER);
+            continue;
+        }
+        for (size_t layer = 0; layer < recording->dims.n_layer; layer++)
+            init_record(recording, (enum attn_site)site, (int)layer);
+    }
+}
+
+void attn_recording_release(struct attn_recording *recording)
+{
+    for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++)
+        free(recording->records[i].data);
+    free(recording->records);
+    attn_selection_free(recording->selection);
+    memset(recording, 0, sizeof *recording);
+}
+
+const struct attn_record *attn_recording_find(const struct attn_recording *recording,
+                                              enum attn_site site, int layer)
+{
+    return record_of(recording, site, layer);
+}
+
+static const char *site_of_slot(size_t i, size_t *layer)
+{
+    *layer = i / ATTN_N_SITE;
+    return attn_site_name((enum attn_site)(i % ATTN_N_SITE));
+}
+
+static void assert_complete(const struct attn_recording *recording)
+{
+    for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
+        const struct attn_record *record = &recording->records[i];
+        size_t layer;
+        const char *name = site_of_slot(i, &layer);
+
+        ck_assert_msg(record->n_row_told == record->n_row,
+                      "%s, layer %zu: %zu rows were told, expected %zu", name, layer,
+                      record->n_row_told, record->n_row);
+    }
+}
+
+enum attn_status attn_recording_run(struct attn_recording *recording,
+                                    const struct attn_model *model,
+                                    const struct attn_session_options *options, const int32_t *ids,
+                                    size_t step, struct attn_error *err)
+{
+    struct attn_session_options own = *options;
+    struct attn_session *session;
+    size_t n = recording->dims.n_position;
+    enum attn_status status;
+
+    own.n_max = n;
+    own.trace = &recording->trace;
+    for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
+        fill(&recording->records[i], (enum attn_site)(i % ATTN_N_SITE));
+    }
+    status = attn_session_create(model, &own, &session, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < n && status == ATTN_OK; i += step)
+        status = attn_session_feed(session, ids + i, n - i < step ? n - i : step, err);
+    attn_session_free(session);
+    if (status == ATTN_OK)
+        assert_complete(recording);
+    return status;
+}
+
+void attn_assert_same_recording(const char *what, const struct attn_recording *actual,
+                                const struct attn_recording *expected)
+{
+    ck_assert_uint_eq(actual->dims.n_layer, expected->dims.n_layer);
+    for (size_t i = 0; i < (actual->dims.n_layer + 1) * ATTN_N_SITE; i++) {
+        const struct attn_record *a = &actual->records[i], *b = &expected->records[i];
+        size_t layer;
+        const char *name = site_of_slot(i, &layer);
+        char text[160];
+
+        snprintf(text, sizeof text, "%s: %s, layer %zu", what, name, layer);
+        ck_assert_msg(a->n == b->n, "%s: %zu values, expected %zu", text, a->n, b->n);
+        attn_assert_same_bits(text, a->data, b->data, a->n);
+    }
+}
