@@ -1,0 +1,150 @@
+/*
+ * test_golden.c - the numbers of the articles, as PyTorch and float64 give them: the product's
+ * definition of right.
+ */
+#include "tests/support/expected.h"
+#include "tests/support/npy.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double tolerance = 2e-6; /* times max(1, |x|) */
+
+struct golden {
+    const char *folder; /* in tests/golden */
+    const char *model;
+    size_t row0; /* the one row of 000_query2 is the second word's */
+};
+
+static const struct golden goldens[] = {
+    {"000_embedding", "models/life-is-short", 0},
+    {"000_self_attention", "tests/fixtures/golden-000-self-attention", 0},
+    {"000_query2", "tests/fixtures/golden-000-self-attention", 1},
+    {"000_multi_head_1", "tests/fixtures/golden-000-multi-head-1", 0},
+    {"000_multi_head_4", "tests/fixtures/golden-000-multi-head-4", 0},
+    {"000_causal", "models/life-is-short", 0},
+    {"002_journey", "models/your-journey", 0},
+    {"002_journey_7", "tests/fixtures/golden-002-journey-7", 0},
+    {"002_self_attention_linear", "tests/fixtures/golden-002-linear", 0},
+    {"002_self_attention_linear_bias", "tests/fixtures/golden-002-linear-bias", 0},
+    {"002_causal_attention_1024", "tests/fixtures/golden-002-causal-attention-1024", 0},
+};
+enum { N_GOLDEN = sizeof goldens / sizeof *goldens };
+
+/* What one golden file came to. */
+struct tally {
+    const char *folder;
+    double worst; /* largest |x - expected| / max(1, |expected|) */
+    size_t n_value;
+};
+
+static struct attn_model *open_model(const char *directory)
+{
+    struct attn_source source = {.directory = directory};
+    struct attn_error err = {0};
+    struct attn_model *model = NULL;
+
+    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
+                  "%s", err.message);
+    return model;
+}
+
+static bool is_hidden(const struct attn_expected_row *row, size_t column)
+{
+    return row->site == ATTN_SITE_QK && column >= row->n_visible;
+}
+
+static void check_row(void *user, const struct attn_expected_row *row)
+{
+    struct tally *tally = user;
+
+    for (size_t i = 0; i < row->n; i++) {
+        double x = (double)row->actual[i], wanted = row->expected[i];
+        double error = fabs(x - wanted) / fmax(1, fabs(wanted));
+
+        if (is_hidden(row, i))
+            continue;
+        tally->n_value++;
+        if (isinf(wanted) || i >= row->n_visible)
+            error = x == wanted ? 0 : INFINITY;
+        ck_assert_msg(error <= tolerance,
+                      "%s: %s, head %d, position %zu, component %zu is %.9g, expected %.17g",
+                      tally->folder, attn_site_name(row->site), row->head, row->position, i, x,
+                      wanted);
+        tally->worst = fmax(tally->worst, error);
+    }
+}
+
+static struct tally check_golden(const struct golden *golden)
+{
+    struct tally tally = {.folder = golden->folder};
+    struct attn_error err = {0};
+    struct attn_recording recording;
+    struct attn_model *model = open_model(golden->model);
+    char folder[128], path[160];
+    size_t n;
+    int32_t *ids;
+
+    snprintf(folder, sizeof folder, "tests/golden/%s", golden->folder);
+    snprintf(path, sizeof path, "%s/ids.npy", folder);
+    ids = attn_npy_read_ids(path, &n);
+    attn_recording_init(&recording, attn_model_config(model), n);
+    ck_assert_msg(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n,
+                                     &err) == ATTN_OK,
+                  "%s", err.message);
+    ck_assert_uint_gt(attn_expected_each(folder, &recording, golden->row0, check_row, &tally), 0);
+    attn_recording_release(&recording);
+    attn_model_close(model);
+    free(ids);
+    return tally;
+}
+
+START_TEST(reproduces_the_numbers_of_the_articles)
+{
+    struct tally tallies[N_GOLDEN];
+
+    for (int i = 0; i < N_GOLDEN; i++)
+        tallies[i] = check_golden(&goldens[i]);
+    printf("%-32s %7s  largest |x - f64| / max(1, |f64|), %.0e allowed\n", "golden", "values",
+           tolerance);
+    for (int i = 0; i < N_GOLDEN; i++)
+        printf("%-32s %7zu  %.2e\n", tallies[i].folder, tallies[i].n_value, tallies[i].worst);
+}
+END_TEST
+
+/* Encodes TEXT with the vocabulary of DIRECTORY and compares with the ids of a golden folder. */
+static void assert_ids(const char *directory, const char *text, const char *path)
+{
+    struct attn_source source = {.directory = directory};
+    struct attn_error err = {0};
+    struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    size_t n;
+    int32_t *ids = attn_npy_read_ids(path, &n);
+
+    ck_assert_msg(attn_tokenizer_open(&source, &tokenizer, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_tokenizer_encode(tokenizer, text, strlen(text), &ATTN_ENCODE_DEFAULT,
+                                        &encoding, &err) == ATTN_OK,
+                  "%s", err.message);
+    ck_assert_uint_eq(encoding.n, n);
+    ck_assert_mem_eq(encoding.ids, ids, n * sizeof *ids);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+    free(ids);
+}
+
+START_TEST(sentences_have_the_ids_of_the_articles)
+{
+    assert_ids("models/life-is-short", "Life is short, eat dessert first",
+               "tests/golden/000_embedding/ids.npy");
+    assert_ids("models/your-journey", "Your journey starts with one step",
+               "tests/golden/002_journey/ids.npy");
+    assert_ids("models/tiny-gpt2", "Life is short, eat dessert first",
+               "tests/fixtures/tiny-gpt2/expected/ids.npy");
+}
+END_TEST
+
+ATTN_SUITE("golden", reproduces_the_numbers_of_the_articles, sentences_have_the_ids_of_the_articles)
