@@ -1,0 +1,101 @@
+/*
+ * dense.h - exact attention of one head, a tile of query rows at a time.
+ *
+ * Keys and values are kept packed for the products: keys transposed in panels of 64 positions, values as rows padded to
+ * the width that the microkernels compute. A tile's scores live in the worker's scratch, so memory is O(S) a row
+ * whether or not the matrix is kept. Every row is the same chain of operations for any tile, so prefill and decode give
+ * the same bits.
+ *
+ *     attn_dense_plan(&dense, engine, &shape, n_row);            // before each feed, on the feeding thread
+ *     attn_dense_run(&dense, &tile, scratch);                    // on any thread
+ */
+#ifndef ATTN_ATTENTION_DENSE_H
+#define ATTN_ATTENTION_DENSE_H
+
+#include "attention/attention.h"
+#include "kernels/gemm.h"
+#include "trace/edit.h"
+
+#include <stddef.h>
+
+enum {
+    ATTN_KEY_BLOCK = 64,  /* positions in a panel of keys */
+    ATTN_QUERY_TILE = 32, /* query rows in a tile, at most */
+    ATTN_N_PANEL_KIND = 3 /* widths that the panels of one matrix may have */
+};
+
+/* Sizes of one head's attention. */
+struct attn_dense_shape {
+    size_t d_head, d_value;
+    size_t n_max; /* most positions at any time */
+    size_t ldq;   /* floats from one query row to the next */
+};
+
+/* Keys and values of one key/value head, packed. Borrowed memory. */
+struct attn_kv {
+    float *keys;   /* [n_max / 64 rounded up][d_head][64] */
+    float *values; /* [n_max rounded up to 64][attn_dense_ld_value]; rows not yet written are 0 */
+};
+
+/* Floats in the two parts, and from one row of values to the next. */
+size_t attn_dense_keys_size(const struct attn_dense_shape *shape);
+size_t attn_dense_values_size(const struct attn_dense_shape *shape);
+size_t attn_dense_ld_value(const struct attn_dense_shape *shape);
+
+/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv) of positions first .. first+n-1. */
+struct attn_kv_rows {
+    const float *k, *v;
+    size_t ldk, ldv, first, n;
+};
+void attn_kv_write(const struct attn_kv *kv, const struct attn_dense_shape *shape,
+                   const struct attn_kernels *kernels, const struct attn_kv_rows *rows);
+
+/* Forgets positions first .. last-1: what was there must not reach later sums. */
+void attn_kv_forget(const struct attn_kv *kv, const struct attn_dense_shape *shape, size_t first,
+                    size_t last);
+
+/* The microkernels of one feed. */
+struct attn_dense {
+    struct attn_dense_shape shape;
+    const struct attn_kernels *kernels;
+    struct attn_panels value_panels;
+    size_t rest;                       /* rows of the last tile */
+    struct attn_gemm_kernel scores[2]; /* [full tile, last tile]: q k^T, one panel of keys */
+    struct attn_gemm_kernel values[2][ATTN_N_PANEL_KIND]; /* pattern v, one panel of columns */
+};
+
+/* Finds the kernels for a feed of N_ROW positions, tiled from the first. */
+void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *engine,
+                     const struct attn_dense_shape *shape, size_t n_row);
+
+/* Floats of scratch for each worker. */
+size_t attn_dense_scratch(const struct attn_dense_shape *shape);
+
+/* Where a watched matrix goes: n_row rows of n_key floats, stride n_key; NULL when nobody watches. */
+struct attn_dense_keep {
+    float *qk, *scores, *pattern;
+};
+
+/* One tile: rows row0 .. row0+n_row-1 (absolute) of one head. */
+struct attn_dense_tile {
+    const struct attn_attention *attention;
+    float scale;    /* attn_attention_scale */
+    const float *q; /* [n_row, d_head], stride shape.ldq */
+    const struct attn_kv *kv;
+    size_t row0, n_row, n_key; /* n_row is 32, or the feed's rest; n_key = S */
+    struct attn_dense_keep keep;
+    float *z; /* [n_row, d_value], stride ldz; NULL when nobody needs it */
+    size_t ldz;
+    int layer, head;               /* for edits */
+    const struct attn_edit *edits; /* those of the session */
+    size_t n_edit;
+};
+
+/* Computes the tile. Returns the number of rows that edits changed. SCRATCH is the worker's. */
+size_t attn_dense_run(const struct attn_dense *dense, const struct attn_dense_tile *tile,
+                      float *scratch);
+
+/* What scores are multiplied by: factor / (sqrt(d_head) + eps), or factor alone when not scaled. */
+float attn_attention_scale(const struct attn_attention *attention, size_t d_head);
+
+#endif

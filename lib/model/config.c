@@ -1,0 +1,174 @@
+/* config.c - what all configs share: choosing the reader, checking that the result can be run, sites and sizes. */
+#include "model/config.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "kernels/kernels.h"
+#include "model/config_read.h"
+
+#include <string.h>
+
+struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
+{
+    const bool is_joined =
+        config->has_out_proj || config->n_head * config->d_value == config->d_model;
+    uint64_t lacking = 0;
+
+    if (!is_joined)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    if (config->d_mlp == 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
+                   ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
+    if (!config->has_final_norm)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
+    if (config->output == ATTN_OUTPUT_NONE)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    return (struct attn_dims){
+        .n_layer = config->n_layer,
+        .n_head = config->n_head,
+        .n_kv_head = config->n_kv_head,
+        .d_model = config->d_model,
+        .d_head = config->d_head,
+        .d_value = config->d_value,
+        .d_mlp = config->d_mlp,
+        .n_vocab = config->n_vocab,
+        .n_position = n_position,
+        .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
+    };
+}
+
+/* The model_type of a config; old GPT-2 directories have none but say so in `architectures`. */
+static enum attn_status find_type(const struct attn_json *json, const char **type,
+                                  struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *list = attn_node_find(root, "architectures");
+    const char *first;
+    enum attn_status status = attn_json_get_string(json, root, "model_type", type, err);
+
+    if (status != ATTN_OK || *type != NULL)
+        return status;
+    if (list != NULL && attn_node_is_array(list) && attn_node_first(list) != NULL) {
+        first = attn_node_string(attn_node_first(list));
+        if (first != NULL && strncmp(first, "GPT2", 4) == 0) {
+            *type = "gpt2";
+            return ATTN_OK;
+        }
+    }
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'model_type' is missing in '%s', expected 'gpt2' or 'attn'",
+                          attn_quote_string(attn_json_name(json)).text);
+}
+
+/* Parts that have a field but no kernel yet. */
+static enum attn_status check_supported(const struct attn_json *json,
+                                        const struct attn_config *config, struct attn_error *err)
+{
+    const struct {
+        bool is_used;
+        const char *part;
+    } lacking[] = {
+        {config->norm == ATTN_NORM_RMSNORM, "RMSNorm"},
+        {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
+        {config->has_qk_norm, "normalized queries and keys"},
+        {config->has_gated_mlp, "a gated MLP"},
+        {config->has_parallel_residual, "a parallel residual"},
+    };
+
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        if (lacking[i].is_used)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' asks for %s, which this version does not have",
+                                  attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+    return ATTN_OK;
+}
+
+/* Sizes that must fit one another, whatever the family. */
+static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
+                                    struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const size_t d_concat = config->n_head * config->d_value;
+    const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
+                         !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
+
+    if (config->n_head % config->n_kv_head != 0)
+        return attn_error_set(err, ATTN_FORMAT, "n_kv_head %zu does not divide n_head %zu in '%s'",
+                              config->n_kv_head, config->n_head, name.text);
+    if (!config->has_projections && (config->n_head != 1 || config->d_head != config->d_model ||
+                                     config->d_value != config->d_model))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no projections, so it needs one head of the width of the "
+                              "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
+                              name.text, config->n_head, config->d_head, config->d_value,
+                              config->d_model);
+    if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has no out_proj, so n_head * d_value must be d_model: found "
+                              "%zu * %zu and %zu",
+                              name.text, config->n_head, config->d_value, config->d_model);
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_read(const struct attn_json *json, struct attn_config *config,
+                                  struct attn_error *err)
+{
+    static const struct {
+        const char *type;
+        enum attn_status (*read)(const struct attn_json *, struct attn_config *,
+                                 struct attn_error *);
+    } readers[] = {{"gpt2", attn_config_read_gpt2}, {"attn", attn_config_read_attn}};
+    const char *type = NULL;
+    enum attn_status status = find_type(json, &type, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        if (strcmp(type, readers[i].type) != 0)
+            continue;
+        config->model_type = readers[i].type;
+        status = readers[i].read(json, config, err);
+        if (status == ATTN_OK)
+            status = check_supported(json, config, err);
+        if (status == ATTN_OK)
+            status = check_sizes(json, config, err);
+        return status;
+    }
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', this version reads 'gpt2' and 'attn'",
+        attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text);
+}
+
+void attn_config_release(struct attn_config *config)
+{
+    attn_free(config->attention);
+    *config = (struct attn_config){0};
+}
+
+enum attn_status attn_config_set_attention(struct attn_config *config,
+                                           const struct attn_attention *first,
+                                           struct attn_error *err)
+{
+    config->attention = attn_alloc(config->n_layer, sizeof *config->attention, err);
+    if (config->attention == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        config->attention[layer] = *first;
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_set_activation(const struct attn_json *json,
+                                            struct attn_config *config, const char *key,
+                                            const char *name, struct attn_error *err)
+{
+    const enum attn_activation activation = attn_activation_find(name);
+
+    if (activation == ATTN_N_ACTIVATION)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' is '%s', this version has gelu_new, gelu, relu, silu "
+                              "and tanh",
+                              key, attn_quote_string(attn_json_name(json)).text,
+                              attn_quote_string(name).text);
+    config->act_fn = attn_activation_name(activation);
+    return ATTN_OK;
+}

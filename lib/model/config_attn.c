@@ -1,0 +1,232 @@
+/*
+ * config_attn.c - our own model type: every part of a block is a key, most of them off by default.
+ *
+ * A key that is not known is refused, since a typing error would otherwise silently run another model.
+ */
+#include "base/escape.h"
+#include "model/config_read.h"
+
+#include <string.h>
+
+/* Keys that this reader knows; those behind the gap belong to others or to no one. */
+static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_head",
+                                         "d_head",      "d_value",     "n_layer",
+                                         "n_ctx",       "n_vocab",     "d_mlp",
+                                         "d_source",    "act_fn",      "norm",
+                                         "positions",   "residual",    "causal",
+                                         "bias",        "qkv_bias",    "out_proj",
+                                         "out_bias",    "projections", "scale",
+                                         "eps",         "blocks",      "output",
+                                         "final_norm",  "gated_mlp",   "parallel_residual",
+                                         "qk_norm",
+
+                                         "model_type",  "tokenizer",   "architectures",
+                                         "torch_dtype", "dtype",       "transformers_version"};
+
+/* A value that is one of a few words. */
+struct word {
+    const char *text;
+    int value;
+};
+
+static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_first(attn_json_root(json));
+
+    for (; node != NULL; node = attn_node_next(node)) {
+        size_t i = 0;
+
+        while (i < sizeof known_keys / sizeof *known_keys &&
+               strcmp(attn_node_key(node), known_keys[i]) != 0)
+            i++;
+        if (i == sizeof known_keys / sizeof *known_keys && attn_node_key(node)[0] != '_')
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' is not a key of model_type 'attn'",
+                                  attn_quote_string(attn_node_key(node)).text,
+                                  attn_quote_string(attn_json_name(json)).text);
+    }
+    return ATTN_OK;
+}
+
+/* Stores the value of the word that KEY holds; absent leaves *value alone. WORDS end with a NULL text. */
+static enum attn_status get_word(const struct attn_json *json, const char *key,
+                                 const struct word *words, int *value, struct attn_error *err)
+{
+    const char *text = NULL;
+    enum attn_status status = attn_json_get_string(json, attn_json_root(json), key, &text, err);
+
+    if (status != ATTN_OK || text == NULL)
+        return status;
+    for (const struct word *word = words; word->text != NULL; word++)
+        if (strcmp(text, word->text) == 0) {
+            *value = word->value;
+            return ATTN_OK;
+        }
+    return attn_error_set(
+        err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which this version does not know", key,
+        attn_quote_string(attn_json_name(json)).text, attn_quote_string(text).text);
+}
+
+static enum attn_status read_sizes(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    const struct {
+        const char *key;
+        size_t max;
+        size_t *value;
+        bool is_required;
+    } sizes[] = {
+        {"d_model", ATTN_MAX_WIDTH, &config->d_model, true},
+        {"n_vocab", ATTN_MAX_VOCAB, &config->n_vocab, true},
+        {"n_layer", ATTN_MAX_LAYER, &config->n_layer, false},
+        {"n_head", ATTN_MAX_WIDTH, &config->n_head, false},
+        {"n_kv_head", ATTN_MAX_WIDTH, &config->n_kv_head, false},
+        {"d_head", ATTN_MAX_WIDTH, &config->d_head, false},
+        {"d_value", ATTN_MAX_WIDTH, &config->d_value, false},
+        {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
+        {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
+    };
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+
+    config->n_layer = config->n_head = 1;
+    config->n_ctx = SIZE_MAX;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t before = *sizes[i].value;
+        const enum attn_status status = attn_json_get_size(json, attn_json_root(json), sizes[i].key,
+                                                           strcmp(sizes[i].key, "d_mlp") != 0,
+                                                           sizes[i].max, sizes[i].value, err);
+
+        if (status != ATTN_OK)
+            return status;
+        if (sizes[i].is_required && *sizes[i].value == before)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", sizes[i].key,
+                                  name.text);
+    }
+    if (config->d_head == 0 && config->d_model % config->n_head != 0)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
+            config->n_head, config->d_model, name.text);
+    if (config->d_head == 0)
+        config->d_head = config->d_model / config->n_head;
+    if (config->d_value == 0)
+        config->d_value = config->d_head;
+    if (config->n_kv_head == 0)
+        config->n_kv_head = config->n_head;
+    return ATTN_OK;
+}
+
+static enum attn_status read_words(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    static const struct word norms[] = {{"none", ATTN_NORM_NONE},
+                                        {"layernorm", ATTN_NORM_LAYERNORM},
+                                        {"rmsnorm", ATTN_NORM_RMSNORM},
+                                        {NULL, 0}};
+    static const struct word positions[] = {{"none", ATTN_POSITIONS_NONE},
+                                            {"learned", ATTN_POSITIONS_LEARNED},
+                                            {"rotary", ATTN_POSITIONS_ROTARY},
+                                            {NULL, 0}};
+    static const struct word outputs[] = {{"none", ATTN_OUTPUT_NONE},
+                                          {"tied", ATTN_OUTPUT_TIED},
+                                          {"own", ATTN_OUTPUT_OWN},
+                                          {NULL, 0}};
+    static const struct word projections[] = {{"none", false}, {"qkv", true}, {NULL, 0}};
+    int norm = ATTN_NORM_NONE, position = ATTN_POSITIONS_NONE, output = ATTN_OUTPUT_NONE;
+    int has_projections = true;
+    enum attn_status status = get_word(json, "norm", norms, &norm, err);
+
+    if (status == ATTN_OK)
+        status = get_word(json, "positions", positions, &position, err);
+    if (status == ATTN_OK)
+        status = get_word(json, "output", outputs, &output, err);
+    if (status == ATTN_OK)
+        status = get_word(json, "projections", projections, &has_projections, err);
+    config->norm = (enum attn_norm)norm;
+    config->positions = (enum attn_positions)position;
+    config->output = (enum attn_output_layer)output;
+    config->has_projections = has_projections;
+    return status;
+}
+
+static enum attn_status read_switches(const struct attn_json *json, struct attn_config *config,
+                                      struct attn_attention *attention, struct attn_error *err)
+{
+    bool has_bias = false, is_causal = true;
+    const struct {
+        const char *key;
+        bool *value;
+    } switches[] = {
+        {"qkv_bias", &config->has_qkv_bias},
+        {"out_proj", &config->has_out_proj},
+        {"out_bias", &config->has_out_bias},
+        {"residual", &config->has_residual},
+        {"final_norm", &config->has_final_norm},
+        {"gated_mlp", &config->has_gated_mlp},
+        {"parallel_residual", &config->has_parallel_residual},
+        {"qk_norm", &config->has_qk_norm},
+        {"scale", &attention->is_scaled},
+        {"causal", &is_causal},
+    };
+    enum attn_status status =
+        attn_json_get_bool(json, attn_json_root(json), "bias", &has_bias, err);
+
+    config->has_qkv_bias = config->has_out_bias = has_bias;
+    config->has_final_norm = config->norm != ATTN_NORM_NONE;
+    for (size_t i = 0; status == ATTN_OK && i < sizeof switches / sizeof *switches; i++)
+        status =
+            attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value, err);
+    config->has_qkv_bias = config->has_qkv_bias && config->has_projections;
+    config->has_out_bias = config->has_out_bias && config->has_out_proj;
+    config->has_final_norm = config->has_final_norm && config->norm != ATTN_NORM_NONE;
+    attention->mask = is_causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    return status;
+}
+
+/* Blocks that read a second sequence are not there yet. */
+static enum attn_status refuse_cross(const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *blocks = attn_node_find(root, "blocks");
+    const struct attn_node *source = attn_node_find(root, "d_source");
+    bool is_cross = source != NULL && !attn_node_is_null(source);
+
+    if (blocks != NULL)
+        for (blocks = attn_node_first(blocks); blocks != NULL; blocks = attn_node_next(blocks))
+            is_cross |=
+                attn_node_string(blocks) == NULL || strcmp(attn_node_string(blocks), "self") != 0;
+    if (is_cross)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has cross-attention, which this version does not have",
+                              attn_quote_string(attn_json_name(json)).text);
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_read_attn(const struct attn_json *json, struct attn_config *config,
+                                       struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1};
+    const char *activation = "gelu_new";
+    double norm_eps = 1e-5;
+    enum attn_status status = check_keys(json, err);
+
+    if (status == ATTN_OK)
+        status = refuse_cross(json, err);
+    if (status == ATTN_OK)
+        status = read_words(json, config, err);
+    if (status == ATTN_OK)
+        status = read_sizes(json, config, err);
+    if (status == ATTN_OK)
+        status = read_switches(json, config, &attention, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_string(json, root, "act_fn", &activation, err);
+    if (status == ATTN_OK)
+        status = attn_config_set_activation(json, config, "act_fn", activation, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err);
+    if (status == ATTN_OK)
+        status = attn_config_set_attention(config, &attention, err);
+    config->norm_eps = (float)norm_eps;
+    return status;
+}

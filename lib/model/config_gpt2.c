@@ -1,0 +1,135 @@
+/*
+ * config_gpt2.c - Hugging Face's GPT-2 config (configuration_gpt2.py), with its defaults and aliases.
+ *
+ * Traps: n_inner null means 4 * n_embd; old files have n_ctx instead of n_positions; an lm_head.weight in the file wins
+ * over tie_word_embeddings (see weights_gpt2.c); reorder_and_upcast_attn changes nothing in float32.
+ */
+#include "base/escape.h"
+#include "model/config_read.h"
+
+/* The first of two spellings that is present. */
+static enum attn_status get_size(const struct attn_json *json, const char *key, const char *alias,
+                                 size_t max, size_t *value, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *node = attn_node_find(root, key);
+
+    if (node == NULL || attn_node_is_null(node))
+        key = alias;
+    return attn_json_get_size(json, root, key, 1, max, value, err);
+}
+
+static enum attn_status read_sizes(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    size_t n_embd = 768;
+    enum attn_status status;
+
+    config->n_layer = 12, config->n_head = 12, config->n_ctx = 1024, config->n_vocab = 50257;
+    status = get_size(json, "n_embd", "hidden_size", ATTN_MAX_WIDTH, &n_embd, err);
+    if (status == ATTN_OK)
+        status =
+            get_size(json, "n_layer", "num_hidden_layers", ATTN_MAX_LAYER, &config->n_layer, err);
+    if (status == ATTN_OK)
+        status =
+            get_size(json, "n_head", "num_attention_heads", ATTN_MAX_WIDTH, &config->n_head, err);
+    if (status == ATTN_OK)
+        status =
+            attn_json_get_size(json, root, "vocab_size", 1, ATTN_MAX_VOCAB, &config->n_vocab, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_size(json, root, "n_ctx", 1, ATTN_MAX_CTX, &config->n_ctx, err);
+    if (status == ATTN_OK)
+        status = get_size(json, "n_positions", "max_position_embeddings", ATTN_MAX_CTX,
+                          &config->n_ctx, err);
+    config->d_mlp = 4 * n_embd;
+    if (status == ATTN_OK)
+        status = attn_json_get_size(json, root, "n_inner", 1, ATTN_MAX_WIDTH, &config->d_mlp, err);
+    if (status != ATTN_OK)
+        return status;
+    if (n_embd % config->n_head != 0)
+        return attn_error_set(err, ATTN_FORMAT, "n_head %zu does not divide n_embd %zu in '%s'",
+                              config->n_head, n_embd, attn_quote_string(attn_json_name(json)).text);
+    config->n_kv_head = config->n_head;
+    config->d_model = n_embd;
+    config->d_head = config->d_value = n_embd / config->n_head;
+    return ATTN_OK;
+}
+
+/* What a GPT-2 config may ask for and this decoder does not do. */
+static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *pruned = attn_node_find(root, "pruned_heads");
+    const struct attn_node *quantized = attn_node_find(root, "quantization_config");
+    const char *found = NULL;
+    bool has_cross = false;
+    enum attn_status status =
+        attn_json_get_bool(json, root, "add_cross_attention", &has_cross, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (has_cross)
+        found = "add_cross_attention";
+    if (pruned != NULL && attn_node_first(pruned) != NULL)
+        found = "pruned_heads";
+    if (quantized != NULL && !attn_node_is_null(quantized))
+        found = "quantization_config";
+    if (found == NULL)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "'%s' in '%s' is set, which this version does not support", found,
+                          attn_quote_string(attn_json_name(json)).text);
+}
+
+static enum attn_status read_attention(const struct attn_json *json, struct attn_config *config,
+                                       struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_attention attention = {
+        .kind = ATTN_ATTENTION_FULL, .mask = ATTN_MASK_CAUSAL, .is_scaled = true, .factor = 1};
+    bool is_by_layer = false;
+    enum attn_status status =
+        attn_json_get_bool(json, root, "scale_attn_weights", &attention.is_scaled, err);
+
+    if (status == ATTN_OK)
+        status =
+            attn_json_get_bool(json, root, "scale_attn_by_inverse_layer_idx", &is_by_layer, err);
+    if (status == ATTN_OK)
+        status = attn_config_set_attention(config, &attention, err);
+    if (status != ATTN_OK || !is_by_layer)
+        return status;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        config->attention[layer].factor = 1.0 / (double)(layer + 1);
+    return ATTN_OK;
+}
+
+enum attn_status attn_config_read_gpt2(const struct attn_json *json, struct attn_config *config,
+                                       struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const char *activation = "gelu_new";
+    double eps = 1e-5;
+    bool is_tied = true;
+    enum attn_status status = refuse_extras(json, err);
+
+    config->norm = ATTN_NORM_LAYERNORM;
+    config->positions = ATTN_POSITIONS_LEARNED;
+    config->has_final_norm = config->has_projections = config->has_qkv_bias = true;
+    config->has_out_proj = config->has_out_bias = config->has_residual = true;
+    if (status == ATTN_OK)
+        status = read_sizes(json, config, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_string(json, root, "activation_function", &activation, err);
+    if (status == ATTN_OK)
+        status = attn_config_set_activation(json, config, "activation_function", activation, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_double(json, root, "layer_norm_epsilon", 0, 1, &eps, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err);
+    if (status == ATTN_OK)
+        status = read_attention(json, config, err);
+    config->norm_eps = (float)eps;
+    config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
+    return status;
+}

@@ -1,0 +1,115 @@
+/* model.c - opens a model: config, tensor directory, binding. */
+#include "model/model.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "model/config_read.h"
+#include "model/model_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum attn_status read_config(const struct attn_source *source, struct attn_config *config,
+                                    struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status = attn_file_open_part(source, "config.json", ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, &json, err);
+    if (status == ATTN_OK)
+        status = attn_config_read(json, config, err);
+    attn_json_free(json);
+    attn_file_close(&file);
+    return status;
+}
+
+/* Tensors nobody uses are collected into one note. */
+struct unused {
+    char names[300]; /* the first few, quoted */
+    size_t size;
+    size_t n;
+};
+
+static void note_unused(void *user, const char *tensor_name)
+{
+    struct unused *unused = user;
+    const struct attn_quote name = attn_quote_string(tensor_name);
+    const size_t room = sizeof unused->names - unused->size;
+
+    if (unused->n++ < 3 && strlen(name.text) + 5 < room)
+        unused->size += (size_t)snprintf(unused->names + unused->size, room, "%s'%s'",
+                                         unused->size == 0 ? "" : ", ", name.text);
+}
+
+static void report_unused(const struct attn_model *model, const struct attn_model_options *options)
+{
+    struct unused unused = {.n = 0};
+    char message[512];
+
+    attn_weights_list_unused(model->config.model_type, model->st, note_unused, &unused);
+    if (unused.n == 0)
+        return;
+    snprintf(message, sizeof message, "%zu tensor%s of the model %s not used: %s%s", unused.n,
+             unused.n == 1 ? "" : "s", unused.n == 1 ? "is" : "are", unused.names,
+             unused.n > 3 ? ", ..." : "");
+    options->on_note(options->user, message);
+}
+
+enum attn_status attn_model_open(const struct attn_source *source,
+                                 const struct attn_model_options *options,
+                                 struct attn_model **model, struct attn_error *err)
+{
+    const char *name = source->name != NULL ? source->name : source->directory;
+    struct attn_model *m = attn_alloc(1, sizeof *m, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (m == NULL)
+        return ATTN_NO_MEMORY;
+    if (name == NULL)
+        name = "built-in";
+    m->name = attn_strndup(name, strlen(name), err);
+    if (m->name == NULL)
+        goto fail;
+    status = read_config(source, &m->config, err);
+    if (status == ATTN_OK)
+        status = attn_safetensors_open(source, options->load, &m->st, err);
+    if (status == ATTN_OK)
+        status = attn_weights_bind(&m->weights, &m->config, m->st, err);
+    if (status != ATTN_OK)
+        goto fail;
+    if (options->on_note != NULL)
+        report_unused(m, options);
+    *model = m;
+    return ATTN_OK;
+fail:
+    attn_model_close(m);
+    return status;
+}
+
+void attn_model_close(struct attn_model *model)
+{
+    if (model == NULL)
+        return;
+    attn_weights_release(&model->weights);
+    attn_safetensors_close(model->st);
+    attn_config_release(&model->config);
+    attn_free(model->name);
+    attn_free(model);
+}
+
+const struct attn_config *attn_model_config(const struct attn_model *model)
+{
+    return &model->config;
+}
+
+const char *attn_model_name(const struct attn_model *model)
+{
+    return model->name;
+}
+
+bool attn_model_owns_address(const struct attn_model *model, const void *address)
+{
+    return attn_safetensors_owns_address(model->st, address);
+}

@@ -1,0 +1,427 @@
+/*
+ * weights.c - binds tensors of a file to their places, by the rules of a naming.
+ *
+ * For each rule and layer: is it needed, what is it called here, is it there, has it the right type and shape; then it
+ * is stored as the rule says.
+ */
+#include "model/weights.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SIZE = 128 };
+
+/* What binding works on. */
+struct binder {
+    struct attn_weights *weights;
+    struct attn_config *config;
+    const struct attn_safetensors *st;
+    const struct attn_weight_naming *naming;
+    const char *prefix; /* "" or the naming's */
+};
+
+static const struct attn_weight_naming *find_naming(const char *model_type)
+{
+    static const struct attn_weight_naming *const namings[] = {&attn_weight_naming_gpt2,
+                                                               &attn_weight_naming_attn};
+    const size_t n = sizeof namings / sizeof *namings;
+    size_t i = 0;
+
+    while (i < n && strcmp(namings[i]->model_type, model_type) != 0)
+        i++;
+    assert(i < n);
+    return namings[i];
+}
+
+static bool is_in_layer(const struct attn_weight_rule *rule)
+{
+    return strchr(rule->name, '#') != NULL;
+}
+
+static void write_name(char name[NAME_SIZE], const char *prefix,
+                       const struct attn_weight_rule *rule, int layer)
+{
+    const bool has_prefix = rule->name[0] != '/';
+    const char *pattern = has_prefix ? rule->name : rule->name + 1;
+    const char *number = strchr(pattern, '#');
+
+    if (!has_prefix)
+        prefix = "";
+    if (number == NULL)
+        snprintf(name, NAME_SIZE, "%s%s", prefix, pattern);
+    else
+        snprintf(name, NAME_SIZE, "%s%.*s%d%s", prefix, (int)(number - pattern), pattern, layer,
+                 number + 1);
+}
+
+static size_t dimension(char letter, const struct attn_config *config)
+{
+    switch (letter) {
+    case 'V':
+        return config->n_vocab;
+    case 'D':
+        return config->d_model;
+    case 'P':
+        return config->n_ctx;
+    case 'H':
+        return config->n_head;
+    case 'G':
+        return config->n_kv_head;
+    case 'E':
+        return config->d_head;
+    case 'U':
+        return config->d_value;
+    case 'F':
+        return config->d_mlp;
+    default:
+        return config->n_head * config->d_head +
+               config->n_kv_head * (config->d_head + config->d_value);
+    }
+}
+
+enum need { NEEDED, USED_IF_FOUND, NOT_NEEDED };
+
+static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
+{
+    const bool has_norm = config->norm != ATTN_NORM_NONE, has_mlp = config->d_mlp > 0;
+    const bool has_own = config->output == ATTN_OUTPUT_OWN;
+
+    switch (part) {
+    case ATTN_PART_ALWAYS:
+        return NEEDED;
+    case ATTN_PART_POSITIONS:
+        return config->positions == ATTN_POSITIONS_LEARNED ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_NORM:
+        return has_norm ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_PROJECTIONS:
+        return config->has_projections ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_QKV_BIAS:
+        return config->has_qkv_bias ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_OUT_PROJ:
+        return config->has_out_proj ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_OUT_BIAS:
+        return config->has_out_bias ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_MLP_NORM:
+        return has_norm && has_mlp ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_MLP:
+        return has_mlp ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_MLP_BIAS:
+        return has_mlp ? USED_IF_FOUND : NOT_NEEDED;
+    case ATTN_PART_FINAL_NORM:
+        return config->has_final_norm ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_OUTPUT:
+        return has_own ? NEEDED : NOT_NEEDED;
+    case ATTN_PART_OUTPUT_FOUND:
+        return has_own ? NEEDED : USED_IF_FOUND;
+    case ATTN_PART_OUTPUT_BIAS:
+        return has_own ? USED_IF_FOUND : NOT_NEEDED;
+    case ATTN_PART_IGNORED:
+        return NOT_NEEDED;
+    }
+    return NOT_NEEDED;
+}
+
+static void write_shape(char *text, size_t size, const size_t *shape, size_t rank)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+
+    for (size_t i = 0; i < rank; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
+    snprintf(text + used, size - used, "]");
+}
+
+/* The types that the kernels convert. */
+static bool is_readable(enum attn_dtype dtype)
+{
+    return dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16;
+}
+
+static enum attn_status check_tensor(const struct binder *binder,
+                                     const struct attn_weight_rule *rule,
+                                     const struct attn_safetensors_entry *entry,
+                                     struct attn_error *err)
+{
+    const struct attn_tensor *tensor = &entry->tensor;
+    const size_t rank = strlen(rule->shape);
+    const struct attn_quote path =
+        attn_quote_string(attn_safetensors_path(binder->st, entry->shard));
+    size_t expected[4];
+    /* A size has at most 20 digits; ", " and brackets come to it. */
+    char found_text[ATTN_MAX_RANK * 22 + 3], expected_text[4 * 22 + 3];
+    bool is_same = tensor->rank == (int)rank;
+
+    if (!is_readable(tensor->dtype))
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16",
+            attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype));
+    for (size_t i = 0; i < rank; i++) {
+        expected[i] = dimension(rule->shape[i], binder->config);
+        is_same = is_same && tensor->shape[i] == expected[i];
+    }
+    if (is_same)
+        return ATTN_OK;
+    write_shape(found_text, sizeof found_text, tensor->shape, (size_t)tensor->rank);
+    write_shape(expected_text, sizeof expected_text, expected, rank);
+    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has shape %s, expected %s",
+                          attn_quote_string(entry->name).text, path.text, found_text,
+                          expected_text);
+}
+
+/* Elements first .. first+n-1 of a tensor, in file order. */
+static struct attn_vector vector_of(const struct attn_tensor *tensor, size_t first, size_t n)
+{
+    return (struct attn_vector){.data = (const char *)tensor->data +
+                                        first * (attn_dtype_bits(tensor->dtype) / 8),
+                                .dtype = tensor->dtype,
+                                .n = n};
+}
+
+static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_weight_kind kind)
+{
+    struct attn_matrix m = {.data = tensor->data, .dtype = tensor->dtype, .col_stride = 1};
+    const size_t *shape = tensor->shape;
+
+    if (kind == ATTN_WEIGHT_HEADS) {
+        m.n_row = shape[1];
+        m.n_col = shape[0] * shape[2];
+        m.group = m.row_stride = shape[2];
+        m.group_stride = shape[1] * shape[2];
+    } else if (kind == ATTN_WEIGHT_OUT_IN) {
+        m.n_row = m.col_stride = shape[1];
+        m.n_col = m.group = shape[0];
+        m.row_stride = 1;
+    } else {
+        m.n_row = tensor->rank == 3 ? shape[0] * shape[1] : shape[0];
+        m.n_col = m.group = m.row_stride = shape[tensor->rank - 1];
+    }
+    return m;
+}
+
+/* q, k and v side by side in one matrix [D, A] or one vector [A]. */
+static void store_qkv(struct attn_block_weights *block, const struct attn_config *config,
+                      enum attn_weight_kind kind, const struct attn_tensor *tensor)
+{
+    const size_t widths[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
+                             config->n_kv_head * config->d_value};
+    struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
+    size_t first = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const struct attn_vector slice = vector_of(tensor, first, widths[i]);
+
+        if (kind == ATTN_WEIGHT_QKV_VECTOR) {
+            parts[i]->bias = slice;
+        } else {
+            parts[i]->weight = matrix_of(tensor, ATTN_WEIGHT_IN_OUT);
+            parts[i]->weight.data = slice.data;
+            parts[i]->weight.n_col = parts[i]->weight.group = widths[i];
+        }
+        first += widths[i];
+    }
+}
+
+static void store(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
+                  const struct attn_tensor *tensor)
+{
+    struct attn_block_weights *block = &binder->weights->blocks[layer];
+    char *place = (is_in_layer(rule) ? (char *)block : (char *)binder->weights) + rule->offset;
+    size_t n = 1;
+
+    switch (rule->kind) {
+    case ATTN_WEIGHT_TENSOR:
+        memcpy(place, tensor, sizeof *tensor);
+        break;
+    case ATTN_WEIGHT_VECTOR:
+        for (int i = 0; i < tensor->rank; i++)
+            n *= tensor->shape[i];
+        *(struct attn_vector *)(void *)place = vector_of(tensor, 0, n);
+        break;
+    case ATTN_WEIGHT_IN_OUT:
+    case ATTN_WEIGHT_OUT_IN:
+    case ATTN_WEIGHT_HEADS:
+        *(struct attn_matrix *)(void *)place = matrix_of(tensor, rule->kind);
+        break;
+    case ATTN_WEIGHT_QKV_MATRIX:
+    case ATTN_WEIGHT_QKV_VECTOR:
+        store_qkv(block, binder->config, rule->kind, tensor);
+        break;
+    }
+}
+
+static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
+                                  int layer, struct attn_error *err)
+{
+    const enum need need = find_need(rule->part, binder->config);
+    const struct attn_safetensors_entry *entry;
+    enum attn_status status;
+    char name[NAME_SIZE];
+
+    if (need == NOT_NEEDED)
+        return ATTN_OK;
+    write_name(name, binder->prefix, rule, layer);
+    entry = attn_safetensors_find(binder->st, name);
+    if (entry == NULL && need == USED_IF_FOUND)
+        return ATTN_OK;
+    if (entry == NULL)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
+                              attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
+    status = check_tensor(binder, rule, entry, err);
+    if (status != ATTN_OK)
+        return status;
+    if (rule->part == ATTN_PART_OUTPUT_FOUND)
+        binder->config->output = ATTN_OUTPUT_OWN;
+    store(binder, rule, layer, &entry->tensor);
+    return ATTN_OK;
+}
+
+/* Files either put the prefix in front of every name or of none; the first rule's tensor tells. */
+static enum attn_status find_prefix(const struct attn_weight_naming *naming,
+                                    const struct attn_safetensors *st, const char **prefix,
+                                    struct attn_error *err)
+{
+    char with[NAME_SIZE], without[NAME_SIZE];
+
+    *prefix = "";
+    if (naming->prefix == NULL)
+        return ATTN_OK;
+    write_name(with, naming->prefix, &naming->rules[0], 0);
+    write_name(without, "", &naming->rules[0], 0);
+    if (attn_safetensors_find(st, with) == NULL)
+        return ATTN_OK;
+    if (attn_safetensors_find(st, without) != NULL)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
+                              attn_quote_string(attn_safetensors_path(st, 0)).text, with, without);
+    *prefix = naming->prefix;
+    return ATTN_OK;
+}
+
+enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
+                                   const struct attn_safetensors *st, struct attn_error *err)
+{
+    struct binder binder = {weights, config, st, find_naming(config->model_type), ""};
+    enum attn_status status = find_prefix(binder.naming, st, &binder.prefix, err);
+
+    if (status != ATTN_OK)
+        return status;
+    weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
+    if (weights->blocks == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < binder.naming->n_rule; i++) {
+        const struct attn_weight_rule *rule = &binder.naming->rules[i];
+        const size_t n = is_in_layer(rule) ? config->n_layer : 1;
+
+        for (size_t layer = 0; layer < n && status == ATTN_OK; layer++)
+            status = bind_rule(&binder, rule, (int)layer, err);
+    }
+    if (config->output == ATTN_OUTPUT_TIED)
+        weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
+    return status;
+}
+
+void attn_weights_release(struct attn_weights *weights)
+{
+    attn_free(weights->blocks);
+    *weights = (struct attn_weights){0};
+}
+
+/* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or ATTN_NO_LAYER. */
+static bool is_named(const struct attn_weight_rule *rule, const char *prefix, const char *name,
+                     int *layer)
+{
+    const char *pattern = rule->name[0] == '/' ? rule->name + 1 : rule->name;
+    const char *number = strchr(pattern, '#');
+    const size_t n_prefix = strlen(prefix);
+    int used = 0, value;
+
+    *layer = ATTN_NO_LAYER;
+    if (rule->name[0] != '/') {
+        if (strncmp(name, prefix, n_prefix) != 0)
+            return false;
+        name += n_prefix;
+    }
+    if (number == NULL)
+        return strcmp(name, pattern) == 0;
+    if (strncmp(name, pattern, (size_t)(number - pattern)) != 0)
+        return false;
+    name += number - pattern;
+    if (sscanf(name, "%5d%n", &value, &used) != 1 || used == 0 || value < 0)
+        return false;
+    *layer = value;
+    return strcmp(name + used, number + 1) == 0;
+}
+
+/* The rule that names the tensor NAME, or NULL. */
+static const struct attn_weight_rule *find_rule(const struct attn_weight_naming *naming,
+                                                const char *name, int *layer)
+{
+    for (size_t i = 0; i < naming->n_rule; i++)
+        if (is_named(&naming->rules[i], "", name, layer) ||
+            (naming->prefix != NULL && is_named(&naming->rules[i], naming->prefix, name, layer)))
+            return &naming->rules[i];
+    return NULL;
+}
+
+void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
+                              attn_unused_fn fn, void *user)
+{
+    const struct attn_weight_naming *naming = find_naming(model_type);
+    int layer;
+
+    for (size_t i = 0; i < attn_safetensors_count(st); i++)
+        if (find_rule(naming, attn_safetensors_entry(st, i)->name, &layer) == NULL)
+            fn(user, attn_safetensors_entry(st, i)->name);
+}
+
+static enum attn_status scan_tensor(const struct attn_safetensors *st,
+                                    const struct attn_safetensors_entry *entry,
+                                    const struct attn_kernels *kernels, struct attn_error *err)
+{
+    const struct attn_tensor *tensor = &entry->tensor;
+    const size_t size = attn_dtype_bits(tensor->dtype) / 8;
+    float values[256];
+    size_t n = 1;
+
+    for (int i = 0; i < tensor->rank; i++)
+        n *= tensor->shape[i];
+    for (size_t first = 0; first < n; first += sizeof values / sizeof *values) {
+        size_t count = n - first;
+
+        if (count > sizeof values / sizeof *values)
+            count = sizeof values / sizeof *values;
+        kernels->convert((const char *)tensor->data + first * size, tensor->dtype, count, values);
+        for (size_t i = 0; i < count; i++)
+            if (!kernels->is_finite(&values[i], 1))
+                return attn_error_set(
+                    err, ATTN_FORMAT,
+                    "'%s' in '%s' holds %g at element %zu, expected finite "
+                    "values",
+                    attn_quote_string(entry->name).text,
+                    attn_quote_string(attn_safetensors_path(st, entry->shard)).text,
+                    (double)values[i], first + i);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_weights_find_non_finite(const char *model_type,
+                                              const struct attn_safetensors *st, int layer,
+                                              const struct attn_kernels *kernels,
+                                              struct attn_error *err)
+{
+    const struct attn_weight_naming *naming = find_naming(model_type);
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < attn_safetensors_count(st) && status == ATTN_OK; i++) {
+        const struct attn_safetensors_entry *entry = attn_safetensors_entry(st, i);
+        int at;
+        const struct attn_weight_rule *rule = find_rule(naming, entry->name, &at);
+
+        if (rule != NULL && rule->part != ATTN_PART_IGNORED && at == layer &&
+            is_readable(entry->tensor.dtype))
+            status = scan_tensor(st, entry, kernels, err);
+    }
+    return status;
+}
