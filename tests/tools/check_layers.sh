@@ -3,10 +3,10 @@
 #
 #   check_layers.sh OBJECT...      the objects of the library, BUILD/lib/LAYER/FILE.o
 #
-# Includes point down; a foreign library is known to one layer alone; memory, maps and threads belong
-# to base; the library neither prints nor exits nor looks at the environment, and keeps no state of
-# its own; files stay short. Uses of functions and state are read off the objects, so that no macro
-# hides them. Lengths of functions are clang-tidy's to check.
+# Includes point down; a foreign library is known to one layer alone; memory, maps and threads
+# belong to base; the library neither prints nor exits nor looks at the environment, and keeps no
+# state of its own; files stay short, and their names are nouns, unique in the tree. What is used and
+# kept is read off the objects, so that no macro hides it. Lengths of functions are clang-tidy's.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -96,6 +96,17 @@ check_lengths() {
     done
 }
 
+# A .c and its .h share a folder; no other file of the tree has their name.
+check_file_names() {
+    local name
+    while read -r name; do
+        report "'$name' is the name of files in several folders"
+    done < <(printf '%s\n' "${@%.[ch]}" | sort -u | sed 's|.*/||' | sort | uniq -d)
+    while read -r name; do
+        report "$name: is named by no noun of its own"
+    done < <(printf '%s\n' "$@" | grep -E '(^|[/_])(utils?|common|misc|helpers?|managers?)([_.]|$)')
+}
+
 # Functions that the library must not need; those of the second list only outside base.
 banned='v?f?printf|v?dprintf|f?puts|f?putc|putchar|perror|stdout|stderr|exit|_exit|_Exit|quick_exit'
 banned+='|atexit|abort|(secure_)?getenv|setenv|putenv|unsetenv|environ|signal|sigaction|sigprocmask'
@@ -142,6 +153,7 @@ check_names() {
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_includes "${sources[@]}"
 check_lengths "${sources[@]}"
+check_file_names "${sources[@]}"
 if [ $# -gt 0 ]; then
     check_uses "$@"
     check_state "$@"

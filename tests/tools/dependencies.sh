@@ -42,7 +42,7 @@ END
 missing() {
     case $1 in
     build)
-        has_program "$cc" || echo gcc
+        has_program "$cc" || case $cc in *clang*) echo clang ;; *) echo gcc ;; esac
         has_libc || echo libc6-dev
         has_program "$pkg_config" || echo pkg-config
         has_module libcjson || echo libcjson-dev
