@@ -1,0 +1,87 @@
+/*
+ * interrupt.c - the process's signal handlers; they set flags and call nothing that is not safe in
+ * a handler.
+ *
+ * A file that shrinks while it is mapped raises SIGBUS on whichever thread touches the missing
+ * page. Jumping out of a worker thread would leave its pool hanging, so the handler puts a page of
+ * zeros in the place and asks the session to stop; the run then unwinds like any other failure.
+ */
+#include "interrupt.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t must_stop;
+static volatile sig_atomic_t caught;       /* the signal, or 0 */
+static volatile sig_atomic_t is_truncated; /* the watched model lost pages */
+static const struct attn_model *volatile watched;
+
+static void on_interrupt(int number)
+{
+    caught = number;
+    must_stop = 1;
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const struct attn_model *model = watched;
+    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
+    if (!model || !attn_model_owns_address(model, info->si_addr) ||
+        mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+            MAP_FAILED) {
+        signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
+        return;
+    }
+    is_truncated = 1;
+    must_stop = 1;
+}
+
+void interrupt_catch(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction old;
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe is then a failure that we can look at */
+}
+
+const volatile sig_atomic_t *interrupt_flag(void)
+{
+    return &must_stop;
+}
+
+bool interrupt_is_pending(void)
+{
+    return caught != 0;
+}
+
+void interrupt_end(void)
+{
+    if (!caught)
+        return;
+    signal(caught, SIG_DFL);
+    raise(caught);
+}
+
+void interrupt_watch_model(const struct attn_model *model)
+{
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    watched = model;
+    if (model)
+        sigaction(SIGBUS, &action, NULL);
+    else
+        signal(SIGBUS, SIG_DFL);
+}
+
+bool interrupt_is_model_truncated(void)
+{
+    return is_truncated != 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * interrupt.h - signals: a run that is interrupted ends tidily (temporary files vanish with their
+ * writers), and a model that is truncated while it is mapped is an error, not a crash.
+ */
+#ifndef CMD_INTERRUPT_H
+#define CMD_INTERRUPT_H
+
+#include "attn.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+/*
+ * Catches SIGINT, SIGTERM and SIGHUP unless they are ignored (nohup). The first one sets the flag
+ * and lets the command unwind; a second one ends the process at once.
+ */
+void interrupt_catch(void);
+
+/* Not 0 when the work should stop: a caught signal, or a truncated model. For session options. */
+const volatile sig_atomic_t *interrupt_flag(void);
+
+/* Whether a signal was caught: the command should unwind without a word. */
+bool interrupt_is_pending(void);
+
+/* Ends the process by the signal that was caught, so that its parent sees which; else returns. */
+void interrupt_end(void);
+
+/*
+ * From now on a page of MODEL's mapped weights that is no longer in its file reads as zeros and
+ * sets the flag. NULL ends this; call that before the model is closed.
+ */
+void interrupt_watch_model(const struct attn_model *model);
+
+/* Whether that has happened: what was computed is then worthless. */
+bool interrupt_is_model_truncated(void);
+
+#endif

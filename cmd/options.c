@@ -1,0 +1,227 @@
+/*
+ * options.c - reads a command line against a command's table. A mistake is reported with what was
+ * expected, and for a name that does not exist with the one that was probably meant.
+ */
+#include "options.h"
+
+#include "help.h"
+#include "nearest.h"
+#include "print.h"
+#include "report.h"
+
+#include "attn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The command line on its way through the table. */
+struct parser {
+    const struct command *command;
+    char *base; /* the command's struct of arguments */
+    char **argv;
+    int argc;
+    int next; /* index of the argument after the one being read */
+};
+
+static bool takes_value(const struct option *option)
+{
+    return option->kind != OPTION_FLAG && option->kind != OPTION_HELP;
+}
+
+static const struct option *find_name(const struct command *command, const char *name, size_t size)
+{
+    for (size_t i = 0; i < command->n_option; i++) {
+        const struct option *option = &command->options[i];
+        if (option->name && strlen(option->name) == size && memcmp(option->name, name, size) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+static const struct option *find_letter(const struct command *command, char letter)
+{
+    for (size_t i = 0; i < command->n_option; i++)
+        if (command->options[i].letter == letter)
+            return &command->options[i];
+    return NULL;
+}
+
+static int report_unknown(const struct command *command, const char *typed, size_t size)
+{
+    const char *nearest = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; size > 2 && i < command->n_option; i++) {
+        const char *name = command->options[i].name;
+        if (!name)
+            continue;
+        size_t distance = edit_distance(typed + 2, size - 2, name, strlen(name));
+        if (distance < least) {
+            least = distance;
+            nearest = name;
+        }
+    }
+    char hint[128];
+    if (nearest && is_near(least, size - 2))
+        snprintf(hint, sizeof(hint), "did you mean '--%s'?", nearest);
+    else
+        snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
+    return report_problem(EXIT_USAGE, hint, "unknown option '%.*s'", (int)size, typed);
+}
+
+static int append(struct text_list *list, const char *value)
+{
+    const char **items = realloc(list->items, (list->n + 1) * sizeof(*items));
+    if (!items)
+        return report_no_memory();
+    list->items = items;
+    list->items[list->n++] = value;
+    return OPTIONS_OK;
+}
+
+static int store_number(const struct option *option, const char *label, const char *value,
+                        int64_t *number)
+{
+    if (attn_parse_int(value, strlen(value), option->min, option->max, number))
+        return OPTIONS_OK;
+    return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a whole number %lld to %lld",
+                          label, value, (long long)option->min, (long long)option->max);
+}
+
+static int store_choice(const struct option *option, const char *label, const char *value,
+                        int *choice)
+{
+    const char *words = option->argument;
+    size_t size = strlen(value);
+    for (int i = 0;; i++) {
+        size_t word = strcspn(words, "|");
+        if (word == size && memcmp(words, value, size) == 0) {
+            *choice = i;
+            return OPTIONS_OK;
+        }
+        if (words[word] == '\0')
+            return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected %s", label, value,
+                                  option->argument);
+        words += word + 1;
+    }
+}
+
+/* LABEL is what the user wrote, "--load" or the name of a variable. */
+static int store(const struct parser *parser, const struct option *option, const char *label,
+                 const char *value)
+{
+    void *place = parser->base + option->offset;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *(bool *)place = true;
+        return OPTIONS_OK;
+    case OPTION_TEXT:
+        *(const char **)place = value;
+        return OPTIONS_OK;
+    case OPTION_LIST:
+        return append(place, value);
+    case OPTION_NUMBER:
+        return store_number(option, label, value, place);
+    case OPTION_CHOICE:
+        return store_choice(option, label, value, place);
+    case OPTION_HELP:
+        break;
+    }
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        help_command(out, parser->command);
+    return print_close(out, code);
+}
+
+/* VALUE is the one attached to the option, or NULL: then it is the next argument. */
+static int take_option(struct parser *parser, const struct option *option, const char *label,
+                       const char *value)
+{
+    if (takes_value(option) && !value) {
+        if (parser->next == parser->argc)
+            return report_problem(EXIT_USAGE, NULL, "option '%s' needs a value: %s %s", label,
+                                  label, option->argument);
+        value = parser->argv[parser->next++];
+    }
+    return store(parser, option, label, value);
+}
+
+static int take_long(struct parser *parser, const char *argument)
+{
+    const char *equals = strchr(argument, '=');
+    size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
+    const struct option *option = find_name(parser->command, argument + 2, size - 2);
+    if (!option)
+        return report_unknown(parser->command, argument, size);
+    char label[64];
+    snprintf(label, sizeof(label), "--%s", option->name);
+    if (equals && !takes_value(option))
+        return report_problem(EXIT_USAGE, NULL, "option '%s' takes no value", label);
+    return take_option(parser, option, label, equals ? equals + 1 : NULL);
+}
+
+/* "-t4", "-t" "4", "-qv", "-qt4". */
+static int take_letters(struct parser *parser, const char *letters)
+{
+    for (size_t i = 0; letters[i]; i++) {
+        char label[3] = {'-', letters[i], '\0'};
+        const struct option *option = find_letter(parser->command, letters[i]);
+        if (!option)
+            return report_unknown(parser->command, label, 2);
+        bool has_rest = takes_value(option) && letters[i + 1];
+        int code = take_option(parser, option, label, has_rest ? letters + i + 1 : NULL);
+        if (code != OPTIONS_OK || has_rest)
+            return code;
+    }
+    return OPTIONS_OK;
+}
+
+static int take_plain(const struct parser *parser, const char *argument)
+{
+    const struct command *command = parser->command;
+    for (size_t i = 0; i < command->n_option; i++)
+        if (!command->options[i].name)
+            return append((void *)(parser->base + command->options[i].offset), argument);
+    return report_problem(EXIT_USAGE, NULL, "'%s' takes no argument '%s'", command->name, argument);
+}
+
+static int take_environment(const struct parser *parser)
+{
+    const struct command *command = parser->command;
+    for (size_t i = 0; i < command->n_option; i++) {
+        const struct option *option = &command->options[i];
+        const char *value = option->environment ? getenv(option->environment) : NULL;
+        if (!value || !value[0])
+            continue;
+        int code = store(parser, option, option->environment, value);
+        if (code != OPTIONS_OK)
+            return code;
+    }
+    return OPTIONS_OK;
+}
+
+int options_parse(const struct command *command, int argc, char **argv, void *args)
+{
+    struct parser parser = {.command = command, .base = args, .argv = argv, .argc = argc};
+    int code = take_environment(&parser);
+    bool is_ended = false;
+    while (code == OPTIONS_OK && parser.next < argc) {
+        const char *argument = argv[parser.next++];
+        if (is_ended || argument[0] != '-' || !argument[1])
+            code = take_plain(&parser, argument);
+        else if (strcmp(argument, "--") == 0)
+            is_ended = true;
+        else if (argument[1] == '-')
+            code = take_long(&parser, argument);
+        else
+            code = take_letters(&parser, argument + 1);
+    }
+    return code;
+}
+
+void text_list_release(struct text_list *list)
+{
+    free(list->items);
+    *list = (struct text_list){0};
+}

@@ -1,0 +1,66 @@
+/* outputs.h - where a run's tensors go: text on standard output, or the files that were asked for. */
+#ifndef CMD_OUTPUTS_H
+#define CMD_OUTPUTS_H
+
+#include "options.h"
+
+#include "attn.h"
+
+struct output_args {
+    const char *csv; /* directory, "-" or NULL */
+    const char *npz; /* file, "-" or NULL */
+    int64_t precision;
+};
+
+/* Rows for the option table of a command whose struct T has a `struct output_args output`. */
+#define OUTPUT_ROWS(T)                                                                             \
+    {.name = "csv",                                                                                \
+     .argument = "DIR",                                                                            \
+     .group = "Output",                                                                            \
+     .kind = OPTION_TEXT,                                                                          \
+     .offset = offsetof(struct T, output.csv),                                                     \
+     .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard "       \
+             "output"},                                                                            \
+        {.name = "npz",                                                                            \
+         .argument = "FILE",                                                                       \
+         .group = "Output",                                                                        \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, output.npz),                                                 \
+         .help = "write all tensors into one archive for numpy.load; '-' is standard output"},     \
+    {                                                                                              \
+        .name = "precision", .argument = "N", .group = "Output", .kind = OPTION_NUMBER, .max = 17, \
+        .offset = offsetof(struct T, output.precision),                                            \
+        .help = "digits after the point in CSV; default: as many as bring back the same number"    \
+    }
+
+enum { OUTPUTS_MAX = 3 };
+
+struct outputs {
+    struct attn_sink *standard; /* borrowed */
+    struct output {
+        struct attn_writer *writer; /* NULL once its pipe was closed */
+        bool is_standard;
+    } items[OUTPUTS_MAX];
+    size_t n;
+    bool has_failed;   /* a writer stopped the run */
+    bool is_abandoned; /* by a closed pipe, and there is nothing else to write */
+};
+
+/* Whether ARGS put data on standard output. Reports more than one; returns an exit code. */
+int outputs_check(const struct output_args *args, bool *is_standard_used);
+
+/* Makes the writers: those of ARGS, or the text writer. */
+int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
+                 const struct attn_run *run);
+
+/* An attn_trace_fn: hands the event to every writer. USER is the struct outputs. */
+enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err);
+
+/* The files appear. Reports and returns an exit code; either way no writer is left. */
+int outputs_finish(struct outputs *outputs);
+
+/* Files that are not finished do not appear. */
+void outputs_close(struct outputs *outputs);
+
+#endif

@@ -1,0 +1,58 @@
+/* prediction.h - what a language model expects next: --top and --next. */
+#ifndef CMD_PREDICTION_H
+#define CMD_PREDICTION_H
+
+#include "options.h"
+
+#include "attn.h"
+
+struct prediction_args {
+    int64_t top; /* most probable tokens to print; 0: none */
+    struct text_list next;
+};
+
+/* Rows for the option table of a command whose struct T has a `struct prediction_args
+ * prediction`. */
+#define PREDICTION_ROWS(T)                                                                         \
+    {.name = "top",                                                                                \
+     .argument = "K",                                                                              \
+     .group = "Prediction",                                                                        \
+     .kind = OPTION_NUMBER,                                                                        \
+     .min = 1,                                                                                     \
+     .max = INT32_MAX,                                                                             \
+     .offset = offsetof(struct T, prediction.top),                                                 \
+     .help = "print the K most probable next tokens: probability, id, token"},                     \
+    {                                                                                              \
+        .name = "next", .argument = "TEXT", .group = "Prediction", .kind = OPTION_LIST,            \
+        .offset = offsetof(struct T, prediction.next),                                             \
+        .help =                                                                                    \
+            "print the log-probability (natural) that TEXT follows; may be given several times"    \
+    }
+
+/* The tokens of each --next; initialize with = {0}. */
+struct prediction {
+    struct attn_encoding *continuations; /* [n] */
+    size_t n;
+    size_t n_position; /* positions that the longest needs after the prompt */
+};
+
+static inline bool prediction_is_wanted(const struct prediction_args *args)
+{
+    return args->top > 0 || args->next.n > 0;
+}
+
+/* Encodes each --next by itself. Reports and returns an exit code. */
+int prediction_encode(struct prediction *prediction, const struct prediction_args *args,
+                      const struct attn_tokenizer *tokenizer, enum attn_special special);
+
+/*
+ * Prints what was asked for, from a session that has been fed the prompt and has logits. TOKENIZER
+ * may be NULL when there are no continuations. Reports and returns an exit code.
+ */
+int prediction_print(const struct prediction *prediction, const struct prediction_args *args,
+                     struct attn_session *session, size_t n_vocab,
+                     const struct attn_tokenizer *tokenizer, struct attn_sink *out);
+
+void prediction_release(struct prediction *prediction);
+
+#endif

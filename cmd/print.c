@@ -1,0 +1,56 @@
+/* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
+#include "print.h"
+
+#include "command.h"
+#include "report.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int print_open(struct attn_sink **out)
+{
+    struct attn_error err = {0};
+    if (attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    return EXIT_DONE;
+}
+
+void print(struct attn_sink *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    assert(size >= 0 && (size_t)size < sizeof(text));
+    attn_sink_write(out, text, (size_t)size);
+}
+
+void print_text(struct attn_sink *out, const char *text)
+{
+    attn_sink_write(out, text, strlen(text));
+}
+
+int print_escaped(struct attn_sink *out, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    print_text(out, escaped);
+    attn_text_free(escaped);
+    return EXIT_DONE;
+}
+
+int print_close(struct attn_sink *out, int code)
+{
+    struct attn_error err = {0};
+    if (out && code == EXIT_DONE && attn_sink_commit(out, &err) != ATTN_OK &&
+        !attn_sink_is_closed_pipe(out))
+        code = report(&err, EXIT_OUTPUT);
+    attn_sink_free(out);
+    return code;
+}

@@ -1,0 +1,111 @@
+/* prompt.c - reads texts and lists of ids. */
+#include "prompt.h"
+
+#include "command.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int prompt_check(const struct prompt_args *args, const char *hint)
+{
+    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids;
+    if (n == 0)
+        return report_problem(EXIT_USAGE, hint, "no text given");
+    if (args->plain.n > 1)
+        return report_problem(EXIT_USAGE, "put a text of several words in quotes",
+                              "more than one text given: '%s' and '%s'", args->plain.items[0],
+                              args->plain.items[1]);
+    if (n > 1)
+        return report_problem(EXIT_USAGE, NULL, "the text is given in more than one way");
+    return EXIT_DONE;
+}
+
+static int report_read(const char *verb, const char *name)
+{
+    return report_problem(EXIT_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
+}
+
+static int read_all(FILE *file, const char *name, struct text *text)
+{
+    enum { FIRST_SIZE = 1 << 16 };
+    size_t capacity = 0, n_read;
+    do {
+        if (text->size == capacity) {
+            capacity = capacity ? 2 * capacity : FIRST_SIZE;
+            char *bigger = realloc(text->owned, capacity);
+            if (!bigger)
+                return report_no_memory();
+            text->owned = bigger;
+            text->data = bigger;
+        }
+        n_read = fread(text->owned + text->size, 1, capacity - text->size, file);
+        text->size += n_read;
+    } while (n_read > 0);
+    return ferror(file) ? report_read("read", name) : EXIT_DONE;
+}
+
+static int read_file(const char *path, struct text *text)
+{
+    if (strcmp(path, "-") == 0)
+        return read_all(stdin, "standard input", text);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return report_read("open", path);
+    int code = read_all(file, path, text);
+    fclose(file);
+    return code;
+}
+
+int prompt_read(const struct prompt_args *args, struct text *text)
+{
+    const char *plain = args->plain.n ? args->plain.items[0] : args->text;
+    const char *path = args->file;
+    if (args->plain.n && strcmp(plain, "-") == 0)
+        path = plain;
+    *text = (struct text){0};
+    if (!path) {
+        *text = (struct text){.data = plain, .size = strlen(plain)};
+        return EXIT_DONE;
+    }
+    int code = read_file(path, text);
+    if (code != EXIT_DONE)
+        text_release(text);
+    else if (!args->is_raw && text->size > 0 && text->data[text->size - 1] == '\n')
+        text->size--;
+    return code;
+}
+
+void text_release(struct text *text)
+{
+    free(text->owned);
+    *text = (struct text){0};
+}
+
+int ids_parse(const char *list, int32_t **ids, size_t *n)
+{
+    static const char separators[] = ", \t\n";
+    size_t n_id = 0;
+    int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof(*parsed)); /* "1,2": 3 bytes, 2 ids */
+    if (!parsed)
+        return report_no_memory();
+    size_t size;
+    for (const char *at = list; *at; at += size) {
+        at += strspn(at, separators);
+        size = strcspn(at, separators);
+        int64_t id;
+        if (size == 0)
+            break;
+        if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
+            free(parsed);
+            return report_problem(EXIT_USAGE, "ids are numbers separated by commas or spaces",
+                                  "'%.*s' is not a token id", (int)size, at);
+        }
+        parsed[n_id++] = (int32_t)id;
+    }
+    *ids = parsed;
+    *n = n_id;
+    return EXIT_DONE;
+}

@@ -1,0 +1,61 @@
+/*
+ * prompt.h - the text that a command works on, from an option, an argument, a file or standard
+ * input, or token ids in its place.
+ */
+#ifndef CMD_PROMPT_H
+#define CMD_PROMPT_H
+
+#include "options.h"
+
+#include "attn.h"
+
+struct prompt_args {
+    const char *text;       /* --prompt, --sentence */
+    const char *file;       /* --file; "-" is standard input */
+    const char *ids;        /* --ids, --decode */
+    struct text_list plain; /* arguments that are no options: one text, or "-" */
+    bool is_raw;
+    int special; /* enum attn_special */
+};
+
+/* Rows for the option table of a command whose struct T has a `struct prompt_args prompt`. */
+#define PROMPT_ROWS(T)                                                                             \
+    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct T, prompt.plain)},         \
+        {.name = "file",                                                                           \
+         .letter = 'f',                                                                            \
+         .argument = "FILE",                                                                       \
+         .group = "Input",                                                                         \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, prompt.file),                                                \
+         .help = "read the text from FILE, '-' is standard input; one final newline is dropped"},  \
+        {.name = "raw",                                                                            \
+         .group = "Input",                                                                         \
+         .kind = OPTION_FLAG,                                                                      \
+         .offset = offsetof(struct T, prompt.is_raw),                                              \
+         .help = "keep that newline"},                                                             \
+    {                                                                                              \
+        .name = "special", .argument = "parse|text", .group = "Input", .kind = OPTION_CHOICE,      \
+        .offset = offsetof(struct T, prompt.special),                                              \
+        .help = "special tokens written in the text are recognized (default), or plain text"       \
+    }
+
+/* Checks that there is exactly one of text, file and ids; HINT shows how to give one. Returns an
+ * exit code. */
+int prompt_check(const struct prompt_args *args, const char *hint);
+
+/* A text and who owns it. */
+struct text {
+    const char *data; /* [size], not terminated */
+    size_t size;
+    char *owned; /* NULL when data is borrowed */
+};
+
+/* The text of ARGS, which has no ids. Reports and returns an exit code. */
+int prompt_read(const struct prompt_args *args, struct text *text);
+void text_release(struct text *text);
+
+/* Token ids separated by commas or spaces; free *ids with free(). Reports and returns an exit
+ * code. */
+int ids_parse(const char *list, int32_t **ids, size_t *n);
+
+#endif

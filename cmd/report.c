@@ -1,0 +1,68 @@
+/*
+ * report.c - errors, hints and notes on standard error.
+ *
+ * Messages of the library are already one escaped line. Ours may quote what the user typed, so the
+ * whole line is escaped after it is formatted; our own words have nothing that escaping changes.
+ */
+#include "report.h"
+
+#include "command.h"
+#include "interrupt.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE_SIZE = 1024 };
+
+static void print_error(const char *message, const char *hint)
+{
+    if (interrupt_is_pending())
+        return; /* the signal caused it, and says so itself when the process ends by it */
+    fprintf(stderr, "attn-cli: error: %s\n", message);
+    if (hint && hint[0])
+        fprintf(stderr, "hint: %s\n", hint);
+}
+
+int report(const struct attn_error *err, int code)
+{
+    if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
+        print_error("the model's file was truncated while it was in use", NULL);
+        return EXIT_MODEL;
+    }
+    print_error(err->message, err->hint);
+    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : code;
+}
+
+int report_problem(int code, const char *hint, const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(line, strlen(line), &escaped, &err) != ATTN_OK)
+        return report(&err, code);
+    print_error(escaped, hint);
+    attn_text_free(escaped);
+    return code;
+}
+
+int report_no_memory(void)
+{
+    print_error(attn_status_text(ATTN_NO_MEMORY), NULL);
+    return EXIT_INTERNAL;
+}
+
+void note(const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "attn-cli: note: %s\n", line);
+}

@@ -1,0 +1,405 @@
+/*
+ * run.c - attn-cli run: text in, attention out.
+ *
+ * A run is a list of steps over one struct that holds everything; whatever step ends it, all is
+ * released in one place, and files that were not finished do not appear.
+ *
+ * For tests, the environment's ATTN_CLI_ISA (baseline, avx2, avx512) limits the instructions used
+ * and ATTN_CLI_GEMM (auto, jit, portable) says how matrix products are made; neither changes a bit
+ * of any result.
+ */
+#include "command.h"
+#include "interrupt.h"
+#include "model_args.h"
+#include "options.h"
+#include "outputs.h"
+#include "prediction.h"
+#include "print.h"
+#include "prompt.h"
+#include "report.h"
+#include "selection_args.h"
+
+#include "attn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
+
+struct run_args {
+    struct prompt_args prompt;
+    struct model_args model;
+    struct selection_args selection;
+    struct output_args output;
+    struct prediction_args prediction;
+    struct ablation_args ablation;
+    int64_t threads; /* 0: as many as there are cores */
+    bool is_quiet, is_verbose;
+};
+
+struct run {
+    struct run_args args;
+    struct attn_sink *out;
+    struct model_source source;
+    struct attn_model *model;
+    struct attn_tokenizer *tokenizer; /* NULL: ids were given and there is no vocabulary */
+    struct text text;
+    struct attn_encoding encoding;
+    int32_t *ids; /* [n]; owned when they were given, else those of the encoding */
+    size_t n;
+    const char **tokens; /* [n] bytes of each, NULL without a tokenizer */
+    size_t *token_sizes; /* [n] */
+    struct attn_selection *selection;
+    struct attn_edit *edits;
+    size_t n_edit;
+    struct prediction prediction;
+    struct attn_run labels;
+    struct outputs outputs;
+    struct attn_trace trace;
+    struct attn_pool *pool;
+    struct attn_session *session;
+    double begun; /* seconds, of the step before; see note_time */
+};
+
+static const struct option options[] = {
+    {.name = "prompt",
+     .letter = 'p',
+     .argument = "TEXT",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct run_args, prompt.text),
+     .help = "the text"},
+    {.name = "sentence",
+     .argument = "TEXT",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct run_args, prompt.text),
+     .help = "another name for --prompt"},
+    PROMPT_ROWS(run_args),
+    {.name = "ids",
+     .argument = "LIST",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct run_args, prompt.ids),
+     .help = "token ids in place of a text: 5,17,3"},
+    MODEL_ROWS(run_args),
+    WEIGHTS_ROWS(run_args),
+    SELECTION_ROWS(run_args),
+    OUTPUT_ROWS(run_args),
+    PREDICTION_ROWS(run_args),
+    ABLATION_ROWS(run_args),
+    {.name = "threads",
+     .letter = 't',
+     .argument = "N",
+     .group = "Other",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = 1024,
+     .offset = offsetof(struct run_args, threads),
+     .environment = "ATTN_CLI_THREADS",
+     .help = "threads to use; default: the cores this process may run on; results do not depend "
+             "on it"},
+    {.name = "quiet",
+     .letter = 'q',
+     .group = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct run_args, is_quiet),
+     .help = "no notes on standard error, only errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .group = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct run_args, is_verbose),
+     .help = "say on standard error what is done and how long it takes"},
+    OPTION_HELP_ROW,
+};
+
+static int run_main(int argc, char **argv);
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "text in, attention out",
+    .usage = "[OPTIONS] TEXT",
+    .description =
+        "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
+        "its heads, as text on standard output. With --csv or --npz they go into files\n"
+        "instead; with --top or --next the predictions take the place of the text.\n"
+        "Nothing is computed that no wanted output depends on.\n",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
+                "  attn-cli run -m gpt2 --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
+                "  attn-cli run -m gpt2 --top 5 --next ' are' --next ' is' \"The keys\"\n"
+                "  attn-cli run -m gpt2 --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
+    .options = options,
+    .n_option = sizeof(options) / sizeof(options[0]),
+    .main = run_main,
+};
+
+static void note_time(struct run *run, const char *what)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (what && run->args.is_verbose)
+        note("%s in %.2f ms", what, 1e3 * (seconds - run->begun));
+    run->begun = seconds;
+}
+
+static int check_arguments(struct run *run)
+{
+    bool is_standard_used;
+    int code = prompt_check(&run->args.prompt, EXAMPLE);
+    if (code == EXIT_DONE)
+        code = outputs_check(&run->args.output, &is_standard_used);
+    if (code == EXIT_DONE && is_standard_used && prediction_is_wanted(&run->args.prediction))
+        return report_problem(EXIT_USAGE, "write the data into a file: --csv DIR, --npz FILE",
+                              "--top and --next print on standard output, which holds data");
+    return code;
+}
+
+static void on_model_note(void *user, const char *message)
+{
+    const struct run *run = user;
+    if (!run->args.is_quiet)
+        note("%s", message);
+}
+
+static int open_model(struct run *run)
+{
+    const struct run_args *args = &run->args;
+    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    int code = model_source_find(&args->model, &run->source);
+    if (code != EXIT_DONE)
+        return code;
+    model_options.load = (enum attn_load)args->model.load;
+    model_options.on_note = on_model_note;
+    model_options.user = run;
+    if (attn_model_open(&run->source.source, &model_options, &run->model, &err) != ATTN_OK)
+        return report(&err, EXIT_MODEL);
+    interrupt_watch_model(run->model);
+    if (prediction_is_wanted(&args->prediction) &&
+        attn_model_config(run->model)->output == ATTN_OUTPUT_NONE)
+        return report_problem(EXIT_USAGE, NULL, "'%s' has no output layer, %s needs one",
+                              attn_model_name(run->model),
+                              args->prediction.top > 0 ? "--top" : "--next");
+    return EXIT_DONE;
+}
+
+/* With ids in place of a text the vocabulary only gives labels: then it may be missing. */
+static int open_tokenizer(struct run *run)
+{
+    struct attn_error err = {0};
+    bool is_needed = !run->args.prompt.ids || run->args.prediction.next.n > 0;
+    if (attn_tokenizer_open(&run->source.source, &run->tokenizer, &err) == ATTN_OK)
+        return EXIT_DONE;
+    if (is_needed || err.status == ATTN_NO_MEMORY)
+        return report(&err, EXIT_MODEL);
+    if (run->args.is_verbose)
+        note("tokens have no text: %s", err.message);
+    return EXIT_DONE;
+}
+
+static int encode(struct run *run)
+{
+    const struct prompt_args *prompt = &run->args.prompt;
+    struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
+    struct attn_error err = {0};
+    encode_options.special = (enum attn_special)prompt->special;
+    if (prompt->ids)
+        return ids_parse(prompt->ids, &run->ids, &run->n);
+    int code = prompt_read(prompt, &run->text);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_tokenizer_encode(run->tokenizer, run->text.data, run->text.size, &encode_options,
+                              &run->encoding, &err) != ATTN_OK)
+        return report(&err, EXIT_INPUT);
+    run->ids = run->encoding.ids;
+    run->n = run->encoding.n;
+    return EXIT_DONE;
+}
+
+static int check_length(struct run *run)
+{
+    size_t n_ctx = attn_model_config(run->model)->n_ctx;
+    const char *name = attn_model_name(run->model);
+    if (run->n == 0)
+        return report_problem(EXIT_INPUT, EXAMPLE, "the text is empty: it has no tokens");
+    if (run->n > n_ctx)
+        return report_problem(EXIT_INPUT, NULL, "the text has %zu tokens, '%s' takes at most %zu",
+                              run->n, name, n_ctx);
+    int code = prediction_encode(&run->prediction, &run->args.prediction, run->tokenizer,
+                                 (enum attn_special)run->args.prompt.special);
+    if (code == EXIT_DONE && run->prediction.n_position > n_ctx - run->n)
+        return report_problem(
+            EXIT_INPUT, NULL,
+            "the text and its longest continuation need %zu positions, '%s' has %zu",
+            run->n + run->prediction.n_position, name, n_ctx);
+    return code;
+}
+
+static int label_tokens(struct run *run)
+{
+    run->labels.model = attn_model_name(run->model);
+    run->labels.ids = run->ids;
+    if (!run->tokenizer)
+        return EXIT_DONE;
+    run->tokens = calloc(run->n, sizeof(*run->tokens));
+    run->token_sizes = calloc(run->n, sizeof(*run->token_sizes));
+    if (!run->tokens || !run->token_sizes)
+        return report_no_memory();
+    for (size_t i = 0; i < run->n; i++) {
+        run->tokens[i] = attn_tokenizer_token(run->tokenizer, run->ids[i], &run->token_sizes[i]);
+        if (!run->tokens[i]) { /* a row of the embedding that no text leads to */
+            run->tokens[i] = "";
+            run->token_sizes[i] = 0;
+        }
+    }
+    run->labels.tokens = run->tokens;
+    run->labels.token_sizes = run->token_sizes;
+    return EXIT_DONE;
+}
+
+static int choose(struct run *run)
+{
+    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->n);
+    int code = selection_find(&run->args.selection, &dims, &run->selection);
+    if (code == EXIT_DONE)
+        code = ablation_find(&run->args.ablation, &dims, &run->edits, &run->n_edit);
+    run->labels.selection = run->selection;
+    return code;
+}
+
+static int open_outputs(struct run *run)
+{
+    const struct output_args *output = &run->args.output;
+    bool has_text = !output->csv && !output->npz && !prediction_is_wanted(&run->args.prediction);
+    run->outputs.standard = run->out;
+    return outputs_open(&run->outputs, output, has_text, &run->labels);
+}
+
+/* The index of VARIABLE's value among the words of LIST ("a|b"), DEFAULT when it is not set. */
+static int test_switch(const char *variable, const char *list, int otherwise)
+{
+    const char *value = getenv(variable);
+    int index = 0;
+    for (const char *word = list; value && *word; index++) {
+        size_t size = strcspn(word, "|");
+        if (strlen(value) == size && memcmp(value, word, size) == 0)
+            return index;
+        word += size + (word[size] == '|');
+    }
+    return otherwise;
+}
+
+static int start_session(struct run *run)
+{
+    struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    if (attn_pool_create((int)run->args.threads, &run->pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    session_options.n_max = run->n + run->prediction.n_position;
+    session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
+    session_options.has_logits = prediction_is_wanted(&run->args.prediction);
+    session_options.pool = run->pool;
+    session_options.trace = run->outputs.n > 0 ? &run->trace : NULL;
+    session_options.edits = run->edits;
+    session_options.n_edit = run->n_edit;
+    session_options.cancel = interrupt_flag();
+    session_options.isa =
+        (enum attn_isa)test_switch("ATTN_CLI_ISA", "baseline|avx2|avx512", ATTN_ISA_BEST);
+    session_options.gemm =
+        (enum attn_gemm)test_switch("ATTN_CLI_GEMM", "auto|jit|portable", ATTN_GEMM_AUTO);
+    enum attn_status status =
+        attn_session_create(run->model, &session_options, &run->session, &err);
+    if (status != ATTN_OK)
+        return report(&err, status == ATTN_INVALID ? EXIT_USAGE : EXIT_MODEL);
+    note_time(run, "opened");
+    return EXIT_DONE;
+}
+
+static int feed(struct run *run)
+{
+    struct attn_error err = {0};
+    enum attn_status status = attn_session_feed(run->session, run->ids, run->n, &err);
+    if (status != ATTN_OK && run->outputs.is_abandoned)
+        return EXIT_OUTPUT;
+    if (status != ATTN_OK && run->outputs.has_failed)
+        return report(&err, EXIT_OUTPUT);
+    if (status != ATTN_OK)
+        return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
+    if (interrupt_is_model_truncated()) { /* after the last time that the session looked */
+        attn_error_set(&err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+        return report(&err, EXIT_MODEL);
+    }
+    if (run->n_edit > 0 && !run->args.is_quiet)
+        note("the ablation changed %zu rows", attn_session_n_edited_row(run->session));
+    if (run->args.is_verbose)
+        note("%zu tokens, %d threads, at most %s", run->n, attn_pool_n_thread(run->pool),
+             attn_isa_name(attn_isa_detect()));
+    note_time(run, "ran");
+    return EXIT_DONE;
+}
+
+static int finish(struct run *run)
+{
+    int code = outputs_finish(&run->outputs);
+    if (code == EXIT_DONE && prediction_is_wanted(&run->args.prediction))
+        code = prediction_print(&run->prediction, &run->args.prediction, run->session,
+                                attn_model_config(run->model)->n_vocab, run->tokenizer, run->out);
+    note_time(run, "finished");
+    return code;
+}
+
+static void release(struct run *run)
+{
+    outputs_close(&run->outputs);
+    attn_session_free(run->session);
+    attn_pool_free(run->pool);
+    prediction_release(&run->prediction);
+    free(run->edits);
+    attn_selection_free(run->selection);
+    free(run->tokens);
+    free(run->token_sizes);
+    if (run->ids != run->encoding.ids)
+        free(run->ids);
+    attn_encoding_release(&run->encoding);
+    text_release(&run->text);
+    attn_tokenizer_close(run->tokenizer);
+    interrupt_watch_model(NULL);
+    attn_model_close(run->model);
+    text_list_release(&run->args.prompt.plain);
+    text_list_release(&run->args.prediction.next);
+}
+
+static int perform(struct run *run)
+{
+    static int (*const steps[])(struct run *) = {
+        check_arguments, open_model,   open_tokenizer, encode, check_length, label_tokens,
+        choose,          open_outputs, start_session,  feed,   finish,
+    };
+    const char *sites = run->args.selection.sites;
+    int code = EXIT_DONE;
+    if (sites && strcmp(sites, "help") == 0) {
+        sites_print(run->out);
+        return EXIT_DONE;
+    }
+    note_time(run, NULL);
+    for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
+        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
+}
+
+static int run_main(int argc, char **argv)
+{
+    struct run run = {.args.output.precision = -1};
+    int code = options_parse(&command_run, argc, argv, &run.args);
+    if (code == OPTIONS_OK)
+        code = print_open(&run.out);
+    if (run.out)
+        code = perform(&run);
+    release(&run);
+    return print_close(run.out, code);
+}

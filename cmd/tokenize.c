@@ -1,0 +1,208 @@
+/*
+ * tokenize.c - attn-cli tokenize: text to token ids, and back. Needs a model's config and
+ * vocabulary, no weights.
+ */
+#include "command.h"
+#include "model_args.h"
+#include "options.h"
+#include "print.h"
+#include "prompt.h"
+#include "report.h"
+
+#include "attn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
+
+struct tokenize_args {
+    struct prompt_args prompt; /* its ids are those of --decode */
+    struct model_args model;
+    int format;  /* enum format */
+    int invalid; /* enum attn_invalid_text */
+};
+
+static const struct option options[] = {
+    PROMPT_ROWS(tokenize_args),
+    {.name = "invalid",
+     .argument = "refuse|replace|bytes",
+     .group = "Input",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct tokenize_args, invalid),
+     .help = "what to do with bytes that are not UTF-8: an error (default), U+FFFD in their place, "
+             "or as they are (byte-level BPE only)"},
+    {.name = "decode",
+     .argument = "IDS",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tokenize_args, prompt.ids),
+     .help = "print the text of these ids, separated by spaces or commas"},
+    MODEL_ROWS(tokenize_args),
+    {.name = "format",
+     .argument = "table|ids|json",
+     .group = "Output",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct tokenize_args, format),
+     .help = "a token a line (default); the ids on one line; or one JSON object"},
+    OPTION_HELP_ROW,
+};
+
+static int tokenize_main(int argc, char **argv);
+
+const struct command command_tokenize = {
+    .name = "tokenize",
+    .summary = "text to token ids, and back",
+    .usage = "[OPTIONS] TEXT",
+    .description =
+        "Prints the tokens of TEXT, one a line: position, id, first byte, byte after the\n"
+        "last, and text, separated by tabs. In a token's text a backslash is doubled,\n"
+        "newline and tab are \\n and \\t, and bytes that cannot be shown are \\xNN.\n",
+    .examples = "  attn-cli tokenize -m gpt2 \"The cat sat on the mat\"\n"
+                "  attn-cli tokenize -m gpt2 --format ids -f text.txt\n"
+                "  attn-cli tokenize --decode \"0 4 5\"\n",
+    .options = options,
+    .n_option = sizeof(options) / sizeof(options[0]),
+    .main = tokenize_main,
+};
+
+/* A token's printable text as a JSON string: of what JSON wants escaped, only these two are left.
+ */
+static int print_json_string(struct attn_sink *out, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    print_text(out, "\"");
+    for (const char *at = escaped; *at;) {
+        size_t plain = strcspn(at, "\"\\");
+        attn_sink_write(out, at, plain);
+        at += plain;
+        if (*at)
+            print(out, "\\%c", *at++);
+    }
+    print_text(out, "\"");
+    attn_text_free(escaped);
+    return EXIT_DONE;
+}
+
+static int print_table(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
+                       const struct attn_encoding *encoding)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < encoding->n; i++) {
+        size_t size;
+        const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+        print(out, "%zu\t%d\t%zu\t%zu\t", i, (int)encoding->ids[i], encoding->begin[i],
+              encoding->end[i]);
+        code = print_escaped(out, token, size);
+        print_text(out, "\n");
+    }
+    return code;
+}
+
+static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding,
+                      const char *separator)
+{
+    for (size_t i = 0; i < encoding->n; i++)
+        print(out, "%s%d", i > 0 ? separator : "", (int)encoding->ids[i]);
+}
+
+static int print_json(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
+                      const struct attn_encoding *encoding)
+{
+    int code = EXIT_DONE;
+    print_text(out, "{\"ids\": [");
+    print_ids(out, encoding, ", ");
+    print_text(out, "], \"tokens\": [");
+    for (size_t i = 0; code == EXIT_DONE && i < encoding->n; i++) {
+        size_t size;
+        const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+        print_text(out, i > 0 ? ", " : "");
+        code = print_json_string(out, token, size);
+    }
+    print_text(out, "], \"offsets\": [");
+    for (size_t i = 0; i < encoding->n; i++)
+        print(out, "%s[%zu, %zu]", i > 0 ? ", " : "", encoding->begin[i], encoding->end[i]);
+    print_text(out, "]}\n");
+    return code;
+}
+
+static int encode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
+                  struct attn_sink *out)
+{
+    struct text text;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    struct attn_encode_options encode_options = {(enum attn_special)args->prompt.special,
+                                                 (enum attn_invalid_text)args->invalid};
+    int code = prompt_read(&args->prompt, &text);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
+        ATTN_OK) {
+        code = report(&err, EXIT_INPUT);
+    } else if (args->format == FORMAT_TABLE) {
+        code = print_table(out, tokenizer, &encoding);
+    } else if (args->format == FORMAT_JSON) {
+        code = print_json(out, tokenizer, &encoding);
+    } else {
+        print_ids(out, &encoding, " ");
+        print_text(out, "\n");
+    }
+    attn_encoding_release(&encoding);
+    text_release(&text);
+    return code;
+}
+
+static int decode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
+                  struct attn_sink *out)
+{
+    int32_t *ids;
+    size_t n, size;
+    char *text;
+    struct attn_error err = {0};
+    int code = ids_parse(args->prompt.ids, &ids, &n);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) != ATTN_OK) {
+        code = report(&err, EXIT_INPUT);
+    } else {
+        attn_sink_write(out, text, size);
+        print_text(out, args->prompt.is_raw ? "" : "\n");
+        attn_text_free(text);
+    }
+    free(ids);
+    return code;
+}
+
+static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
+{
+    struct model_source source;
+    struct attn_tokenizer *tokenizer;
+    struct attn_error err = {0};
+    int code = prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"");
+    if (code == EXIT_DONE)
+        code = model_source_find(&args->model, &source);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_tokenizer_open(&source.source, &tokenizer, &err) != ATTN_OK)
+        return report(&err, EXIT_MODEL);
+    code = args->prompt.ids ? decode(args, tokenizer, out) : encode(args, tokenizer, out);
+    attn_tokenizer_close(tokenizer);
+    return code;
+}
+
+static int tokenize_main(int argc, char **argv)
+{
+    struct tokenize_args args = {0};
+    struct attn_sink *out = NULL;
+    int code = options_parse(&command_tokenize, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = print_open(&out);
+    if (out)
+        code = tokenize(&args, out);
+    text_list_release(&args.prompt.plain);
+    return print_close(out, code);
+}
