@@ -156,13 +156,19 @@ check-sanitized: ## run the tests under ASan and UBSan, the threaded ones under 
 	@$(MAKE) MODE=tsan test-threaded
 	@$(MAKE) MODE=asan test
 
+coverage: ## run the tests and tell which part of each source they executed
+	@rm -f $$(find build/coverage -name '*.gcda' 2>/dev/null)
+	@$(MAKE) MODE=coverage test
+	@BUILD=build/coverage tests/tools/coverage.sh
+
 # --- Lint ---------------------------------------------------------------------------------------
 
 SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
 TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES))
 
 lint: deps ## check layers, symbols, headers, format, and run clang-tidy
-	@$(MAKE) layers symbols headers format-check tidy
+	@$(MAKE) -k -O layers symbols headers format-check tidy
+	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers)
 	@tests/tools/check_layers.sh $(LIB_OBJECTS)
@@ -210,7 +216,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh test-threaded check check-sanitized lint layers \
+.PHONY: all run test tests unit cli cli-refresh test-threaded check check-sanitized coverage lint layers \
     symbols headers format format-check tidy deps deps-build deps-test clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
