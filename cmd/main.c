@@ -5,7 +5,7 @@
 #include "command.h"
 #include "help.h"
 #include "interrupt.h"
-#include "nearest.h"
+#include "typo.h"
 #include "options.h"
 #include "print.h"
 #include "report.h"

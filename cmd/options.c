@@ -5,7 +5,7 @@
 #include "options.h"
 
 #include "help.h"
-#include "nearest.h"
+#include "typo.h"
 #include "print.h"
 #include "report.h"
 

@@ -1,7 +1,7 @@
 /*
- * nearest.c - the optimal string alignment distance (Damerau 1964), with three rows of the table.
+ * typo.c - the optimal string alignment distance (Damerau 1964), with three rows of the table.
  */
-#include "nearest.h"
+#include "typo.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* nearest.h - what did they mean? The known name closest to one that was mistyped. */
-#ifndef CMD_NEAREST_H
-#define CMD_NEAREST_H
+/* typo.h - what did they mean? The known name closest to one that was mistyped. */
+#ifndef CMD_TYPO_H
+#define CMD_TYPO_H
 
 #include <stddef.h>
 
