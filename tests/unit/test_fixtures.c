@@ -68,14 +68,16 @@ struct outcome {
 static void note(struct outcome *outcome, const struct attn_expected_row *row, size_t i,
                  const char *why)
 {
-    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], head[32] = "";
 
     if (outcome->has_failed)
         return;
     outcome->has_failed = true;
     attn_site_archive_name(row->site, row->layer, name);
+    if (row->head != ATTN_ALL_HEADS)
+        snprintf(head, sizeof head, "head %d, ", row->head);
     snprintf(outcome->first, sizeof outcome->first,
-             "%s, head %d, position %zu, component %zu: %.9g, expected %.17g (%s)", name, row->head,
+             "%s, %sposition %zu, component %zu: %.9g, expected %.17g (%s)", name, head,
              row->position, i, (double)row->actual[i], row->expected[i], why);
 }
 
