@@ -5,6 +5,15 @@
 #include <check.h>
 #include <stdio.h>
 
+/* The arguments of one walk. */
+struct walk {
+    const char *folder;
+    const struct attn_recording *recording;
+    size_t row0;
+    attn_expected_fn fn;
+    void *user;
+};
+
 /* One file beside the record it speaks about. */
 struct pair {
     enum attn_site site;
@@ -31,7 +40,7 @@ static void assert_same_shape(const struct pair *pair, const char *path)
 }
 
 /* Row R of the file: rows of [H, T, S] are counted head by head, those of [T, H, n] by position. */
-static void walk_row(const struct pair *pair, size_t r, attn_expected_fn fn, void *user)
+static void walk_row(const struct walk *walk, const struct pair *pair, size_t r)
 {
     const struct attn_record *record = pair->record;
     const size_t *shape = pair->file.shape;
@@ -57,24 +66,24 @@ static void walk_row(const struct pair *pair, size_t r, attn_expected_fn fn, voi
         row.n_visible = row.position + 1;
     row.actual = record->data + at * row.n;
     row.expected = pair->file.values + r * row.n;
-    fn(user, &row);
+    walk->fn(walk->user, &row);
 }
 
-static size_t walk_site(const char *folder, const struct attn_recording *recording, size_t row0,
-                        enum attn_site site, int layer, attn_expected_fn fn, void *user)
+static size_t walk_site(const struct walk *walk, enum attn_site site, int layer)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], path[512];
-    struct pair pair = {site, layer, row0, attn_recording_find(recording, site, layer), {0}};
+    struct pair pair = {.site = site, .layer = layer, .row0 = walk->row0};
 
+    pair.record = attn_recording_find(walk->recording, site, layer);
     if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
         pair.row0 = 0;
     attn_site_archive_name(site, layer, name);
-    snprintf(path, sizeof path, "%s/%s.npy", folder, name);
+    snprintf(path, sizeof path, "%s/%s.npy", walk->folder, name);
     if (!attn_npy_read(path, &pair.file))
         return 0;
     assert_same_shape(&pair, path);
     for (size_t r = 0; r < pair.file.n / pair.file.shape[pair.file.rank - 1]; r++)
-        walk_row(&pair, r, fn, user);
+        walk_row(walk, &pair, r);
     attn_npy_release(&pair.file);
     return 1;
 }
@@ -82,16 +91,13 @@ static size_t walk_site(const char *folder, const struct attn_recording *recordi
 size_t attn_expected_each(const char *folder, const struct attn_recording *recording, size_t row0,
                           attn_expected_fn fn, void *user)
 {
-    size_t n_site = walk_site(folder, recording, row0, ATTN_SITE_EMBED, ATTN_NO_LAYER, fn, user);
+    const struct walk walk = {folder, recording, row0, fn, user};
+    size_t n_site = walk_site(&walk, ATTN_SITE_EMBED, ATTN_NO_LAYER);
 
     for (size_t layer = 0; layer < recording->dims.n_layer; layer++)
         for (int site = 0; site < ATTN_N_SITE; site++)
             if (attn_site_is_in_layer((enum attn_site)site))
-                n_site +=
-                    walk_site(folder, recording, row0, (enum attn_site)site, (int)layer, fn, user);
-    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE; site++)
-        if (!attn_site_is_in_layer((enum attn_site)site))
-            n_site +=
-                walk_site(folder, recording, row0, (enum attn_site)site, ATTN_NO_LAYER, fn, user);
-    return n_site;
+                n_site += walk_site(&walk, (enum attn_site)site, (int)layer);
+    n_site += walk_site(&walk, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER);
+    return n_site + walk_site(&walk, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
 }
