@@ -1,0 +1,357 @@
+/*
+ * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv.
+ *
+ * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
+ * unique, and no cell begins with a character that a spreadsheet takes for a formula. RFC 4180
+ * quoting, but \n ends a line. A file is open from its first row to its last, so a run fed in one
+ * step has few open at a time; one fed in many steps has all of them open, within the system's limit.
+ */
+#include "output/float_text.h"
+#include "output/token_text.h"
+#include "output/writer.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CELLS_AT_ONCE = 64 };
+
+/* A matrix of which some rows are still to come. */
+struct csv_file {
+    enum attn_site site;
+    int layer, head;
+    size_t n_row_left;
+    struct attn_sink *sink; /* owns, except the writer's own */
+};
+
+struct csv_writer {
+    struct attn_writer base;
+    char *directory;           /* owns; NULL when writing to a sink */
+    bool has_made_directory;   /* removed again when nothing was written */
+    bool has_files;            /* one was committed */
+    struct attn_buffer labels; /* all row labels, quoted where needed, one after the other */
+    size_t *label_ends;        /* [n_position] owns */
+    struct csv_file *files;    /* [n_file] owns */
+    size_t n_file, capacity;
+    struct attn_buffer row; /* the row being made */
+};
+
+/* --- Labels -------------------------------------------------------------------------------- */
+
+/* A field as RFC 4180 wants it: in quotes, quotes doubled, when it holds a comma or a quote. (The
+ * escaped text of a token holds no line ends.) */
+static void append_field(struct attn_buffer *out, const char *text, size_t size)
+{
+    if (!memchr(text, ',', size) && !memchr(text, '"', size)) {
+        attn_buffer_append(out, text, size);
+        return;
+    }
+    attn_buffer_append_char(out, '"');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"')
+            attn_buffer_append_char(out, '"');
+        attn_buffer_append_char(out, text[i]);
+    }
+    attn_buffer_append_char(out, '"');
+}
+
+static enum attn_status make_labels(struct csv_writer *w, struct attn_error *err)
+{
+    struct attn_token_texts texts = {0};
+    struct attn_buffer label = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+
+    w->label_ends = attn_alloc(w->base.n_position, sizeof *w->label_ends, err);
+    if (!w->label_ends)
+        status = ATTN_NO_MEMORY;
+    for (size_t p = 0; p < w->base.n_position && status == ATTN_OK; p++) {
+        size_t size;
+        const char *text = attn_token_text(&texts, p, &size);
+
+        attn_buffer_reset(&label);
+        attn_buffer_append_format(&label, texts.n > 0 ? "%zu|" : "%zu", p);
+        attn_buffer_append(&label, text, size);
+        status = attn_buffer_check(&label, err);
+        if (status == ATTN_OK)
+            append_field(&w->labels, label.data, label.size);
+        w->label_ends[p] = w->labels.size;
+    }
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&w->labels, err);
+    attn_buffer_release(&label);
+    attn_token_texts_release(&texts);
+    return status;
+}
+
+static void append_label(struct csv_writer *w, size_t position)
+{
+    size_t begin = position > 0 ? w->label_ends[position - 1] : 0;
+
+    attn_buffer_append(&w->row, w->labels.data + begin, w->label_ends[position] - begin);
+}
+
+/* --- Files --------------------------------------------------------------------------------- */
+
+static int count_digits(size_t n) /* of the numbers below N, at least two */
+{
+    int digits = 2;
+
+    for (size_t limit = 100; n > limit; limit *= 10)
+        digits++;
+    return digits;
+}
+
+static enum attn_status create_sink(struct csv_writer *w, const struct attn_trace_event *event,
+                                    struct attn_sink **sink, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    struct attn_buffer path = {0};
+    enum attn_status status;
+
+    if (!w->directory) {
+        *sink = w->base.sink;
+        return ATTN_OK;
+    }
+    attn_buffer_append_format(&path, "%s/", w->directory);
+    if (event->layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(&path, "L%0*d", count_digits(dims->n_layer), event->layer);
+    if (attn_site_has_heads(event->site))
+        attn_buffer_append_format(&path, "H%0*d", count_digits(dims->n_head), event->head);
+    attn_buffer_append_format(&path, "%s%s.csv", event->layer != ATTN_NO_LAYER ? "." : "",
+                              attn_site_name(event->site));
+    attn_buffer_string(&path);
+    status = attn_buffer_check(&path, err);
+    if (status == ATTN_OK)
+        status = attn_sink_create_file(path.data, sink, err);
+    attn_buffer_release(&path);
+    return status;
+}
+
+/* The first row: `query` and the tokens for matrices, `token` and numbers for vectors. */
+static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
+                                     struct attn_sink *sink, struct attn_error *err)
+{
+    bool is_matrix = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+    size_t width = attn_site_width(event->site, attn_selection_dims(w->base.run.selection));
+
+    attn_buffer_reset(&w->row);
+    attn_buffer_append_string(&w->row, is_matrix ? "query" : "token");
+    for (size_t i = 0; i < width; i++) {
+        attn_buffer_append_char(&w->row, ',');
+        if (is_matrix)
+            append_label(w, i);
+        else
+            attn_buffer_append_format(&w->row, "%zu", i);
+    }
+    attn_buffer_append_char(&w->row, '\n');
+    attn_sink_write(sink, w->row.data, w->row.size);
+    return attn_buffer_check(&w->row, err);
+}
+
+static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct csv_file **file,
+                                  struct attn_error *err)
+{
+    struct attn_sink *sink;
+    void *files = w->files;
+    enum attn_status status = attn_grow(&files, &w->capacity, w->n_file + 1, sizeof *w->files, err);
+
+    w->files = files;
+    if (status == ATTN_OK)
+        status = create_sink(w, event, &sink, err);
+    if (status != ATTN_OK)
+        return status;
+    *file = &w->files[w->n_file++];
+    **file = (struct csv_file){
+        .site = event->site,
+        .layer = event->layer,
+        .head = event->head,
+        .n_row_left = place->shape[attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX],
+        .sink = sink,
+    };
+    return write_header(w, event, sink, err);
+}
+
+static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct csv_file **file,
+                                  struct attn_error *err)
+{
+    for (size_t i = w->n_file; i-- > 0;) {
+        *file = &w->files[i];
+        if ((*file)->site == event->site && (*file)->layer == event->layer &&
+            (*file)->head == event->head)
+            return ATTN_OK;
+    }
+    return open_file(w, event, place, file, err);
+}
+
+static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
+                                   struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (file->sink == w->base.sink) {
+        status = attn_sink_check(file->sink, err);
+    } else {
+        status = attn_sink_commit(file->sink, err);
+        attn_sink_free(file->sink);
+    }
+    w->has_files |= status == ATTN_OK;
+    *file = w->files[--w->n_file];
+    return status;
+}
+
+/* --- Rows ---------------------------------------------------------------------------------- */
+
+/* Appends `,value` for the visible cells and `,` for the masked ones. */
+static void append_cells(struct csv_writer *w, const float *values, size_t n_visible, size_t width)
+{
+    int precision = w->base.options.precision;
+    char *out = NULL;
+
+    for (size_t i = 0; i < n_visible; i++) {
+        if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
+            out = attn_buffer_reserve(&w->row, CELLS_AT_ONCE * (1 + ATTN_FIXED_TEXT_SIZE));
+        if (!out)
+            return;
+        *out++ = ',';
+        out += precision < 0 ? attn_format_float(values[i], out)
+                             : attn_float_text_fixed(values[i], precision, out);
+        w->row.size = (size_t)(out - w->row.data);
+    }
+    out = attn_buffer_reserve(&w->row, width - n_visible);
+    if (!out)
+        return;
+    memset(out, ',', width - n_visible);
+    w->row.size += width - n_visible;
+}
+
+static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace_event *event,
+                                   struct attn_sink *sink, struct attn_error *err)
+{
+    size_t width = attn_site_width(event->site, attn_selection_dims(w->base.run.selection));
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        attn_buffer_reset(&w->row);
+        append_label(w, event->row0 + r);
+        append_cells(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
+                     width);
+        attn_buffer_append_char(&w->row, '\n');
+        attn_sink_write(sink, w->row.data, w->row.size);
+    }
+    return attn_buffer_check(&w->row, err);
+}
+
+static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    struct csv_writer *w = (struct csv_writer *)writer;
+    struct csv_file *file;
+    enum attn_status status = find_file(w, event, place, &file, err);
+
+    if (status == ATTN_OK)
+        status = write_rows(w, event, file->sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(file->sink, err);
+    if (status != ATTN_OK)
+        return status;
+    file->n_row_left -= event->n_row < file->n_row_left ? event->n_row : file->n_row_left;
+    return file->n_row_left == 0 ? close_file(w, file, err) : ATTN_OK;
+}
+
+/* --- Opening and the end ------------------------------------------------------------------- */
+
+static enum attn_status make_directory(struct csv_writer *w, const char *path,
+                                       struct attn_error *err)
+{
+    struct stat info;
+
+    w->directory = attn_strndup(path, strlen(path), err);
+    if (!w->directory)
+        return ATTN_NO_MEMORY;
+    if (mkdir(path, 0777) == 0) {
+        w->has_made_directory = true;
+        return ATTN_OK;
+    }
+    if (errno != EEXIST)
+        return attn_error_errno(err, "make directory", path, errno);
+    if (stat(path, &info) != 0)
+        return attn_error_errno(err, "open directory", path, errno);
+    if (!S_ISDIR(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "'%s' is a file, expected a directory for CSV files",
+                              attn_quote_string(path).text);
+    return ATTN_OK;
+}
+
+static size_t count_matrices(const struct attn_writer *writer)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    size_t n = 0, shape[3];
+
+    for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE; site++) {
+            if (writer->rows_left[attn_writer_slot(site, layer)] == 0)
+                continue;
+            attn_selection_shape(selection, site, layer, shape);
+            n += !attn_site_has_heads(site)                     ? 1
+                 : attn_site_layout(site) == ATTN_LAYOUT_MATRIX ? shape[0]
+                                                                : shape[1];
+        }
+    return n;
+}
+
+static enum attn_status open_csv(struct attn_writer *writer, const char *path,
+                                 struct attn_error *err)
+{
+    struct csv_writer *w = (struct csv_writer *)writer;
+    enum attn_status status = make_labels(w, err);
+    size_t n_matrix = count_matrices(writer);
+
+    if (status != ATTN_OK)
+        return status;
+    if (path)
+        return make_directory(w, path, err);
+    if (n_matrix == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
+                   n_matrix);
+    attn_error_hint(err, "select one, as with --sites pattern --heads 0.0, or give a directory");
+    return ATTN_INVALID;
+}
+
+static enum attn_status finish_csv(struct attn_writer *writer, struct attn_error *err)
+{
+    (void)writer;
+    (void)err;
+    return ATTN_OK; /* every file was committed with its last row */
+}
+
+static void release_csv(struct attn_writer *writer)
+{
+    struct csv_writer *w = (struct csv_writer *)writer;
+
+    for (size_t i = 0; i < w->n_file; i++)
+        if (w->files[i].sink != writer->sink)
+            attn_sink_free(w->files[i].sink);
+    if (w->has_made_directory && !w->has_files)
+        rmdir(w->directory); /* a failed run leaves nothing behind; fails harmlessly if not empty */
+    attn_free(w->files);
+    attn_free(w->directory);
+    attn_free(w->label_ends);
+    attn_buffer_release(&w->labels);
+    attn_buffer_release(&w->row);
+}
+
+const struct attn_writer_ops attn_csv_writer_ops = {
+    .size = sizeof(struct csv_writer),
+    .needs_directory = true,
+    .open = open_csv,
+    .event = event_csv,
+    .finish = finish_csv,
+    .release = release_csv,
+};

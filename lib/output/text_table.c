@@ -1,0 +1,140 @@
+/* text_table.c - see text_table.h. */
+#include "output/text_table.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+
+static size_t next_character(const char *text, size_t size, size_t *width)
+{
+    uint32_t code_point;
+    size_t length = attn_utf8_decode(text, size, &code_point);
+
+    *width = length > 0 ? (size_t)attn_utf8_width(code_point) : 1;
+    return length > 0 ? length : 1;
+}
+
+size_t attn_text_width(const char *text, size_t size)
+{
+    size_t total = 0, width;
+
+    for (size_t at = 0; at < size; total += width)
+        at += next_character(text + at, size - at, &width);
+    return total;
+}
+
+size_t attn_text_fit(const char *text, size_t size, size_t width)
+{
+    size_t at = 0, used = 0, next;
+
+    while (at < size) {
+        size_t length = next_character(text + at, size - at, &next);
+
+        if (next > width - used)
+            break;
+        at += length;
+        used += next;
+    }
+    return at;
+}
+
+void attn_text_table_begin(struct attn_text_table *table, size_t n_column, uint32_t flush_left)
+{
+    attn_buffer_reset(&table->text);
+    attn_buffer_reset(&table->line);
+    attn_buffer_reset(&table->cells);
+    table->n_column = n_column;
+    table->flush_left = flush_left;
+}
+
+void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
+{
+    struct attn_text_cell cell = {.width = attn_text_width(text, size)};
+
+    attn_buffer_append(&table->text, text, size);
+    cell.end = table->text.size;
+    attn_buffer_append(&table->cells, &cell, sizeof cell);
+}
+
+void attn_text_table_string(struct attn_text_table *table, const char *text)
+{
+    attn_text_table_cell(table, text, strlen(text));
+}
+
+void attn_text_table_number(struct attn_text_table *table, size_t number)
+{
+    size_t begin = table->text.size;
+    struct attn_text_cell cell;
+
+    attn_buffer_append_format(&table->text, "%zu", number);
+    cell.end = table->text.size;
+    cell.width = cell.end - begin;
+    attn_buffer_append(&table->cells, &cell, sizeof cell);
+}
+
+static void append_blanks(struct attn_buffer *line, size_t n)
+{
+    while (n-- > 0)
+        attn_buffer_append_char(line, ' ');
+}
+
+/* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
+static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
+                       size_t begin, const size_t *widths)
+{
+    size_t used; /* up to the last byte that is no padding */
+
+    attn_buffer_reset(&table->line);
+    used = 0;
+    for (size_t c = 0; c < table->n_column; c++) {
+        size_t size = cells[c].end - begin;
+        size_t padding = widths[c] - cells[c].width;
+        bool is_left = table->flush_left >> c & 1;
+
+        append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
+        attn_buffer_append(&table->line, table->text.data + begin, size);
+        if (size > 0)
+            used = table->line.size;
+        append_blanks(&table->line, is_left ? padding : 0);
+        begin = cells[c].end;
+    }
+    if (!table->line.has_failed)
+        table->line.size = used;
+    attn_buffer_append_char(&table->line, '\n');
+}
+
+enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
+                                       struct attn_error *err)
+{
+    size_t widths[ATTN_TABLE_MAX_COLUMNS] = {0};
+    const struct attn_text_cell *cells;
+    enum attn_status status = attn_buffer_check(&table->text, err);
+    size_t n, begin = 0;
+
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&table->cells, err);
+    if (status != ATTN_OK)
+        return status;
+    /* appended in whole cells to memory that is aligned for anything */
+    cells = (const void *)table->cells.data;
+    n = table->cells.size / sizeof *cells;
+    for (size_t i = 0; i < n; i++)
+        if (cells[i].width > widths[i % table->n_column])
+            widths[i % table->n_column] = cells[i].width;
+    for (size_t i = 0; i < n; i += table->n_column) {
+        append_row(table, &cells[i], begin, widths);
+        status = attn_buffer_check(&table->line, err);
+        if (status != ATTN_OK)
+            return status;
+        attn_sink_write(sink, table->line.data, table->line.size);
+        begin = cells[i + table->n_column - 1].end;
+    }
+    return ATTN_OK;
+}
+
+void attn_text_table_release(struct attn_text_table *table)
+{
+    attn_buffer_release(&table->text);
+    attn_buffer_release(&table->line);
+    attn_buffer_release(&table->cells);
+}

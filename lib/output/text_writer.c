@@ -1,0 +1,495 @@
+/*
+ * text_writer.c - tables for reading: the tokens, then layer by layer what was watched.
+ *
+ *     layer 0, head 0: pattern
+ *
+ *     query       Life      is   short
+ *     0  Life   1.0000       .       .
+ *     1  is     0.6012  0.3988       .
+ *
+ * Large things are shortened in the middle as numpy does, so only the cells that will be shown are
+ * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks of
+ * rows; the layer is printed when all of it has come, in the order of sites and heads. When anything
+ * was left out the last line says so.
+ */
+#include "output/float_text.h"
+#include "output/text_table.h"
+#include "output/token_text.h"
+#include "output/writer.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+enum {
+    SHOWN_HEADS = 6,
+    SHOWN_POSITIONS = 16,
+    SHOWN_COMPONENTS = 8,
+    LABEL_WIDTH = 10, /* of a token beside or above a matrix */
+    DIGITS = 4,
+};
+
+/* --- What is shown of a long row of things --------------------------------------------------- */
+
+/* N things of which the first and last LIMIT/2 are shown when there are more than LIMIT. */
+struct window {
+    size_t n, n_shown, half;
+};
+
+static struct window window_of(size_t n, size_t limit)
+{
+    return (struct window){n, n < limit ? n : limit, limit / 2};
+}
+
+static bool is_shortened(struct window w)
+{
+    return w.n_shown < w.n;
+}
+
+/* Where thing I is shown, or SIZE_MAX. */
+static size_t window_place(struct window w, size_t i)
+{
+    if (!is_shortened(w) || i < w.half)
+        return i;
+    return i >= w.n - w.half ? i - (w.n - w.n_shown) : SIZE_MAX;
+}
+
+/* Which thing is shown at PLACE. */
+static size_t window_thing(struct window w, size_t place)
+{
+    return is_shortened(w) && place >= w.half ? place + (w.n - w.n_shown) : place;
+}
+
+/* Whether the gap comes just before PLACE. */
+static bool has_gap(struct window w, size_t place)
+{
+    return is_shortened(w) && place == w.half;
+}
+
+/* --- Panels -------------------------------------------------------------------------------- */
+
+/* What will be shown of one matrix. */
+struct panel {
+    enum attn_site site;
+    int layer, head;
+    size_t head_place; /* among the shown heads */
+    struct window heads, rows, columns;
+    float *values;    /* [rows.n_shown, columns.n_shown] owns */
+    bool *is_visible; /* likewise: false for masked cells */
+};
+
+/* What is printed together: a layer, or the sites of the model before or after them. */
+struct group {
+    struct panel *panels; /* [n_panel] owns */
+    size_t n_panel, capacity;
+    size_t n_site_left; /* sites that are not complete */
+};
+
+struct text_writer {
+    struct attn_writer base;
+    struct attn_token_texts tokens;
+    struct attn_text_table table;
+    struct attn_buffer label; /* scratch */
+    struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
+    size_t n_group;
+    /* the largest of each that was shortened; 0: none was */
+    size_t most_heads, most_positions, most_components;
+};
+
+static struct group *group_of(struct text_writer *w, enum attn_site site, int layer)
+{
+    if (attn_site_is_in_layer(site))
+        return &w->groups[layer + 1];
+    return &w->groups[site == ATTN_SITE_EMBED ? 0 : w->n_group - 1];
+}
+
+static enum attn_status count_site(struct attn_writer *writer, enum attn_site site, int layer,
+                                   struct attn_error *err)
+{
+    (void)err;
+    group_of((struct text_writer *)writer, site, layer)->n_site_left++;
+    return ATTN_OK;
+}
+
+static void note_shortened(struct window window, size_t *most)
+{
+    if (is_shortened(window) && window.n > *most)
+        *most = window.n;
+}
+
+/* The windows of a site; heads is a single one for sites without heads. */
+static void set_windows(struct text_writer *w, struct panel *panel)
+{
+    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
+    size_t shape[3];
+    int rank = attn_selection_shape(w->base.run.selection, panel->site, panel->layer, shape);
+
+    panel->heads = window_of(rank == 2 ? 1 : shape[!is_matrix], SHOWN_HEADS);
+    panel->rows = window_of(shape[is_matrix], SHOWN_POSITIONS);
+    panel->columns = window_of(shape[rank - 1], is_matrix ? SHOWN_POSITIONS : SHOWN_COMPONENTS);
+    note_shortened(panel->heads, &w->most_heads);
+    note_shortened(panel->rows, &w->most_positions);
+    note_shortened(panel->columns, is_matrix ? &w->most_positions : &w->most_components);
+}
+
+static enum attn_status add_panel(struct group *group, struct panel panel, struct attn_error *err)
+{
+    size_t n = panel.rows.n_shown * panel.columns.n_shown;
+    void *panels = group->panels;
+    enum attn_status status =
+        attn_grow(&panels, &group->capacity, group->n_panel + 1, sizeof panel, err);
+
+    group->panels = panels;
+    if (status != ATTN_OK)
+        return status;
+    panel.values = attn_alloc(n, sizeof *panel.values, err);
+    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
+    group->panels[group->n_panel++] = panel;
+    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* The panel of an event in *panel, made when it is the first; NULL for a head that is not shown. */
+static enum attn_status find_panel(struct text_writer *w, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct panel **panel,
+                                   struct attn_error *err)
+{
+    struct panel wanted = {.site = event->site, .layer = event->layer, .head = event->head};
+    struct group *group = group_of(w, event->site, event->layer);
+    enum attn_status status;
+
+    *panel = NULL;
+    set_windows(w, &wanted);
+    wanted.head_place = window_place(wanted.heads, place->head);
+    if (wanted.head_place == SIZE_MAX)
+        return ATTN_OK;
+    for (size_t i = 0; i < group->n_panel; i++)
+        if (group->panels[i].site == wanted.site &&
+            group->panels[i].head_place == wanted.head_place) {
+            *panel = &group->panels[i];
+            return ATTN_OK;
+        }
+    status = add_panel(group, wanted, err);
+    if (status == ATTN_OK)
+        *panel = &group->panels[group->n_panel - 1];
+    return status;
+}
+
+static void keep_cells(struct panel *panel, const struct attn_trace_event *event, size_t row)
+{
+    for (size_t r = 0; r < event->n_row; r++) {
+        size_t place = window_place(panel->rows, row + r);
+        size_t n_visible = attn_event_n_visible(event, event->row0 + r);
+
+        if (place == SIZE_MAX)
+            continue;
+        for (size_t c = 0; c < panel->columns.n_shown; c++) {
+            size_t at = place * panel->columns.n_shown + c;
+            size_t column = window_thing(panel->columns, c);
+
+            panel->is_visible[at] = column < n_visible;
+            if (panel->is_visible[at])
+                panel->values[at] = event->data[r * event->ld + column];
+        }
+    }
+}
+
+static void release_panels(struct group *group)
+{
+    for (size_t i = 0; i < group->n_panel; i++) {
+        attn_free(group->panels[i].values);
+        attn_free(group->panels[i].is_visible);
+    }
+    attn_free(group->panels);
+    *group = (struct group){0};
+}
+
+/* --- Printing ------------------------------------------------------------------------------ */
+
+static void print(struct text_writer *w, const char *text)
+{
+    attn_sink_write(w->base.sink, text, strlen(text));
+}
+
+/* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
+ * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
+static void add_label(struct text_writer *w, size_t position)
+{
+    size_t size, width;
+    const char *text = attn_token_text(&w->tokens, position, &size);
+
+    attn_buffer_reset(&w->label);
+    for (; size > 0 && *text == ' '; size--)
+        text++;
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    width = attn_text_width(text, size);
+    if (size == 0) {
+        text = attn_token_text(&w->tokens, position, &size);
+        attn_buffer_append_format(&w->label, "'%.*s'", (int)attn_text_fit(text, size, 8), text);
+    } else if (width > LABEL_WIDTH) {
+        attn_buffer_append(&w->label, text, attn_text_fit(text, size, LABEL_WIDTH - 1));
+        attn_buffer_append_string(&w->label, "\xe2\x80\xa6"); /* U+2026, an ellipsis */
+    } else {
+        attn_buffer_append(&w->label, text, size);
+    }
+    attn_text_table_cell(&w->table, w->label.data, w->label.size);
+}
+
+static bool has_tokens(const struct text_writer *w)
+{
+    return w->tokens.n > 0;
+}
+
+/* A line of labels above the columns: positions or components when NUMBERS, else tokens. The row
+ * labels stand under CORNER. */
+static void add_header(struct text_writer *w, const struct panel *panel, const char *corner,
+                       bool has_numbers)
+{
+    attn_text_table_string(&w->table, corner);
+    if (has_tokens(w))
+        attn_text_table_string(&w->table, "");
+    for (size_t c = 0; c < panel->columns.n_shown; c++) {
+        if (has_gap(panel->columns, c))
+            attn_text_table_string(&w->table, "...");
+        if (has_numbers)
+            attn_text_table_number(&w->table, window_thing(panel->columns, c));
+        else
+            add_label(w, window_thing(panel->columns, c));
+    }
+}
+
+static void add_row(struct text_writer *w, const struct panel *panel, size_t row)
+{
+    size_t position = window_thing(panel->rows, row);
+
+    if (attn_site_layout(panel->site) != ATTN_LAYOUT_KEY)
+        position = w->base.queries[position];
+    attn_text_table_number(&w->table, position);
+    if (has_tokens(w))
+        add_label(w, position);
+    for (size_t c = 0; c < panel->columns.n_shown; c++) {
+        size_t at = row * panel->columns.n_shown + c;
+        char number[ATTN_FIXED_TEXT_SIZE];
+
+        if (has_gap(panel->columns, c))
+            attn_text_table_string(&w->table, "...");
+        if (panel->is_visible[at])
+            attn_text_table_cell(&w->table, number,
+                                 attn_float_text_fixed(panel->values[at], DIGITS, number));
+        else
+            attn_text_table_string(&w->table, ".");
+    }
+}
+
+static void add_gap_row(struct text_writer *w)
+{
+    attn_text_table_string(&w->table, "...");
+    for (size_t c = 1; c < w->table.n_column; c++)
+        attn_text_table_string(&w->table, "");
+}
+
+static void print_title(struct text_writer *w, const struct panel *panel)
+{
+    attn_buffer_reset(&w->label);
+    if (panel->layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(&w->label, "layer %d", panel->layer);
+    if (attn_site_has_heads(panel->site))
+        attn_buffer_append_format(&w->label, ", head %d", panel->head);
+    attn_buffer_append_format(&w->label, "%s%s\n\n", panel->layer != ATTN_NO_LAYER ? ": " : "",
+                              attn_site_name(panel->site));
+    attn_sink_write(w->base.sink, w->label.data, w->label.size);
+}
+
+static enum attn_status print_panel(struct text_writer *w, const struct panel *panel,
+                                    struct attn_error *err)
+{
+    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
+    const char *corner = is_matrix ? "query" : "token";
+    size_t n_label = has_tokens(w) ? 2 : 1;
+    enum attn_status status;
+
+    if (has_gap(panel->heads, panel->head_place))
+        print(w, "...\n\n");
+    print_title(w, panel);
+    attn_text_table_begin(&w->table,
+                          n_label + panel->columns.n_shown + is_shortened(panel->columns),
+                          has_tokens(w) ? 3 : 0);
+    /* positions above the tokens too when some are left out, as one cannot count them then */
+    if (!is_matrix || !has_tokens(w) || is_shortened(panel->columns)) {
+        bool is_alone = !is_matrix || !has_tokens(w);
+
+        add_header(w, panel, is_alone ? corner : "", true);
+    }
+    if (is_matrix && has_tokens(w))
+        add_header(w, panel, corner, false);
+    for (size_t r = 0; r < panel->rows.n_shown; r++) {
+        if (has_gap(panel->rows, r))
+            add_gap_row(w);
+        add_row(w, panel, r);
+    }
+    status = attn_text_table_write(&w->table, w->base.sink, err);
+    print(w, "\n");
+    return status;
+}
+
+static enum attn_status print_group(struct text_writer *w, struct group *group,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        for (size_t head = 0; head < SHOWN_HEADS; head++)
+            for (size_t i = 0; i < group->n_panel && status == ATTN_OK; i++)
+                if ((int)group->panels[i].site == site && group->panels[i].head_place == head)
+                    status = print_panel(w, &group->panels[i], err);
+    release_panels(group);
+    return status;
+}
+
+/* Whether any token begins or ends with a blank, so that only quotes show where it ends. */
+static bool needs_quotes(const struct text_writer *w)
+{
+    for (size_t p = 0; p < w->tokens.n; p++) {
+        size_t size;
+        const char *text = attn_token_text(&w->tokens, p, &size);
+
+        if (size == 0 || text[0] == ' ' || text[size - 1] == ' ')
+            return true;
+    }
+    return false;
+}
+
+static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
+{
+    attn_text_table_number(&w->table, position);
+    if (w->base.run.ids)
+        attn_text_table_number(&w->table, (size_t)w->base.run.ids[position]);
+    if (has_tokens(w)) {
+        size_t size;
+        const char *text = attn_token_text(&w->tokens, position, &size);
+        const char *quote = is_quoted ? "'" : "";
+
+        attn_buffer_reset(&w->label);
+        attn_buffer_append_string(&w->label, quote);
+        attn_buffer_append(&w->label, text, size);
+        attn_buffer_append_string(&w->label, quote);
+        attn_text_table_cell(&w->table, w->label.data, w->label.size);
+    }
+}
+
+static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
+{
+    size_t n_column = 1 + (w->base.run.ids != NULL) + has_tokens(w);
+    struct window rows = window_of(w->base.n_position, SHOWN_POSITIONS);
+    bool is_quoted = needs_quotes(w);
+    enum attn_status status;
+
+    if (n_column == 1)
+        return ATTN_OK;
+    note_shortened(rows, &w->most_positions);
+    attn_text_table_begin(&w->table, n_column, has_tokens(w) ? UINT32_C(1) << (n_column - 1) : 0);
+    attn_text_table_string(&w->table, "position");
+    if (w->base.run.ids)
+        attn_text_table_string(&w->table, "id");
+    if (has_tokens(w))
+        attn_text_table_string(&w->table, "token");
+    for (size_t r = 0; r < rows.n_shown; r++) {
+        if (has_gap(rows, r))
+            add_gap_row(w);
+        add_token_row(w, window_thing(rows, r), is_quoted);
+    }
+    status = attn_text_table_write(&w->table, w->base.sink, err);
+    print(w, "\n");
+    return status;
+}
+
+/* "Shown: 6 of 12 heads, 16 of 60 positions, 8 of 64 components. All of it: ..." */
+static void print_what_is_left_out(struct text_writer *w)
+{
+    const struct {
+        size_t most, limit;
+        const char *what;
+    } parts[] = {
+        {w->most_heads, SHOWN_HEADS, "heads"},
+        {w->most_positions, SHOWN_POSITIONS, "positions"},
+        {w->most_components, SHOWN_COMPONENTS, "components"},
+    };
+    const char *separator = "Shown: ";
+
+    attn_buffer_reset(&w->label);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].most == 0)
+            continue;
+        attn_buffer_append_format(&w->label, "%s%zu of %zu %s", separator, parts[i].limit,
+                                  parts[i].most, parts[i].what);
+        separator = ", ";
+    }
+    if (w->label.size == 0)
+        return;
+    attn_buffer_append_string(&w->label, ". --csv DIR or --npz FILE writes everything.\n");
+    attn_sink_write(w->base.sink, w->label.data, w->label.size);
+}
+
+/* --- The format ---------------------------------------------------------------------------- */
+
+static enum attn_status open_text(struct attn_writer *writer, const char *path,
+                                  struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+    enum attn_status status;
+
+    (void)path;
+    w->n_group = attn_selection_dims(writer->run.selection)->n_layer + 2;
+    w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
+    if (!w->groups)
+        return ATTN_NO_MEMORY;
+    status = attn_writer_each_site(writer, count_site, err);
+    if (status == ATTN_OK)
+        status = attn_token_texts_init(&w->tokens, &writer->run, err);
+    return status == ATTN_OK ? print_tokens(w, err) : status;
+}
+
+static enum attn_status event_text(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+    struct group *group = group_of(w, event->site, event->layer);
+    struct panel *panel;
+    enum attn_status status = find_panel(w, event, place, &panel, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (panel)
+        keep_cells(panel, event, place->row);
+    if (place->is_last && --group->n_site_left == 0)
+        return print_group(w, group, err);
+    return ATTN_OK;
+}
+
+static enum attn_status finish_text(struct attn_writer *writer, struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+
+    print_what_is_left_out(w);
+    return attn_buffer_check(&w->label, err);
+}
+
+static void release_text(struct attn_writer *writer)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+
+    for (size_t i = 0; w->groups && i < w->n_group; i++)
+        release_panels(&w->groups[i]);
+    attn_free(w->groups);
+    attn_token_texts_release(&w->tokens);
+    attn_text_table_release(&w->table);
+    attn_buffer_release(&w->label);
+}
+
+const struct attn_writer_ops attn_text_writer_ops = {
+    .size = sizeof(struct text_writer),
+    .open = open_text,
+    .event = event_text,
+    .finish = finish_text,
+    .release = release_text,
+};

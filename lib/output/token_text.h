@@ -1,0 +1,25 @@
+/*
+ * token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h.
+ */
+#ifndef ATTN_OUTPUT_TOKEN_TEXT_H
+#define ATTN_OUTPUT_TOKEN_TEXT_H
+
+#include "base/buffer.h"
+#include "output/output.h"
+
+/* Initialize with = {0}; end with attn_token_texts_release. */
+struct attn_token_texts {
+    struct attn_buffer bytes; /* all texts, one after the other */
+    size_t *ends;             /* [n] owns; where each ends in bytes */
+    size_t n;                 /* positions; 0 when the run has no tokens */
+};
+
+enum attn_status attn_token_texts_init(struct attn_token_texts *texts, const struct attn_run *run,
+                                       struct attn_error *err);
+
+/* The text of POSITION, not terminated, borrowed; empty without tokens. */
+const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
+
+void attn_token_texts_release(struct attn_token_texts *texts);
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * writer.c - the registry of formats and the frame around them; see writer.h.
+ */
+#include "output/writer.h"
+
+#include "base/memory.h"
+#include "output/float_text.h"
+
+static const struct attn_writer_ops *const formats[] = {
+    [ATTN_OUTPUT_TEXT] = &attn_text_writer_ops,
+    [ATTN_OUTPUT_CSV] = &attn_csv_writer_ops,
+    [ATTN_OUTPUT_NPZ] = &attn_npz_writer_ops,
+};
+
+/* --- Sites and rows that will come --------------------------------------------------------- */
+
+bool attn_site_has_heads(enum attn_site site)
+{
+    return attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+}
+
+bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
+                          int head)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    bool is_key = attn_site_layout(site) == ATTN_LAYOUT_KEY;
+
+    if (head < 0 || (size_t)head >= (is_key ? dims->n_kv_head : dims->n_head))
+        return false;
+    return is_key ? attn_selection_has_kv_head(selection, layer, head)
+                  : attn_selection_has_head(selection, layer, head);
+}
+
+enum attn_status attn_writer_each_site(struct attn_writer *writer,
+                                       enum attn_status (*visit)(struct attn_writer *writer,
+                                                                 enum attn_site site, int layer,
+                                                                 struct attn_error *err),
+                                       struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    enum attn_status status = ATTN_OK;
+
+    /* embed is the one site of the model that comes before the layers */
+    if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
+        status = visit(writer, ATTN_SITE_EMBED, ATTN_NO_LAYER, err);
+    for (int layer = 0; layer < n_layer; layer++)
+        for (int site = 0; site < ATTN_N_SITE && status == ATTN_OK; site++)
+            if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
+                status = visit(writer, site, layer, err);
+    for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE && status == ATTN_OK; site++)
+        if (!attn_site_is_in_layer(site) && attn_selection_wants(selection, site, ATTN_NO_LAYER))
+            status = visit(writer, site, ATTN_NO_LAYER, err);
+    return status;
+}
+
+static enum attn_status count_rows(struct attn_writer *writer, enum attn_site site, int layer,
+                                   struct attn_error *err)
+{
+    size_t shape[3], n_row;
+
+    attn_selection_shape(writer->run.selection, site, layer, shape);
+    if (!attn_site_has_heads(site))
+        shape[1] = 1;
+    if (!attn_checked_mul(shape[0], shape[1], &n_row) ||
+        !attn_checked_add(writer->n_row_left, n_row, &writer->n_row_left))
+        return attn_error_no_memory(err);
+    writer->rows_left[attn_writer_slot(site, layer)] = n_row;
+    return ATTN_OK;
+}
+
+static enum attn_status rank_queries(struct attn_writer *writer, struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->run.selection;
+
+    writer->n_position = attn_selection_dims(selection)->n_position;
+    writer->queries = attn_alloc(attn_selection_n_query(selection), sizeof *writer->queries, err);
+    writer->query_rank = attn_alloc(writer->n_position, sizeof *writer->query_rank, err);
+    writer->rows_left = attn_alloc(attn_writer_n_slot(writer), sizeof *writer->rows_left, err);
+    if (!writer->queries || !writer->query_rank || !writer->rows_left)
+        return ATTN_NO_MEMORY;
+    for (size_t p = 0; p < writer->n_position; p++) {
+        writer->query_rank[p] = SIZE_MAX;
+        if (attn_selection_has_query(selection, p)) {
+            writer->query_rank[p] = writer->n_query;
+            writer->queries[writer->n_query++] = p;
+        }
+    }
+    return attn_writer_each_site(writer, count_rows, err);
+}
+
+/* --- Events -------------------------------------------------------------------------------- */
+
+size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row)
+{
+    bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&
+                     attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+
+    return is_masked && row + 1 < event->n_col ? row + 1 : event->n_col;
+}
+
+/* Whether the selection holds the event; then *place says where. */
+static bool find_place(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       struct attn_place *place)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    enum attn_site_layout layout;
+    size_t width;
+
+    if (event->site >= ATTN_N_SITE ||
+        (attn_site_is_in_layer(event->site)
+             ? event->layer < 0 || (size_t)event->layer >= dims->n_layer
+             : event->layer != ATTN_NO_LAYER) ||
+        !attn_selection_wants(selection, event->site, event->layer))
+        return false;
+    layout = attn_site_layout(event->site);
+    width = attn_site_width(event->site, dims);
+    if (event->n_row == 0 || event->row0 >= writer->n_position ||
+        event->n_row > writer->n_position - event->row0 || event->ld < event->n_col ||
+        (layout == ATTN_LAYOUT_MATRIX ? event->n_col > width : event->n_col != width))
+        return false;
+    *place = (struct attn_place){.row = event->row0};
+    attn_selection_shape(selection, event->site, event->layer, place->shape);
+    if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
+        place->row = writer->query_rank[event->row0];
+        if (place->row == SIZE_MAX ||
+            writer->query_rank[event->row0 + event->n_row - 1] != place->row + event->n_row - 1)
+            return false;
+    }
+    if (!attn_site_has_heads(event->site))
+        return true;
+    for (int head = 0; head < event->head; head++)
+        place->head += attn_writer_has_head(writer, event->site, event->layer, head);
+    return attn_writer_has_head(writer, event->site, event->layer, event->head);
+}
+
+static enum attn_status take_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    struct attn_place place;
+    enum attn_status status;
+    size_t *rows_left;
+
+    if (!find_place(writer, event, &place))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an event (site %d, layer %d, head %d, rows %zu to %zu) is not in "
+                              "the writer's selection",
+                              (int)event->site, event->layer, event->head, event->row0,
+                              event->row0 + event->n_row - 1);
+    rows_left = &writer->rows_left[attn_writer_slot(event->site, event->layer)];
+    if (event->n_row > *rows_left)
+        return attn_error_set(err, ATTN_INVALID, "rows of '%s' in layer %d came twice",
+                              attn_site_name(event->site), event->layer);
+    *rows_left -= event->n_row;
+    writer->n_row_left -= event->n_row;
+    place.is_last = *rows_left == 0;
+    status = writer->ops->event(writer, event, &place, err);
+    return status == ATTN_OK && writer->sink ? attn_sink_check(writer->sink, err) : status;
+}
+
+static enum attn_status finish(struct attn_writer *writer, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (writer->n_row_left > 0)
+        return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
+                              writer->n_row_left);
+    status = writer->ops->finish(writer, err);
+    if (status != ATTN_OK || !writer->sink)
+        return status;
+    return writer->owns_sink ? attn_sink_commit(writer->sink, err)
+                             : attn_sink_check(writer->sink, err);
+}
+
+/* --- The public calls ---------------------------------------------------------------------- */
+
+static enum attn_status repeat_failure(const struct attn_writer *writer, struct attn_error *err)
+{
+    attn_error_set(err, writer->failure.status, "%s", writer->failure.message);
+    return writer->failure.status;
+}
+
+/* Keeps the first failure, so that no later call can make a broken file appear. */
+static enum attn_status keep_failure(struct attn_writer *writer, enum attn_status status,
+                                     struct attn_error *err)
+{
+    if (status == ATTN_OK)
+        return ATTN_OK;
+    attn_error_set(&writer->failure, status, "%s",
+                   err && err->status != ATTN_OK ? err->message : attn_status_text(status));
+    return status;
+}
+
+static enum attn_status create(enum attn_output_format format, const char *path,
+                               struct attn_sink *sink, const struct attn_run *run,
+                               const struct attn_writer_options *options,
+                               struct attn_writer **writer, struct attn_error *err)
+{
+    const struct attn_writer_ops *ops;
+    enum attn_status status = ATTN_OK;
+    struct attn_writer *w;
+
+    if ((size_t)format >= sizeof formats / sizeof *formats)
+        return attn_error_set(err, ATTN_INVALID, "there is no output format %d", (int)format);
+    if (options->precision < -1 || options->precision > ATTN_FIXED_PRECISION_MAX)
+        return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
+                              options->precision, ATTN_FIXED_PRECISION_MAX);
+    ops = formats[format];
+    w = attn_alloc(1, ops->size, err);
+    if (!w)
+        return ATTN_NO_MEMORY;
+    w->ops = ops;
+    w->run = *run;
+    w->options = *options;
+    w->sink = sink;
+    status = rank_queries(w, err);
+    if (status == ATTN_OK && path && !ops->needs_directory) {
+        w->owns_sink = true;
+        status = attn_sink_create_file(path, &w->sink, err);
+    }
+    if (status == ATTN_OK)
+        status = ops->open(w, path, err);
+    if (status == ATTN_OK && w->sink)
+        status = attn_sink_check(w->sink, err);
+    if (status != ATTN_OK) {
+        attn_writer_free(w);
+        return status;
+    }
+    *writer = w;
+    return ATTN_OK;
+}
+
+enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
+                                    const struct attn_run *run,
+                                    const struct attn_writer_options *options,
+                                    struct attn_writer **writer, struct attn_error *err)
+{
+    return create(format, path, NULL, run, options, writer, err);
+}
+
+enum attn_status attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
+                                         const struct attn_run *run,
+                                         const struct attn_writer_options *options,
+                                         struct attn_writer **writer, struct attn_error *err)
+{
+    return create(format, NULL, sink, run, options, writer, err);
+}
+
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        return repeat_failure(writer, err);
+    return keep_failure(writer, take_event(writer, event, err), err);
+}
+
+enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        return repeat_failure(writer, err);
+    return keep_failure(writer, finish(writer, err), err);
+}
+
+void attn_writer_free(struct attn_writer *writer)
+{
+    if (!writer)
+        return;
+    writer->ops->release(writer);
+    if (writer->owns_sink)
+        attn_sink_free(writer->sink);
+    attn_free(writer->queries);
+    attn_free(writer->query_rank);
+    attn_free(writer->rows_left);
+    attn_free(writer);
+}

@@ -1,0 +1,80 @@
+/*
+ * writer.h - what the formats share: a writer's frame, the table of operations each format fills
+ * in, and the place of an event among what is kept.
+ *
+ * A format is one file with one `struct attn_writer_ops`, and one line in the registry of writer.c.
+ * Its own struct begins with a struct attn_writer. The frame opens sinks, checks events against the
+ * selection, keeps the first failure, and knows when a tensor is complete; a format only writes.
+ */
+#ifndef ATTN_OUTPUT_WRITER_H
+#define ATTN_OUTPUT_WRITER_H
+
+#include "output/output.h"
+
+/* Where an event goes among what is kept, counted from 0. */
+struct attn_place {
+    size_t row;      /* of the event's first row; its other rows follow */
+    size_t head;     /* of its head; 0 for sites without heads */
+    bool is_last;    /* with this event the site of that layer has all its rows */
+    size_t shape[3]; /* attn_selection_shape of the site */
+};
+
+struct attn_writer_ops {
+    size_t size;          /* bytes of the format's struct, which is zeroed before _open */
+    bool needs_directory; /* a path is a directory of many files: the frame opens no sink */
+
+    /* PATH is NULL when writing to a sink. After a failure _release is still called. */
+    enum attn_status (*open)(struct attn_writer *writer, const char *path, struct attn_error *err);
+    enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
+                              const struct attn_place *place, struct attn_error *err);
+    /* All events came. The frame commits the sink afterwards. */
+    enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
+    void (*release)(struct attn_writer *writer);
+};
+
+extern const struct attn_writer_ops attn_text_writer_ops;
+extern const struct attn_writer_ops attn_csv_writer_ops;
+extern const struct attn_writer_ops attn_npz_writer_ops;
+
+struct attn_writer {
+    const struct attn_writer_ops *ops;
+    struct attn_run run; /* a copy; what it points to is borrowed */
+    struct attn_writer_options options;
+    struct attn_sink *sink; /* NULL for a directory */
+    bool owns_sink;
+    size_t n_position;         /* positions of the run */
+    size_t *queries;           /* [n_query] owns; the kept queries, ascending */
+    size_t n_query;            /* their number */
+    size_t *query_rank;        /* [n_position] owns; index in `queries`, SIZE_MAX for the others */
+    size_t *rows_left;         /* [(n_layer + 1) * ATTN_N_SITE] owns; rows still to come */
+    size_t n_row_left;         /* their sum */
+    struct attn_error failure; /* the first; it is repeated from then on */
+};
+
+/* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */
+static inline size_t attn_writer_slot(enum attn_site site, int layer)
+{
+    return (size_t)(layer - ATTN_NO_LAYER) * ATTN_N_SITE + (size_t)site;
+}
+
+static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
+{
+    return (attn_selection_dims(writer->run.selection)->n_layer + 1) * ATTN_N_SITE;
+}
+
+/* Calls VISIT for each wanted site, in the order of the events: embed, layer by layer, the rest. */
+enum attn_status attn_writer_each_site(struct attn_writer *writer,
+                                       enum attn_status (*visit)(struct attn_writer *writer,
+                                                                 enum attn_site site, int layer,
+                                                                 struct attn_error *err),
+                                       struct attn_error *err);
+
+/* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
+bool attn_site_has_heads(enum attn_site site);
+bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
+                          int head);
+
+/* Columns of ROW (a position) that an event shows: the later ones are masked. */
+size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row);
+
+#endif
