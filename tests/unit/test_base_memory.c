@@ -1,0 +1,306 @@
+/* Memory, arenas, buffers and errors. */
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/status.h"
+#include "base/utf8.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+START_TEST(blocks_are_aligned_and_cleared)
+{
+    for (size_t size = 0; size < 300; size++) {
+        unsigned char *block = attn_alloc(size, 1, NULL);
+
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq((uintptr_t)block % ATTN_ALIGNMENT, 0);
+        ck_assert(size == 0 || (block[0] == 0 && memcmp(block, block + 1, size - 1) == 0));
+        memset(block, 0xff, size);
+        attn_free(block);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_overflow_are_out_of_memory)
+{
+    static const size_t sizes[][2] = {
+        {SIZE_MAX, 1},     {SIZE_MAX / 2 + 1, 2}, {SIZE_MAX / 8, 9},
+        {3, SIZE_MAX / 2}, {PTRDIFF_MAX, 1},
+    };
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct attn_error err = {0};
+
+        ck_assert_ptr_null(attn_alloc(sizes[i][0], sizes[i][1], &err));
+        ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+        ck_assert_str_eq(err.message, "out of memory");
+        ck_assert_ptr_null(attn_alloc_uninitialized(sizes[i][0], sizes[i][1], NULL));
+    }
+    ck_assert_ptr_null(attn_strndup("", SIZE_MAX, NULL));
+}
+END_TEST
+
+START_TEST(growing_keeps_the_content_and_is_linear)
+{
+    size_t *numbers = NULL;
+    size_t capacity = 0;
+
+    attn_alloc_fail_off();
+    for (size_t i = 0; i < 100000; i++) {
+        void *block = numbers;
+
+        ck_assert_int_eq(attn_grow(&block, &capacity, i + 1, sizeof *numbers, NULL), ATTN_OK);
+        numbers = block;
+        ck_assert_uint_gt(capacity, i);
+        numbers[i] = i;
+    }
+    ck_assert_int_lt(attn_alloc_count(), 20);
+    for (size_t i = 0; i < 100000; i++)
+        ck_assert_uint_eq(numbers[i], i);
+    attn_free(numbers);
+}
+END_TEST
+
+START_TEST(growing_that_fails_changes_nothing)
+{
+    void *block = attn_strndup("seven", 5, NULL), *before = block;
+    size_t capacity = 6;
+    struct attn_error err = {0};
+
+    attn_alloc_fail_at(0);
+    ck_assert_int_eq(attn_grow(&block, &capacity, 7, 1, &err), ATTN_NO_MEMORY);
+    attn_alloc_fail_off();
+    ck_assert_int_eq(attn_grow(&block, &capacity, SIZE_MAX / 2, 4, NULL), ATTN_NO_MEMORY);
+    ck_assert_ptr_eq(block, before);
+    ck_assert_uint_eq(capacity, 6);
+    ck_assert_str_eq(block, "seven");
+    ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+    attn_free(block);
+}
+END_TEST
+
+START_TEST(copies_end_with_a_nul)
+{
+    char *copy = attn_strndup("sweets", 5, NULL);
+
+    ck_assert_str_eq(copy, "sweet");
+    attn_free(copy);
+    copy = attn_strndup(NULL, 0, NULL);
+    ck_assert_str_eq(copy, "");
+    attn_free(copy);
+    attn_free(NULL);
+}
+END_TEST
+
+struct plan {
+    float *a, *b;
+    char *c, *d;
+};
+
+static void take_plan(struct plan *plan, struct attn_arena *arena)
+{
+    plan->a = attn_arena_take(arena, 17, sizeof(float));
+    plan->b = attn_arena_take(arena, 16, sizeof(float));
+    plan->c = attn_arena_take(arena, 0, 1);
+    plan->d = attn_arena_take(arena, 1, 1);
+}
+
+START_TEST(arena_measures_then_carves)
+{
+    struct attn_arena arena = {0};
+    struct plan plan;
+
+    take_plan(&plan, &arena);
+    ck_assert_ptr_null(plan.a);
+    ck_assert_ptr_null(plan.d);
+    ck_assert_uint_eq(arena.used, 128 + 64 + 0 + 64);
+
+    ck_assert_int_eq(attn_arena_allocate(&arena, NULL), ATTN_OK);
+    take_plan(&plan, &arena);
+    ck_assert_uint_eq((uintptr_t)plan.a % ATTN_ALIGNMENT, 0);
+    ck_assert_uint_eq((uintptr_t)plan.b % ATTN_ALIGNMENT, 0);
+    ck_assert_ptr_eq(plan.b, plan.a + 32);
+    ck_assert_ptr_eq(plan.d, (char *)(plan.b + 16));
+    ck_assert_uint_eq(arena.used, arena.capacity);
+    memset(plan.a, 1, arena.capacity); /* all of it is ours */
+    attn_arena_release(&arena);
+    ck_assert_ptr_null(arena.base);
+}
+END_TEST
+
+START_TEST(arena_without_takes_can_be_allocated)
+{
+    struct attn_arena arena = {0};
+
+    attn_arena_release(&arena);
+    ck_assert_int_eq(attn_arena_allocate(&arena, NULL), ATTN_OK);
+    ck_assert_ptr_nonnull(arena.base);
+    attn_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(arena_reports_overflow_and_lack_of_memory)
+{
+    struct attn_arena arena = {0};
+    struct attn_error err = {0};
+
+    attn_arena_take(&arena, SIZE_MAX / 4, 8);
+    attn_arena_take(&arena, 1, 1);
+    ck_assert_int_eq(attn_arena_allocate(&arena, &err), ATTN_NO_MEMORY);
+    ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+
+    arena = (struct attn_arena){0};
+    attn_arena_take(&arena, SIZE_MAX - 200, 1);
+    attn_arena_take(&arena, 200, 1);
+    ck_assert_int_eq(attn_arena_allocate(&arena, NULL), ATTN_NO_MEMORY);
+
+    arena = (struct attn_arena){0};
+    attn_arena_take(&arena, 10, 1);
+    attn_alloc_fail_at(0);
+    ck_assert_int_eq(attn_arena_allocate(&arena, NULL), ATTN_NO_MEMORY);
+    attn_alloc_fail_off();
+    ck_assert_ptr_null(arena.base);
+    attn_arena_release(&arena);
+}
+END_TEST
+
+START_TEST(buffer_appends_in_order)
+{
+    struct attn_buffer buffer = {0};
+
+    ck_assert_str_eq(attn_buffer_string(&buffer), "");
+    attn_buffer_append(&buffer, NULL, 0);
+    attn_buffer_append_string(&buffer, "Life");
+    attn_buffer_append_char(&buffer, ' ');
+    attn_buffer_append_format(&buffer, "%s %d%c", "is", 42, 'x');
+    attn_buffer_append(&buffer, "short", 3);
+    ck_assert_uint_eq(buffer.size, 14);
+    ck_assert_str_eq(attn_buffer_string(&buffer), "Life is 42xsho");
+    ck_assert_uint_eq(buffer.size, 14);
+    ck_assert_int_eq(attn_buffer_check(&buffer, NULL), ATTN_OK);
+    attn_buffer_reset(&buffer);
+    ck_assert_str_eq(attn_buffer_string(&buffer), "");
+    attn_buffer_release(&buffer);
+    ck_assert_ptr_null(buffer.data);
+}
+END_TEST
+
+START_TEST(buffer_formats_text_longer_than_its_memory)
+{
+    struct attn_buffer buffer = {0};
+
+    for (int i = 0; i < 300; i++) {
+        attn_buffer_reset(&buffer);
+        attn_buffer_append_format(&buffer, "%0*d", i + 1, 7);
+        ck_assert_uint_eq(buffer.size, (size_t)i + 1);
+        ck_assert_int_eq(buffer.data[i], '7');
+    }
+    attn_buffer_release(&buffer);
+}
+END_TEST
+
+START_TEST(buffer_keeps_its_first_failure)
+{
+    struct attn_buffer buffer = {0};
+    struct attn_error err = {0};
+
+    attn_buffer_append_string(&buffer, "kept");
+    attn_alloc_fail_at(0);
+    ck_assert_ptr_null(attn_buffer_reserve(&buffer, 1000));
+    attn_alloc_fail_off();
+    attn_buffer_append_string(&buffer, "not appended");
+    attn_buffer_append_format(&buffer, "nor %s", "this");
+    ck_assert_ptr_null(attn_buffer_string(&buffer));
+    ck_assert_uint_eq(buffer.size, 4);
+    ck_assert_int_eq(attn_buffer_check(&buffer, &err), ATTN_NO_MEMORY);
+    ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+
+    attn_buffer_reset(&buffer);
+    attn_buffer_append_string(&buffer, "again");
+    ck_assert_str_eq(attn_buffer_string(&buffer), "again");
+    ck_assert_ptr_null(attn_buffer_reserve(&buffer, SIZE_MAX));
+    attn_buffer_release(&buffer);
+}
+END_TEST
+
+START_TEST(first_error_and_first_hint_win)
+{
+    struct attn_error err = {0};
+
+    attn_error_hint(&err, "there is no failure to explain");
+    ck_assert_str_eq(err.hint, "");
+    ck_assert_int_eq(attn_error_set(&err, ATTN_FORMAT, "'%s' is bad", "a"), ATTN_FORMAT);
+    ck_assert_int_eq(attn_error_set(&err, ATTN_IO, "second"), ATTN_IO);
+    attn_error_hint(&err, "try %d", 1);
+    attn_error_hint(&err, "try %d", 2);
+    ck_assert_int_eq(err.status, ATTN_FORMAT);
+    ck_assert_str_eq(err.message, "'a' is bad");
+    ck_assert_str_eq(err.hint, "try 1");
+    ck_assert_int_eq(attn_error_set(NULL, ATTN_INVALID, "nobody listens"), ATTN_INVALID);
+    attn_error_hint(NULL, "nobody listens");
+}
+END_TEST
+
+START_TEST(long_messages_are_cut_between_characters)
+{
+    static const char *const letters[] = {"e", "\xc3\xa9", "\xe6\xbc\xa2", "\xf0\x9f\x98\x80"};
+    char text[3000];
+
+    for (size_t width = 1; width <= 4; width++) {
+        for (size_t shift = 0; shift < 4; shift++) {
+            struct attn_error err = {0};
+            size_t length = shift;
+
+            memset(text, '.', shift);
+            for (; length < 2900; length += width)
+                memcpy(text + length, letters[width - 1], width);
+            text[length] = '\0';
+            attn_error_set(&err, ATTN_FORMAT, "%s", text);
+            attn_error_hint(&err, "%s", text);
+
+            length = strlen(err.message);
+            ck_assert_uint_eq(length,
+                              (ATTN_ERROR_MESSAGE_SIZE - 1 - shift) / width * width + shift);
+            ck_assert_uint_eq(attn_utf8_valid_length(err.message, length), length);
+            length = strlen(err.hint);
+            ck_assert_uint_eq(length, (ATTN_ERROR_HINT_SIZE - 1 - shift) / width * width + shift);
+        }
+    }
+}
+END_TEST
+
+START_TEST(system_errors_name_verb_path_and_reason)
+{
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_error_errno(&err, "write", "out\n.npz", ENOSPC), ATTN_IO);
+    ck_assert_str_eq(err.message, "cannot write 'out\\n.npz': No space left on device");
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_error_errno(&err, "open", "x", ENOMEM), ATTN_NO_MEMORY);
+    ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+    err = (struct attn_error){0};
+    attn_error_errno(&err, "open", "x", 99999);
+    ck_assert_str_eq(err.message, "cannot open 'x': error 99999");
+}
+END_TEST
+
+START_TEST(every_status_has_a_text)
+{
+    for (int status = ATTN_OK; status <= ATTN_CANCELED; status++)
+        ck_assert_str_ne(attn_status_text((enum attn_status)status), "unknown status");
+    ck_assert_str_eq(attn_status_text((enum attn_status)(ATTN_CANCELED + 1)), "unknown status");
+    ck_assert_str_eq(attn_status_text(ATTN_IO), "input or output error");
+}
+END_TEST
+
+ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_are_out_of_memory,
+           growing_keeps_the_content_and_is_linear, growing_that_fails_changes_nothing,
+           copies_end_with_a_nul, arena_measures_then_carves, arena_without_takes_can_be_allocated,
+           arena_reports_overflow_and_lack_of_memory, buffer_appends_in_order,
+           buffer_formats_text_longer_than_its_memory, buffer_keeps_its_first_failure,
+           first_error_and_first_hint_win, long_messages_are_cut_between_characters,
+           system_errors_name_verb_path_and_reason, every_status_has_a_text)
