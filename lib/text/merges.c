@@ -1,0 +1,148 @@
+/* merges.c - see merges.h. */
+#include "text/merges.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* One line of the file, without its end. */
+struct merge_line {
+    const char *text;
+    size_t size;
+    size_t number; /* from 1 */
+};
+
+/* The three tokens of a merge. */
+struct merge {
+    int32_t left, right, merged;
+};
+
+/* Cuts the next line off TEXT..END; false at the end. */
+static bool next_line(const char **text, const char *end, struct merge_line *line)
+{
+    size_t left = (size_t)(end - *text);
+    const char *newline;
+
+    if (left == 0)
+        return false;
+    newline = memchr(*text, '\n', left);
+    line->text = *text;
+    line->size = newline ? (size_t)(newline - *text) : left;
+    line->number++;
+    *text = newline ? newline + 1 : end;
+    if (line->size > 0 && line->text[line->size - 1] == '\r')
+        line->size--;
+    return true;
+}
+
+static enum attn_status refuse(const struct merge_line *line, const char *path, const char *what,
+                               struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s', '%s', %s", line->number,
+                          attn_quote_string(path).text, attn_quote(line->text, line->size).text,
+                          what);
+}
+
+/* Looks up the two tokens of LINE and the one they make; JOINED is scratch. */
+static enum attn_status parse_line(const struct merge_line *line, const char *path,
+                                   const struct attn_vocabulary *vocabulary,
+                                   struct attn_buffer *joined, struct merge *merge,
+                                   struct attn_error *err)
+{
+    const char *space = memchr(line->text, ' ', line->size);
+    const char *right = space ? space + 1 : NULL;
+    size_t left_size = space ? (size_t)(space - line->text) : 0;
+    size_t right_size = space ? line->size - left_size - 1 : 0;
+
+    if (left_size == 0 || right_size == 0 || memchr(right, ' ', right_size))
+        return refuse(line, path, "is not two tokens with one space between them", err);
+    attn_buffer_reset(joined);
+    attn_buffer_append(joined, line->text, left_size);
+    attn_buffer_append(joined, right, right_size);
+    if (attn_buffer_check(joined, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    merge->left = attn_vocabulary_find(vocabulary, joined->data, left_size);
+    merge->right = attn_vocabulary_find(vocabulary, joined->data + left_size, right_size);
+    merge->merged = attn_vocabulary_find(vocabulary, joined->data, joined->size);
+    if (merge->left < 0 || merge->right < 0)
+        return refuse(line, path, "merges a token that the vocabulary lacks", err);
+    if (merge->merged < 0)
+        return refuse(line, path, "makes a token that the vocabulary lacks", err);
+    return ATTN_OK;
+}
+
+/* Room for every line of the file as a merge. */
+static enum attn_status allocate(struct attn_merges *merges, const struct attn_file *file,
+                                 struct attn_error *err)
+{
+    const char *text = (const char *)file->data, *end = text + file->size;
+    struct merge_line line = {0};
+    size_t n_slot = 2;
+
+    while (next_line(&text, end, &line))
+        ;
+    if (line.number >= INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu lines, at most %d can be used",
+                              attn_quote_string(file->path).text, line.number, INT32_MAX - 1);
+    while (n_slot < line.number * 2)
+        n_slot *= 2;
+    merges->merged = attn_alloc_uninitialized(line.number, sizeof *merges->merged, err);
+    merges->pairs = attn_alloc_uninitialized(n_slot, sizeof *merges->pairs, err);
+    merges->ranks = attn_alloc_uninitialized(n_slot, sizeof *merges->ranks, err);
+    if (!merges->merged || !merges->pairs || !merges->ranks)
+        return ATTN_NO_MEMORY;
+    memset(merges->pairs, 0xff, n_slot * sizeof *merges->pairs); /* UINT64_MAX */
+    merges->mask = n_slot - 1;
+    return ATTN_OK;
+}
+
+/* Gives MERGE the next rank; false when its pair has one. */
+static bool add(struct attn_merges *merges, const struct merge *merge)
+{
+    uint64_t pair = attn_merges_pair(merge->left, merge->right);
+    size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+
+    while (merges->pairs[slot] != UINT64_MAX) {
+        if (merges->pairs[slot] == pair)
+            return false;
+        slot = (slot + 1) & merges->mask;
+    }
+    merges->pairs[slot] = pair;
+    merges->ranks[slot] = (uint32_t)merges->n;
+    merges->merged[merges->n++] = merge->merged;
+    return true;
+}
+
+enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
+                                  const struct attn_vocabulary *vocabulary, struct attn_error *err)
+{
+    static const char header[] = "#version";
+    const char *text = (const char *)file->data, *end = text + file->size;
+    struct merge_line line = {0};
+    struct attn_buffer joined = {0};
+    enum attn_status status = allocate(merges, file, err);
+
+    while (status == ATTN_OK && next_line(&text, end, &line)) {
+        struct merge merge = {0};
+
+        /* Only the first line can be a header: GPT-2 merges "#" with "#". */
+        if (line.number == 1 && line.size >= sizeof header - 1 &&
+            memcmp(line.text, header, sizeof header - 1) == 0)
+            continue;
+        status = parse_line(&line, file->path, vocabulary, &joined, &merge, err);
+        if (status == ATTN_OK && !add(merges, &merge))
+            status = refuse(&line, file->path, "is there a second time", err);
+    }
+    attn_buffer_release(&joined);
+    return status;
+}
+
+void attn_merges_release(struct attn_merges *merges)
+{
+    attn_free(merges->merged);
+    attn_free(merges->pairs);
+    attn_free(merges->ranks);
+    *merges = (struct attn_merges){0};
+}

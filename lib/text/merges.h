@@ -1,0 +1,55 @@
+/*
+ * merges.h - the merges of a byte-level BPE: which pair of tokens becomes which token, and in which
+ * order.
+ */
+#ifndef ATTN_TEXT_MERGES_H
+#define ATTN_TEXT_MERGES_H
+
+#include "text/hash.h"
+#include "text/vocabulary.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A pair that is not merged. */
+#define ATTN_NO_RANK UINT32_MAX
+
+/* Initialize with = {0}; end with attn_merges_release. */
+struct attn_merges {
+    int32_t *merged; /* owns; [n] the token that a merge makes, by rank */
+    size_t n;
+    uint64_t *pairs; /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
+    uint32_t *ranks; /* owns; [mask + 1] of the pair in the same slot */
+    size_t mask;     /* slots - 1, slots a power of two and at least 2 n */
+};
+
+/*
+ * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),
+ * then one merge a line, two tokens with one space between. Both tokens and what they make must be
+ * in VOCABULARY.
+ */
+enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
+                                  const struct attn_vocabulary *vocabulary, struct attn_error *err);
+void attn_merges_release(struct attn_merges *merges);
+
+static inline uint64_t attn_merges_pair(int32_t left, int32_t right)
+{
+    return (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
+}
+
+/* The rank of a pair, lowest first, or ATTN_NO_RANK. */
+static inline uint32_t attn_merges_rank(const struct attn_merges *merges, int32_t left,
+                                        int32_t right)
+{
+    uint64_t pair = attn_merges_pair(left, right);
+    size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+
+    while (merges->pairs[slot] != pair) {
+        if (merges->pairs[slot] == UINT64_MAX)
+            return ATTN_NO_RANK;
+        slot = (slot + 1) & merges->mask;
+    }
+    return merges->ranks[slot];
+}
+
+#endif

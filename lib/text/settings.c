@@ -1,0 +1,145 @@
+/* settings.c - see settings.h. */
+#include "text/settings.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+
+#include <string.h>
+
+/* Parses part NAME of SOURCE; *json stays NULL when there is no such part. */
+static enum attn_status parse_part(const struct attn_source *source, const char *name,
+                                   struct attn_json **json, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    status = attn_file_open_part(source, name, ATTN_READ, &file, err);
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, json, err);
+    attn_file_close(&file);
+    return status;
+}
+
+static enum attn_status read_kind(struct attn_settings *settings, const struct attn_json *json,
+                                  const struct attn_node *object, struct attn_error *err)
+{
+    const char *type = NULL;
+    enum attn_status status = attn_json_get_string(json, object, "type", &type, err);
+
+    if (status != ATTN_OK || !type)
+        return status;
+    settings->has_kind = true;
+    if (strcmp(type, "word") == 0)
+        settings->kind = ATTN_TOKENIZER_WORD;
+    else if (strcmp(type, "bpe") == 0)
+        settings->kind = ATTN_TOKENIZER_BPE;
+    else
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "tokenizer type '%s' in '%s' is not supported, expected 'word' or "
+                              "'bpe'",
+                              attn_quote_string(type).text,
+                              attn_quote_string(attn_json_name(json)).text);
+    return ATTN_OK;
+}
+
+static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,
+                                  const struct attn_node *object, struct attn_error *err)
+{
+    const char *drop = "";
+    enum attn_status status = attn_json_get_string(json, object, "drop", &drop, err);
+    size_t size = strlen(drop);
+
+    if (status != ATTN_OK)
+        return status;
+    settings->drop = attn_alloc(size, sizeof *settings->drop, err);
+    if (!settings->drop)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(drop + at, size - at, &settings->drop[settings->n_drop]);
+        if (length == 0)
+            return attn_error_set(err, ATTN_FORMAT, "'drop' in '%s' is not UTF-8",
+                                  attn_quote_string(attn_json_name(json)).text);
+        settings->n_drop++;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_unk(struct attn_settings *settings, const struct attn_json *json,
+                                 const struct attn_node *object, struct attn_error *err)
+{
+    const char *unk = NULL;
+    enum attn_status status = attn_json_get_string(json, object, "unk", &unk, err);
+
+    if (status != ATTN_OK || !unk)
+        return status;
+    settings->unk = attn_strndup(unk, strlen(unk), err);
+    return settings->unk ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* A misspelt key would silently give other ids. */
+static enum attn_status check_keys(const struct attn_json *json, const struct attn_node *object,
+                                   struct attn_error *err)
+{
+    for (const struct attn_node *node = attn_node_first(object); node;
+         node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+
+        if (strcmp(key, "type") != 0 && strcmp(key, "drop") != 0 && strcmp(key, "unk") != 0)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' of 'tokenizer' in '%s' is not known, expected 'type', 'drop' or 'unk'",
+                attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_settings_read(struct attn_settings *settings,
+                                    const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_json *json = NULL;
+    const struct attn_node *object = NULL;
+    enum attn_status status = parse_part(source, "config.json", &json, err);
+
+    if (status == ATTN_OK && json)
+        object = attn_node_find(attn_json_root(json), "tokenizer");
+    if (!object || attn_node_is_null(object))
+        goto done;
+    if (!attn_node_is_object(object)) {
+        status = attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
+                                attn_quote_string(attn_json_name(json)).text);
+        goto done;
+    }
+    status = check_keys(json, object, err);
+    if (status == ATTN_OK)
+        status = read_kind(settings, json, object, err);
+    if (status == ATTN_OK)
+        status = read_drop(settings, json, object, err);
+    if (status == ATTN_OK)
+        status = read_unk(settings, json, object, err);
+done:
+    attn_json_free(json);
+    return status;
+}
+
+void attn_settings_release(struct attn_settings *settings)
+{
+    attn_free(settings->drop);
+    attn_free(settings->unk);
+    *settings = (struct attn_settings){0};
+}
+
+enum attn_status attn_settings_read_prefix(const struct attn_source *source, bool *prefix,
+                                           struct attn_error *err)
+{
+    struct attn_json *json = NULL;
+    enum attn_status status = parse_part(source, "tokenizer_config.json", &json, err);
+
+    if (status == ATTN_OK && json)
+        status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
+    attn_json_free(json);
+    return status;
+}

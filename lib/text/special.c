@@ -1,0 +1,194 @@
+/* special.c - see special.h. */
+#include "text/special.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Marks KEY when the vocabulary has it; an empty token would be found everywhere. */
+static void mark(struct attn_specials *specials, const struct attn_vocabulary *vocabulary,
+                 const char *key, size_t size)
+{
+    int32_t id = size > 0 ? attn_vocabulary_find(vocabulary, key, size) : -1;
+
+    if (id >= 0)
+        specials->is_special[id] = true;
+}
+
+/* Reads added_tokens.json into ADDED and adds the keys that are new to VOCABULARY. */
+static enum attn_status read_added(const struct attn_source *source, struct attn_vocabulary *added,
+                                   struct attn_vocabulary *vocabulary, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    size_t n = vocabulary->n;
+    enum attn_status status =
+        attn_file_open_part(source, "added_tokens.json", ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_vocabulary_read(added, &file, err);
+    for (size_t i = 0; status == ATTN_OK && i < added->n; i++) {
+        int32_t id = added->entries[i].id;
+        size_t size = added->entries[i].size;
+        const char *key = added->keys.data + added->entries[i].begin;
+        int32_t known = attn_vocabulary_find(vocabulary, key, size);
+
+        if (known < 0)
+            status = attn_vocabulary_add(vocabulary, key, size, id, err);
+        else if (known != id)
+            status = attn_error_set(
+                err, ATTN_FORMAT, "'%s' has id %d in '%s', but the vocabulary has it with id %d",
+                attn_quote(key, size).text, (int)id, attn_quote_string(file.path).text, (int)known);
+    }
+    if (status == ATTN_OK && vocabulary->n > n)
+        status = attn_vocabulary_finish(vocabulary, file.path, err);
+    attn_file_close(&file);
+    return status;
+}
+
+/* Marks the token that VALUE, a string or an object with "content", names. */
+static enum attn_status mark_value(struct attn_specials *specials,
+                                   const struct attn_vocabulary *vocabulary,
+                                   const struct attn_json *json, const struct attn_node *value,
+                                   struct attn_error *err)
+{
+    static const char *const flags[] = {"lstrip", "rstrip", "single_word"};
+    const char *content = attn_node_string(value);
+
+    for (size_t i = 0; attn_node_is_object(value) && i < sizeof flags / sizeof *flags; i++) {
+        bool is_set = false;
+        enum attn_status status = attn_json_get_bool(json, value, flags[i], &is_set, err);
+
+        if (status == ATTN_OK && is_set)
+            status = attn_error_set(err, ATTN_UNSUPPORTED,
+                                    "'%s' of a special token in '%s' is not supported", flags[i],
+                                    attn_quote_string(attn_json_name(json)).text);
+        if (status == ATTN_OK)
+            status = attn_json_get_string(json, value, "content", &content, err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    if (content)
+        mark(specials, vocabulary, content, strlen(content));
+    return ATTN_OK;
+}
+
+static enum attn_status read_map(struct attn_specials *specials, const struct attn_source *source,
+                                 const struct attn_vocabulary *vocabulary, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status =
+        attn_file_open_part(source, "special_tokens_map.json", ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, &json, err);
+    attn_file_close(&file);
+    if (status != ATTN_OK)
+        return status;
+    for (const struct attn_node *member = attn_node_first(attn_json_root(json));
+         member && status == ATTN_OK; member = attn_node_next(member)) {
+        const struct attn_node *item = attn_node_is_array(member) ? attn_node_first(member) : NULL;
+
+        if (!attn_node_is_array(member))
+            status = mark_value(specials, vocabulary, json, member, err);
+        for (; item && status == ATTN_OK; item = attn_node_next(item))
+            status = mark_value(specials, vocabulary, json, item, err);
+    }
+    attn_json_free(json);
+    return status;
+}
+
+static int compare_tokens(const void *left, const void *right)
+{
+    const struct attn_special_token *a = left, *b = right;
+    int by_byte = (unsigned char)a->text[0] - (unsigned char)b->text[0];
+
+    return by_byte != 0 ? by_byte : (a->size < b->size) - (a->size > b->size);
+}
+
+/* Collects and sorts what is marked. */
+static enum attn_status list_tokens(struct attn_specials *specials,
+                                    const struct attn_vocabulary *vocabulary,
+                                    struct attn_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < vocabulary->n; i++)
+        n += specials->is_special[i];
+    specials->tokens = attn_alloc(n, sizeof *specials->tokens, err);
+    if (!specials->tokens)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        struct attn_special_token *token = &specials->tokens[specials->n];
+
+        if (!specials->is_special[i])
+            continue;
+        token->id = (int32_t)i;
+        token->text = attn_vocabulary_key(vocabulary, token->id, &token->size);
+        specials->first[(unsigned char)token->text[0] + 1]++;
+        specials->n++;
+    }
+    for (size_t byte = 0; byte < 256; byte++)
+        specials->first[byte + 1] += specials->first[byte];
+    qsort(specials->tokens, specials->n, sizeof *specials->tokens, compare_tokens);
+    return ATTN_OK;
+}
+
+enum attn_status attn_specials_read(struct attn_specials *specials,
+                                    const struct attn_source *source,
+                                    struct attn_vocabulary *vocabulary, struct attn_error *err)
+{
+    static const char end_of_text[] = "<|endoftext|>";
+    struct attn_vocabulary added = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (attn_source_has_part(source, "added_tokens.json"))
+        status = read_added(source, &added, vocabulary, err);
+    if (status != ATTN_OK)
+        goto done;
+    specials->is_special = attn_alloc(vocabulary->n, sizeof *specials->is_special, err);
+    if (!specials->is_special) {
+        status = ATTN_NO_MEMORY;
+        goto done;
+    }
+    mark(specials, vocabulary, end_of_text, sizeof end_of_text - 1);
+    for (size_t i = 0; i < added.n; i++)
+        mark(specials, vocabulary, added.keys.data + added.entries[i].begin, added.entries[i].size);
+    if (attn_source_has_part(source, "special_tokens_map.json"))
+        status = read_map(specials, source, vocabulary, err);
+    if (status == ATTN_OK)
+        status = list_tokens(specials, vocabulary, err);
+done:
+    attn_vocabulary_release(&added);
+    return status;
+}
+
+void attn_specials_release(struct attn_specials *specials)
+{
+    attn_free(specials->tokens);
+    attn_free(specials->is_special);
+    *specials = (struct attn_specials){0};
+}
+
+const struct attn_special_token *attn_specials_find(const struct attn_specials *specials,
+                                                    const char *text, size_t size, size_t from,
+                                                    size_t *begin)
+{
+    for (size_t at = from; at < size; at++) {
+        size_t byte = (unsigned char)text[at];
+
+        for (size_t i = specials->first[byte]; i < specials->first[byte + 1]; i++) {
+            const struct attn_special_token *token = &specials->tokens[i];
+
+            if (token->size <= size - at && memcmp(token->text, text + at, token->size) == 0) {
+                *begin = at;
+                return token;
+            }
+        }
+    }
+    *begin = size;
+    return NULL;
+}

@@ -1,0 +1,213 @@
+/*
+ * vocabulary.c - see vocabulary.h.
+ *
+ * The file is pulled token by token: a tree of GPT-2's 50,257 members would take longer than all
+ * the rest of opening. Duplicate keys turn up when the hash table is filled.
+ */
+#include "text/vocabulary.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/json_reader.h"
+#include "text/hash.h"
+
+#include <string.h>
+
+enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
+                                     size_t size, int32_t id, struct attn_error *err)
+{
+    void *entries = vocabulary->entries;
+    size_t begin = vocabulary->keys.size;
+    enum attn_status status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + 1,
+                                        sizeof *vocabulary->entries, err);
+
+    vocabulary->entries = entries;
+    if (status != ATTN_OK)
+        return status;
+    attn_buffer_append(&vocabulary->keys, key, size);
+    status = attn_buffer_check(&vocabulary->keys, err);
+    if (status == ATTN_OK)
+        vocabulary->entries[vocabulary->n++] = (struct attn_vocabulary_entry){begin, size, id};
+    return status;
+}
+
+/* Reads the id of KEY. */
+static enum attn_status read_id(struct attn_json_reader *reader, const struct attn_buffer *key,
+                                int32_t *id, struct attn_error *err)
+{
+    struct attn_json_token token;
+    uint64_t value;
+    enum attn_status status = attn_json_next(reader, &token, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (token.type != ATTN_JSON_NUMBER || !attn_json_uint(&token, &value) || value > INT32_MAX)
+        return attn_error_set(
+            err, ATTN_FORMAT, "'%s' in '%s' has id %s, expected an integer from 0 to %d",
+            attn_quote(key->data, key->size).text, attn_quote_string(reader->name).text,
+            attn_quote(token.text, token.size).text, INT32_MAX);
+    *id = (int32_t)value;
+    return ATTN_OK;
+}
+
+/* Adds the members of the object that READER has just entered. */
+static enum attn_status read_members(struct attn_vocabulary *vocabulary,
+                                     struct attn_json_reader *reader, struct attn_buffer *key,
+                                     struct attn_error *err)
+{
+    struct attn_json_token token;
+    int32_t id = 0;
+    enum attn_status status;
+
+    while ((status = attn_json_next(reader, &token, err)) == ATTN_OK &&
+           token.type == ATTN_JSON_KEY) {
+        attn_buffer_reset(key);
+        attn_json_unescape(&token, key);
+        if ((status = attn_buffer_check(key, err)) != ATTN_OK ||
+            (status = read_id(reader, key, &id, err)) != ATTN_OK ||
+            (status = attn_vocabulary_add(vocabulary, key->data, key->size, id, err)) != ATTN_OK)
+            return status;
+    }
+    return status == ATTN_OK ? attn_json_next(reader, &token, err) : status; /* the end */
+}
+
+enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
+                                      const struct attn_file *file, struct attn_error *err)
+{
+    struct attn_json_reader reader =
+        attn_json_reader_init((const char *)file->data, file->size, file->path);
+    struct attn_json_token token;
+    struct attn_buffer key = {0};
+    enum attn_status status = attn_json_next(&reader, &token, err);
+
+    if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
+        status = attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
+                                attn_quote_string(file->path).text);
+    if (status == ATTN_OK)
+        status = read_members(vocabulary, &reader, &key, err);
+    attn_buffer_release(&key);
+    return status;
+}
+
+static enum attn_status report_duplicate_id(const struct attn_vocabulary *vocabulary,
+                                            const struct attn_vocabulary_entry *a,
+                                            const struct attn_vocabulary_entry *b, const char *name,
+                                            struct attn_error *err)
+{
+    const char *keys = vocabulary->keys.data;
+
+    return attn_error_set(err, ATTN_FORMAT, "'%s' and '%s' in '%s' have the same id %d",
+                          attn_quote(keys + a->begin, a->size).text,
+                          attn_quote(keys + b->begin, b->size).text, attn_quote_string(name).text,
+                          (int)a->id);
+}
+
+/* Moves every entry to the place of its id. n different ids below n leave no gap. */
+static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, const char *name,
+                                     struct attn_error *err)
+{
+    size_t n = vocabulary->n;
+    struct attn_vocabulary_entry *sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
+
+    if (!sorted)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        sorted[i].id = -1;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+
+        if ((size_t)entry->id >= n)
+            continue; /* somewhere below n an id is missing; found in the next loop */
+        if (sorted[entry->id].id >= 0) {
+            enum attn_status status =
+                report_duplicate_id(vocabulary, &sorted[entry->id], entry, name, err);
+
+            attn_free(sorted);
+            return status;
+        }
+        sorted[entry->id] = *entry;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (sorted[i].id < 0) {
+            attn_free(sorted);
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has %zu tokens but none with id %zu, expected ids 0..%zu",
+                                  attn_quote_string(name).text, n, i, n - 1);
+        }
+    }
+    attn_free(vocabulary->entries);
+    vocabulary->entries = sorted;
+    vocabulary->capacity = n;
+    return ATTN_OK;
+}
+
+/* The slot where KEY is, or the free one where it would go. */
+static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+{
+    size_t mask = vocabulary->n_slot - 1;
+    size_t slot = (size_t)attn_hash_bytes(key, size) & mask;
+
+    while (vocabulary->slots[slot] >= 0) {
+        size_t other_size;
+        const char *other = attn_vocabulary_key(vocabulary, vocabulary->slots[slot], &other_size);
+
+        if (other_size == size && memcmp(other, key, size) == 0)
+            break;
+        slot = (slot + 1) & mask;
+    }
+    return slot;
+}
+
+static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const char *name,
+                                   struct attn_error *err)
+{
+    size_t n_slot = 2;
+
+    while (n_slot < vocabulary->n * 2)
+        n_slot *= 2;
+    attn_free(vocabulary->slots);
+    vocabulary->slots = attn_alloc_uninitialized(n_slot, sizeof *vocabulary->slots, err);
+    if (!vocabulary->slots)
+        return ATTN_NO_MEMORY;
+    memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */
+    vocabulary->n_slot = n_slot;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        size_t slot = find_slot(vocabulary, key, size);
+
+        if (vocabulary->slots[slot] >= 0)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
+                                  attn_quote(key, size).text, attn_quote_string(name).text,
+                                  (int)vocabulary->slots[slot], i);
+        vocabulary->slots[slot] = (int32_t)i;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
+                                        struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (vocabulary->n == 0)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
+    if (vocabulary->n > INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
+                              attn_quote_string(name).text, vocabulary->n, INT32_MAX);
+    status = sort_entries(vocabulary, name, err);
+    return status == ATTN_OK ? index_keys(vocabulary, name, err) : status;
+}
+
+void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
+{
+    attn_buffer_release(&vocabulary->keys);
+    attn_free(vocabulary->entries);
+    attn_free(vocabulary->slots);
+    *vocabulary = (struct attn_vocabulary){0};
+}
+
+int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
+{
+    return vocabulary->slots[find_slot(vocabulary, key, size)];
+}
