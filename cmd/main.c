@@ -5,10 +5,10 @@
 #include "command.h"
 #include "help.h"
 #include "interrupt.h"
-#include "typo.h"
 #include "options.h"
 #include "print.h"
 #include "report.h"
+#include "typo.h"
 
 #include "attn.h"
 
@@ -58,8 +58,8 @@ static int report_unknown(const char *what, const char *name)
 
 static void print_overview(struct attn_sink *out)
 {
-    print_text(out, "attn-cli " VERSION ": runs GPT-style models on a CPU and shows what their "
-                    "attention does\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
+    print_text(out, "attn-cli " VERSION ": runs GPT-style models on a CPU and shows their "
+                    "attention\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
     for (size_t i = 0; i < N_COMMAND; i++)
         help_row(out, table[i]->name, table[i]->summary, 13);
     print_text(out, "\nOptions:\n");

@@ -5,9 +5,9 @@
 #include "options.h"
 
 #include "help.h"
-#include "typo.h"
 #include "print.h"
 #include "report.h"
+#include "typo.h"
 
 #include "attn.h"
 

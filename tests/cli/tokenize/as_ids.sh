@@ -1,0 +1,2 @@
+attn-cli tokenize --format ids "Life is short, eat dessert first"
+attn-cli tokenize --format=ids -m "$MODELS/tiny-gpt2" "The keys"

@@ -1,0 +1,1 @@
+attn-cli tokenize --raw --decode "0 4"

@@ -1,0 +1,2 @@
+attn-cli tokenize ""
+attn-cli tokenize --format ids ""

@@ -1,0 +1,2 @@
+mkdir folder
+attn-cli tokenize -f folder

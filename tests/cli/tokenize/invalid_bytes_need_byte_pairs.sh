@@ -1,0 +1,1 @@
+printf 'Life \xff' | attn-cli tokenize --invalid bytes -

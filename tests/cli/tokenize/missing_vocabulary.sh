@@ -1,0 +1,3 @@
+mkdir model
+cp "$MODELS/life-is-short/config.json" model
+attn-cli tokenize -m model "Life"

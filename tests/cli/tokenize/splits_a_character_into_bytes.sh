@@ -1,0 +1,1 @@
+attn-cli tokenize -m "$MODELS/tiny-gpt2" "🦉"

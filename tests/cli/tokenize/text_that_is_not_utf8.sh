@@ -1,0 +1,1 @@
+printf 'ab\xffc' | attn-cli tokenize -m "$MODELS/tiny-gpt2" -
