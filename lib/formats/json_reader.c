@@ -192,7 +192,7 @@ static enum attn_status read_string(struct attn_json_reader *reader, enum attn_j
         if (c < 0)
             return refuse(reader, at, "'\"' at the end of a string", err);
         if (c < 0x20)
-            return refuse(reader, at, "an escape, as controls cannot stand in a string", err);
+            return refuse(reader, at, "no control character in a string", err);
         if (c == '\\') {
             has_escape = true;
             if (check_escape(reader, &at, err) != ATTN_OK)
