@@ -58,7 +58,7 @@ void attn_kv_write(const struct attn_kv *kv, const struct attn_dense_shape *shap
     const size_t ld = attn_dense_ld_value(shape);
 
     kernels->pack_keys(rows->k, rows->ldk, rows->n, shape->d_head, rows->first, kv->keys);
-    for (size_t i = 0; i < rows->n; i++)
+    for (size_t i = 0; rows->v != NULL && i < rows->n; i++)
         memcpy(kv->values + (rows->first + i) * ld, rows->v + i * rows->ldv,
                shape->d_value * sizeof(float));
 }

@@ -42,7 +42,7 @@ size_t attn_dense_keys_size(const struct attn_dense_shape *shape);
 size_t attn_dense_values_size(const struct attn_dense_shape *shape);
 size_t attn_dense_ld_value(const struct attn_dense_shape *shape);
 
-/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv) of positions first .. first+n-1. */
+/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions first .. first+n-1. */
 struct attn_kv_rows {
     const float *k, *v;
     size_t ldk, ldv, first, n;

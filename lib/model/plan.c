@@ -1,0 +1,180 @@
+/*
+ * plan.c - decides how far a session computes and lays out its memory.
+ *
+ * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends there. Everything before
+ * feeds the residual stream and is computed in full.
+ */
+#include "model/session_state.h"
+
+static bool is_later(struct attn_end a, struct attn_end b)
+{
+    return a.layer > b.layer || (a.layer == b.layer && a.site > b.site);
+}
+
+struct attn_end attn_session_find_end(const struct attn_session *session)
+{
+    const struct attn_trace *trace = session->options.trace;
+    const int n_layer = (int)session->config->n_layer;
+    struct attn_end end = {-1, ATTN_SITE_EMBED};
+
+    if (session->options.has_logits)
+        return (struct attn_end){n_layer, ATTN_SITE_LOGITS};
+    if (trace == NULL)
+        return end;
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = (enum attn_site)i;
+
+        if (!attn_site_is_in_layer(site)) {
+            const struct attn_end found = {site == ATTN_SITE_EMBED ? -1 : n_layer, site};
+
+            if (attn_selection_wants(trace->selection, site, ATTN_NO_LAYER) && is_later(found, end))
+                end = found;
+            continue;
+        }
+        for (int layer = 0; layer < n_layer; layer++)
+            if (attn_selection_wants(trace->selection, site, layer) &&
+                is_later((struct attn_end){layer, site}, end))
+                end = (struct attn_end){layer, site};
+    }
+    return end;
+}
+
+bool attn_session_needs(const struct attn_session *session, int layer, enum attn_site site)
+{
+    return !is_later((struct attn_end){layer, site}, session->end);
+}
+
+bool attn_session_ends_in_heads(const struct attn_session *session, int layer)
+{
+    return layer == session->end.layer && session->end.site <= ATTN_SITE_Z;
+}
+
+bool attn_session_needs_head(const struct attn_session *session, int layer, int head)
+{
+    return !attn_session_ends_in_heads(session, layer) ||
+           attn_selection_has_head(session->options.trace->selection, layer, head);
+}
+
+bool attn_session_needs_kv_head(const struct attn_session *session, int layer, int kv_head)
+{
+    return !attn_session_ends_in_heads(session, layer) ||
+           attn_selection_has_kv_head(session->options.trace->selection, layer, kv_head);
+}
+
+double attn_session_work(const struct attn_session *session, size_t n_row)
+{
+    const struct attn_config *c = session->config;
+    const double d = (double)c->d_model, n = (double)n_row;
+    const double d_qk = (double)((c->n_head + c->n_kv_head) * c->d_head);
+    const double d_v = (double)(c->n_kv_head * c->d_value), d_z = (double)(c->n_head * c->d_value);
+    const double block = d * (d_qk + d_v) + d_z * d + 2 * d * (double)c->d_mlp;
+    const double heads =
+        (double)session->options.n_max * (double)c->n_head * (double)(c->d_head + c->d_value);
+
+    return n * (double)(session->end.layer + 1) * (block + heads);
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Floats of scratch for one worker: the largest of all that use it. */
+static size_t scratch_size(const struct attn_session *session)
+{
+    const struct attn_weights *weights = &session->model->weights;
+    size_t size = attn_dense_scratch(&session->shape);
+
+    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
+        const struct attn_block_weights *w = &weights->blocks[layer];
+        const struct attn_linear *linears[] = {&w->q,   &w->k,      &w->v,
+                                               &w->out, &w->mlp_in, &w->mlp_out};
+
+        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++)
+            if (linears[i]->weight.data != NULL)
+                size = max_size(size, attn_linear_scratch(linears[i]));
+    }
+    if (session->end.site == ATTN_SITE_LOGITS)
+        size = max_size(size, attn_linear_scratch(&weights->unembed));
+    return size;
+}
+
+/* Floats for watched matrices: those of the layer that wants most, or as much as is held at a time. */
+static size_t kept_size(const struct attn_session *session)
+{
+    const size_t n = session->options.n_max;
+    size_t most = 0, n_tile_row = n < ATTN_QUERY_TILE ? n : ATTN_QUERY_TILE;
+    size_t all, limit = ATTN_KEPT_BYTES / sizeof(float);
+
+    if (session->options.trace == NULL)
+        return 0;
+    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
+        size_t n_site = 0;
+
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN; site++)
+            n_site += attn_session_watches(session, (enum attn_site)site, (int)layer);
+        n_site *= attn_selection_n_head(session->options.trace->selection, (int)layer);
+        most = max_size(most, n_site);
+    }
+    if (__builtin_mul_overflow(n * n, most, &all) || n * n / n != n)
+        all = SIZE_MAX;
+    limit = max_size(limit, 3 * n_tile_row * n);
+    return all < limit ? all : limit;
+}
+
+static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
+{
+    /* A product that overflows would be too large for the arena as well: let it say so. */
+    return attn_arena_take(arena, n_row, n_col * sizeof(float));
+}
+
+static void plan_cache(struct attn_session *session, struct attn_arena *arena)
+{
+    const struct attn_config *config = session->config;
+    const size_t n_kv = session->n_cache_layer * config->n_kv_head;
+
+    session->kv = attn_arena_take(arena, n_kv, sizeof *session->kv);
+    for (size_t i = 0; i < n_kv; i++) {
+        float *keys = take(arena, 1, attn_dense_keys_size(&session->shape));
+        float *values = take(arena, 1, attn_dense_values_size(&session->shape));
+
+        if (session->kv != NULL)
+            session->kv[i] = (struct attn_kv){keys, values};
+    }
+}
+
+void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
+{
+    const struct attn_config *c = session->config;
+    const size_t n = session->options.n_max, n_scratch = scratch_size(session);
+
+    session->resid = take(arena, n, c->d_model);
+    session->normed = take(arena, n, c->d_model);
+    session->q = take(arena, n, c->n_head * c->d_head);
+    session->k = take(arena, n, c->n_kv_head * c->d_head);
+    session->v = take(arena, n, c->n_kv_head * c->d_value);
+    session->z = take(arena, n, c->n_head * c->d_value);
+    session->out = take(arena, n, c->d_model);
+    session->mlp = take(arena, n, c->d_mlp);
+    session->vectors = take(arena, 2, c->d_model);
+    session->n_logit_row = 0;
+    if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER)) {
+        session->n_logit_row = ATTN_LOGIT_BYTES / sizeof(float) / c->n_vocab;
+        session->n_logit_row = session->n_logit_row == 0 ? 1 : session->n_logit_row;
+        session->n_logit_row = session->n_logit_row > n ? n : session->n_logit_row;
+    }
+    session->logits = take(arena, session->n_logit_row, c->n_vocab);
+    session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
+    session->n_kept = kept_size(session);
+    session->kept = take(arena, 1, session->n_kept);
+    session->scratch = attn_arena_take(arena, (size_t)session->n_worker, sizeof *session->scratch);
+    for (int i = 0; i < session->n_worker; i++) {
+        float *scratch = take(arena, 1, n_scratch);
+
+        if (session->scratch != NULL)
+            session->scratch[i] = scratch;
+    }
+    session->edited = attn_arena_take(arena, (size_t)session->n_worker, sizeof *session->edited);
+    session->heads = attn_arena_take(arena, 2 * c->n_head, sizeof *session->heads);
+    plan_cache(session, arena);
+}

@@ -1,0 +1,294 @@
+/* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
+#include "model/session.h"
+
+#include "base/memory.h"
+#include "model/session_state.h"
+
+#include <string.h>
+
+/* Below this many multiply-adds a step is done before a second thread has woken up. */
+static const double min_shared_work = 2e5;
+
+static enum attn_status check_options(const struct attn_model *model,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+    const struct attn_dims dims = attn_config_dims(config, options->n_max);
+
+    if (options->n_max == 0 || options->n_max > config->n_ctx)
+        return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
+                              options->n_max, model->name, config->n_ctx);
+    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
+                              model->name);
+    if (options->trace != NULL) {
+        const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
+
+        if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
+            (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the selection was made for another model than '%s'",
+                                  model->name);
+    }
+    return attn_edits_check(options->edits, options->n_edit, &dims, err);
+}
+
+/* Copies what the options only lend. */
+static enum attn_status copy_options(struct attn_session *session,
+                                     const struct attn_session_options *options,
+                                     struct attn_error *err)
+{
+    const size_t n_layer = session->config->n_layer;
+    const struct attn_attention *from =
+        options->attention != NULL ? options->attention : session->config->attention;
+
+    session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
+    if (session->edits == NULL || session->attention == NULL)
+        return ATTN_NO_MEMORY;
+    if (options->n_edit > 0)
+        memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
+    memcpy(session->attention, from, n_layer * sizeof *session->attention);
+    session->options = *options;
+    session->options.edits = session->edits;
+    session->options.attention = session->attention;
+    return ATTN_OK;
+}
+
+static void clear_cache(struct attn_session *session)
+{
+    const size_t n_kv = session->n_cache_layer * session->config->n_kv_head;
+
+    for (size_t i = 0; i < n_kv; i++) {
+        memset(session->kv[i].keys, 0, attn_dense_keys_size(&session->shape) * sizeof(float));
+        memset(session->kv[i].values, 0, attn_dense_values_size(&session->shape) * sizeof(float));
+    }
+}
+
+enum attn_status attn_session_create(const struct attn_model *model,
+                                     const struct attn_session_options *options,
+                                     struct attn_session **session, struct attn_error *err)
+{
+    enum attn_status status = check_options(model, options, err);
+    struct attn_session *s;
+
+    if (status != ATTN_OK)
+        return status;
+    s = attn_alloc(1, sizeof *s, err);
+    if (s == NULL)
+        return ATTN_NO_MEMORY;
+    s->model = model;
+    s->config = &model->config;
+    status = copy_options(s, options, err);
+    if (status != ATTN_OK)
+        goto fail;
+    s->dims = attn_config_dims(s->config, options->n_max);
+    s->end = attn_session_find_end(s);
+    s->shape = (struct attn_dense_shape){.d_head = s->config->d_head,
+                                         .d_value = s->config->d_value,
+                                         .n_max = options->n_max,
+                                         .ldq = s->config->n_head * s->config->d_head};
+    s->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
+    s->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : s->config->n_layer;
+    attn_session_plan(s, &s->arena);
+    status = attn_arena_allocate(&s->arena, err);
+    if (status != ATTN_OK)
+        goto fail;
+    attn_session_plan(s, &s->arena);
+    clear_cache(s);
+    s->engine =
+        attn_gemm_engine_start(options->gemm, options->isa, attn_session_work(s, options->n_max));
+    *session = s;
+    return ATTN_OK;
+fail:
+    attn_session_free(s);
+    return status;
+}
+
+void attn_session_free(struct attn_session *session)
+{
+    if (session == NULL)
+        return;
+    attn_arena_release(&session->arena);
+    attn_free(session->edits);
+    attn_free(session->attention);
+    attn_free(session);
+}
+
+bool attn_session_is_stopped(struct attn_session *session)
+{
+    if (session->step.status == ATTN_OK && session->options.cancel != NULL &&
+        *session->options.cancel != 0)
+        session->step.status = attn_error_set(session->step.err, ATTN_CANCELED, "canceled");
+    return session->step.status != ATTN_OK;
+}
+
+void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n)
+{
+    const struct attn_model *model = session->model;
+    const struct attn_kernels *kernels = session->engine.kernels;
+
+    if (session->step.status != ATTN_OK || kernels->is_finite(x, n))
+        return;
+    session->step.status = attn_weights_find_non_finite(model->config.model_type, model->st, layer,
+                                                        kernels, session->step.err);
+    if (session->step.status == ATTN_OK && layer != ATTN_NO_LAYER)
+        session->step.status = attn_weights_find_non_finite(
+            model->config.model_type, model->st, ATTN_NO_LAYER, kernels, session->step.err);
+}
+
+/* Whether N more positions fit and this session can take them now. */
+static enum attn_status check_feed(const struct attn_session *session, size_t n,
+                                   struct attn_error *err)
+{
+    const size_t n_max = session->options.n_max, n_position = session->n_position;
+    bool is_whole = session->options.cache == ATTN_CACHE_ONE_LAYER;
+
+    if (session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
+    if (n == 0)
+        return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
+    if (n > n_max - n_position)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu tokens after %zu are too many, the session holds %zu", n,
+                              n_position, n_max);
+    for (size_t layer = 0; layer < session->config->n_layer; layer++)
+        is_whole = is_whole || session->options.attention[layer].mask != ATTN_MASK_CAUSAL;
+    if (is_whole && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "this session takes its whole sequence in one feed");
+    return ATTN_OK;
+}
+
+/* resid[i] = embed[i] + W_pos[row0 + i] */
+static void add_positions(struct attn_session *session)
+{
+    const struct attn_tensor *table = &session->model->weights.positions;
+    const struct attn_kernels *kernels = session->engine.kernels;
+    const size_t d = session->config->d_model;
+    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+
+    if (session->config->positions != ATTN_POSITIONS_LEARNED)
+        return;
+    for (size_t i = 0; i < session->step.n_row; i++) {
+        const char *row = (const char *)table->data + (session->step.row0 + i) * row_bytes;
+        float *x = session->resid + i * d;
+
+        kernels->convert(row, table->dtype, d, session->vectors);
+        kernels->add(x, session->vectors, d, x);
+    }
+}
+
+/* Runs a step whose embeddings lie in resid. */
+static enum attn_status run_step(struct attn_session *session)
+{
+    struct attn_step *step = &session->step;
+    const size_t n_value = step->n_row * session->config->d_model;
+
+    session->is_broken = true;
+    session->has_last_logits = false;
+    session->n_written = step->row0 + step->n_row;
+    attn_session_visit(session, ATTN_SITE_EMBED, ATTN_NO_LAYER, session->resid);
+    add_positions(session);
+    attn_session_check_finite(session, ATTN_NO_LAYER, session->resid, n_value);
+    attn_dense_plan(&session->dense, &session->engine, &session->shape, step->n_row);
+    for (int layer = 0; layer < (int)session->config->n_layer; layer++) {
+        if (layer > session->end.layer || attn_session_is_stopped(session))
+            break;
+        attn_block_run(session, layer);
+        attn_session_check_finite(session, layer, session->resid, n_value);
+    }
+    if (!attn_session_is_stopped(session))
+        attn_session_finish(session);
+    if (step->status != ATTN_OK)
+        return step->status;
+    session->is_broken = false;
+    session->n_position += step->n_row;
+    return ATTN_OK;
+}
+
+static void begin_step(struct attn_session *session, size_t n, struct attn_error *err)
+{
+    const bool is_shared = attn_session_work(session, n) >= min_shared_work;
+
+    session->step = (struct attn_step){.row0 = session->n_position,
+                                       .n_row = n,
+                                       .status = ATTN_OK,
+                                       .err = err,
+                                       .pool = is_shared ? session->options.pool : NULL};
+}
+
+enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
+                                   struct attn_error *err)
+{
+    const struct attn_tensor *table = &session->model->weights.embed;
+    const size_t d = session->config->d_model, n_vocab = session->config->n_vocab;
+    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+    enum attn_status status = check_feed(session, n, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
+            status = attn_error_set(err, ATTN_INVALID,
+                                    "token id %d at position %zu is out of range, expected 0 to "
+                                    "%zu",
+                                    ids[i], session->n_position + i, n_vocab - 1);
+    if (status != ATTN_OK)
+        return status;
+    begin_step(session, n, err);
+    for (size_t i = 0; i < n; i++)
+        session->engine.kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes,
+                                         table->dtype, d, session->resid + i * d);
+    return run_step(session);
+}
+
+enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
+                                              size_t n, struct attn_error *err)
+{
+    enum attn_status status = check_feed(session, n, err);
+
+    if (status != ATTN_OK)
+        return status;
+    begin_step(session, n, err);
+    memcpy(session->resid, x, n * session->config->d_model * sizeof(float));
+    return run_step(session);
+}
+
+size_t attn_session_n_position(const struct attn_session *session)
+{
+    return session->n_position;
+}
+
+size_t attn_session_n_edited_row(const struct attn_session *session)
+{
+    return session->n_edited;
+}
+
+/* Rows from N on leave the caches. */
+static void forget(struct attn_session *session, size_t n)
+{
+    const size_t n_kv = session->n_cache_layer * session->config->n_kv_head;
+
+    for (size_t i = 0; i < n_kv && n < session->n_written; i++)
+        attn_kv_forget(&session->kv[i], &session->shape, n, session->n_written);
+    session->n_position = session->n_written = n;
+    session->has_last_logits = false;
+    session->is_broken = false;
+}
+
+enum attn_status attn_session_rewind(struct attn_session *session, size_t n, struct attn_error *err)
+{
+    if (n > session->n_position || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
+                              session->is_broken ? (size_t)0 : session->n_position);
+    if (n > 0 && session->options.cache == ATTN_CACHE_ONE_LAYER)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a session that remembers one layer can only be reset");
+    forget(session, n);
+    return ATTN_OK;
+}
+
+void attn_session_reset(struct attn_session *session)
+{
+    forget(session, 0);
+}

@@ -1,0 +1,105 @@
+/*
+ * session_state.h - what a session holds, and the steps of a feed. For the files of this layer.
+ *
+ * A feed is a step: positions row0 .. row0+n_row-1 go through all layers that something wanted depends on. The first
+ * failure of a step sticks in it, so that the forward pass reads like its equations: every line after a failure does
+ * nothing, or nothing that matters.
+ */
+#ifndef ATTN_MODEL_SESSION_STATE_H
+#define ATTN_MODEL_SESSION_STATE_H
+
+#include "attention/dense.h"
+#include "base/arena.h"
+#include "model/model_state.h"
+#include "model/session.h"
+
+enum {
+    ATTN_KEPT_BYTES = 64 << 20,  /* watched matrices of a layer held at a time, if one tile fits */
+    ATTN_LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
+};
+
+/* The last tensor that anything wanted depends on. */
+struct attn_end {
+    int layer; /* -1: the embedding; n_layer: what follows the last block */
+    enum attn_site site;
+};
+
+struct attn_step {
+    size_t row0, n_row;
+    enum attn_status status; /* the first failure */
+    struct attn_error *err;
+    struct attn_pool *pool; /* NULL when the work is too small to share */
+};
+
+struct attn_session {
+    const struct attn_model *model;
+    const struct attn_config *config;
+    struct attn_session_options options; /* its edits and attention are the two below */
+    struct attn_edit *edits;             /* owns; [options.n_edit] */
+    struct attn_attention *attention;    /* owns; [n_layer] */
+    struct attn_dims dims;               /* for n_max positions */
+    struct attn_end end;
+    struct attn_gemm_engine engine;
+    struct attn_dense_shape shape;
+    struct attn_dense dense; /* kernels of the current step */
+    struct attn_step step;
+    int n_worker;
+    size_t n_position; /* fed so far */
+    size_t n_written;  /* rows of the caches that may hold something */
+    size_t n_edited;   /* rows changed by edits */
+    bool is_broken;    /* a feed failed: only a reset helps */
+    bool has_last_logits;
+
+    struct attn_arena arena; /* owns all that follows */
+    float *resid;            /* [n_max, D] */
+    float *normed;           /* [n_max, D] */
+    float *q, *k, *v, *z;    /* [n_max, H*E], [n_max, G*E], [n_max, G*Ev], [n_max, H*Ev] */
+    float *out;              /* [n_max, D]: attn_out, later mlp_out */
+    float *mlp;              /* [n_max, F] */
+    float *vectors;          /* [2, D]: a norm's weight and bias, or a row of positions */
+    float *logits;           /* [n_logit_row, V]: watched logits, a few rows at a time */
+    float *last_logits;      /* [V] */
+    float *kept;             /* [n_kept]: watched matrices */
+    float **scratch;         /* [n_worker][...] */
+    size_t *edited;          /* [n_worker]: rows changed during a wave */
+    struct attn_kv *kv;      /* [n_cache_layer, G] */
+    int *heads;              /* [2, H]: lists for a layer */
+    size_t n_kept, n_logit_row, n_cache_layer;
+};
+
+/* plan.c: what is needed, and the memory for it. */
+struct attn_end attn_session_find_end(const struct attn_session *session);
+void attn_session_plan(struct attn_session *session, struct attn_arena *arena);
+double attn_session_work(const struct attn_session *session, size_t n_row); /* multiply-adds */
+
+/* Whether the forward pass gets as far as SITE of LAYER. */
+bool attn_session_needs(const struct attn_session *session, int layer, enum attn_site site);
+
+/* Whether LAYER is the last that runs and ends with its heads: then only wanted heads count. */
+bool attn_session_ends_in_heads(const struct attn_session *session, int layer);
+bool attn_session_needs_head(const struct attn_session *session, int layer, int head);
+bool attn_session_needs_kv_head(const struct attn_session *session, int layer, int kv_head);
+
+/* visit.c: edits, then the trace. DATA holds the step's rows of SITE: [n_row, width], or heads side by side. */
+void attn_session_visit(struct attn_session *session, enum attn_site site, int layer, float *data);
+bool attn_session_watches(const struct attn_session *session, enum attn_site site, int layer);
+void attn_session_apply(struct attn_session *session, const struct attn_edit_target *target);
+void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event);
+bool attn_session_wants_row(const struct attn_session *session, size_t position);
+
+/* heads.c: pattern and z of all heads of LAYER that are needed. */
+void attn_session_attend(struct attn_session *session, int layer);
+
+/* block.c: one block; what comes after the last. */
+void attn_block_run(struct attn_session *session, int layer);
+void attn_normalize(struct attn_session *session, const struct attn_norm_weights *weights,
+                    const float *x, float *y);
+
+/* unembed.c: final norm and logits. */
+void attn_session_finish(struct attn_session *session);
+
+/* session.c: fails the step when X [n] is not finite because a weight of LAYER is not. */
+void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n);
+bool attn_session_is_stopped(struct attn_session *session); /* failed, or the caller canceled */
+
+#endif

@@ -1,0 +1,115 @@
+/* visit.c - at every site: the edits declared for it, then the trace, before anyone consumes the tensor. */
+#include "model/session_state.h"
+
+bool attn_session_watches(const struct attn_session *session, enum attn_site site, int layer)
+{
+    return session->options.trace != NULL &&
+           attn_selection_wants(session->options.trace->selection, site, layer);
+}
+
+bool attn_session_wants_row(const struct attn_session *session, size_t position)
+{
+    const struct attn_selection *selection = session->options.trace->selection;
+
+    return position < attn_selection_dims(selection)->n_position &&
+           attn_selection_has_query(selection, position);
+}
+
+void attn_session_apply(struct attn_session *session, const struct attn_edit_target *target)
+{
+    session->n_edited += attn_edits_apply(session->options.edits, session->options.n_edit, target);
+}
+
+/* Rows first .. last-1 of EVENT, counted from its own first. */
+static void send(struct attn_session *session, const struct attn_trace_event *event, size_t first,
+                 size_t last)
+{
+    const struct attn_trace *trace = session->options.trace;
+    struct attn_trace_event part = *event;
+
+    part.row0 += first;
+    part.n_row = last - first;
+    part.data += first * event->ld;
+    session->step.status = trace->on_event(trace->user, &part, session->step.err);
+}
+
+void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event)
+{
+    const struct attn_selection *selection = session->options.trace->selection;
+    const bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+    const size_t n_position = attn_selection_dims(selection)->n_position;
+    size_t row = 0;
+
+    while (row < event->n_row && session->step.status == ATTN_OK) {
+        size_t first, position = event->row0 + row;
+
+        while (row < event->n_row && position < n_position &&
+               !(is_key || attn_selection_has_query(selection, position)))
+            row++, position++;
+        first = row;
+        while (row < event->n_row && position < n_position &&
+               (is_key || attn_selection_has_query(selection, position)))
+            row++, position++;
+        if (first == row)
+            return;
+        send(session, event, first, row);
+    }
+}
+
+/* One head of a site, or a site without heads. */
+static void visit_part(struct attn_session *session, const struct attn_edit_target *target,
+                       bool is_watched)
+{
+    const struct attn_trace_event event = {.site = target->site,
+                                           .layer = target->layer,
+                                           .head = target->head,
+                                           .row0 = target->row0,
+                                           .n_row = target->n_row,
+                                           .n_col = target->n_col,
+                                           .ld = target->ld,
+                                           .data = target->data};
+
+    if (session->options.n_edit > 0)
+        attn_session_apply(session, target);
+    if (is_watched)
+        attn_session_tell(session, &event);
+}
+
+void attn_session_visit(struct attn_session *session, enum attn_site site, int layer, float *data)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const size_t width = attn_site_width(site, &session->dims);
+    const bool is_watched = attn_session_watches(session, site, layer);
+    const size_t n_head =
+        layout == ATTN_LAYOUT_KEY ? session->config->n_kv_head : session->config->n_head;
+    struct attn_edit_target target = {.site = site,
+                                      .layer = layer,
+                                      .head = ATTN_ALL_HEADS,
+                                      .row0 = session->step.row0,
+                                      .n_row = session->step.n_row,
+                                      .n_col = width,
+                                      .ld = width,
+                                      .data = data};
+
+    if (session->step.status != ATTN_OK || (!is_watched && session->options.n_edit == 0))
+        return;
+    if (layout == ATTN_LAYOUT_VECTOR) {
+        visit_part(session, &target, is_watched);
+        return;
+    }
+    target.ld = n_head * width;
+    for (int head = 0; head < (int)n_head && session->step.status == ATTN_OK; head++) {
+        const bool is_key = layout == ATTN_LAYOUT_KEY;
+        const struct attn_selection *selection =
+            is_watched ? session->options.trace->selection : NULL;
+        const bool is_wanted =
+            is_watched && (is_key ? attn_selection_has_kv_head(selection, layer, head)
+                                  : attn_selection_has_head(selection, layer, head));
+
+        target.head = head;
+        target.data = data + (size_t)head * width;
+        if (is_key ? attn_session_needs_kv_head(session, layer, head)
+                   : attn_session_needs_head(session, layer, head))
+            visit_part(session, &target, is_wanted);
+    }
+}
