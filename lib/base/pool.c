@@ -26,10 +26,10 @@
 enum {
     MAX_THREAD = 1024,
     /*
-     * About the time that the next step of a forward pass takes to come, and what a sleeping thread
-     * takes to wake. Longer spinning takes the cores away from others.
+     * Longer than most steps of a forward pass that the caller does alone, and about what a
+     * sleeping thread takes to wake. More would take the cores away from other processes.
      */
-    SPIN_NANOSECONDS = 20 * 1000,
+    SPIN_NANOSECONDS = 50 * 1000,
 };
 
 /* The door is one number, so that it changes at once: how many workers are inside, and two flags. */
