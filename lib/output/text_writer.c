@@ -2,8 +2,7 @@
  * text_writer.c - tables for reading: the tokens, then layer by layer what was watched.
  *
  *     layer 0, head 0: pattern
- *
- *     query       Life      is   short
+ *        query    Life      is   short
  *     0  Life   1.0000       .       .
  *     1  is     0.6012  0.3988       .
  *
@@ -15,6 +14,7 @@
 #include "output/float_text.h"
 #include "output/text_table.h"
 #include "output/token_text.h"
+#include "output/window.h"
 #include "output/writer.h"
 
 #include "base/memory.h"
@@ -27,44 +27,8 @@ enum {
     SHOWN_COMPONENTS = 8,
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     DIGITS = 4,
+    TOKEN_COLUMN = 1 << 1, /* the second column of a matrix, flush left */
 };
-
-/* --- What is shown of a long row of things --------------------------------------------------- */
-
-/* N things of which the first and last LIMIT/2 are shown when there are more than LIMIT. */
-struct window {
-    size_t n, n_shown, half;
-};
-
-static struct window window_of(size_t n, size_t limit)
-{
-    return (struct window){n, n < limit ? n : limit, limit / 2};
-}
-
-static bool is_shortened(struct window w)
-{
-    return w.n_shown < w.n;
-}
-
-/* Where thing I is shown, or SIZE_MAX. */
-static size_t window_place(struct window w, size_t i)
-{
-    if (!is_shortened(w) || i < w.half)
-        return i;
-    return i >= w.n - w.half ? i - (w.n - w.n_shown) : SIZE_MAX;
-}
-
-/* Which thing is shown at PLACE. */
-static size_t window_thing(struct window w, size_t place)
-{
-    return is_shortened(w) && place >= w.half ? place + (w.n - w.n_shown) : place;
-}
-
-/* Whether the gap comes just before PLACE. */
-static bool has_gap(struct window w, size_t place)
-{
-    return is_shortened(w) && place == w.half;
-}
 
 /* --- Panels -------------------------------------------------------------------------------- */
 
@@ -92,6 +56,7 @@ struct text_writer {
     struct attn_buffer label; /* scratch */
     struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
     size_t n_group;
+    bool has_printed; /* so that the next table has an empty line before it */
     /* the largest of each that was shortened; 0: none was */
     size_t most_heads, most_positions, most_components;
 };
@@ -210,6 +175,14 @@ static void print(struct text_writer *w, const char *text)
     attn_sink_write(w->base.sink, text, strlen(text));
 }
 
+/* The empty line between two things, the first of which may be nothing. */
+static void print_separator(struct text_writer *w)
+{
+    if (w->has_printed)
+        print(w, "\n");
+    w->has_printed = true;
+}
+
 /* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
  * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
 static void add_label(struct text_writer *w, size_t position)
@@ -240,14 +213,14 @@ static bool has_tokens(const struct text_writer *w)
     return w->tokens.n > 0;
 }
 
-/* A line of labels above the columns: positions or components when NUMBERS, else tokens. The row
- * labels stand under CORNER. */
+/* A line of labels above the columns: positions or components when HAS_NUMBERS, else tokens. CORNER
+ * says what the rows are. */
 static void add_header(struct text_writer *w, const struct panel *panel, const char *corner,
                        bool has_numbers)
 {
-    attn_text_table_string(&w->table, corner);
     if (has_tokens(w))
-        attn_text_table_string(&w->table, "");
+        attn_text_table_string(&w->table, ""); /* above the positions */
+    attn_text_table_string(&w->table, corner);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         if (has_gap(panel->columns, c))
             attn_text_table_string(&w->table, "...");
@@ -256,6 +229,19 @@ static void add_header(struct text_writer *w, const struct panel *panel, const c
         else
             add_label(w, window_thing(panel->columns, c));
     }
+}
+
+static void add_headers(struct text_writer *w, const struct panel *panel)
+{
+    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
+
+    if (!is_matrix || !has_tokens(w)) {
+        add_header(w, panel, is_matrix ? "query" : "token", true);
+        return;
+    }
+    if (is_shortened(panel->columns)) /* one cannot count them then */
+        add_header(w, panel, "", true);
+    add_header(w, panel, "query", false);
 }
 
 static void add_row(struct text_writer *w, const struct panel *panel, size_t row)
@@ -295,7 +281,7 @@ static void print_title(struct text_writer *w, const struct panel *panel)
         attn_buffer_append_format(&w->label, "layer %d", panel->layer);
     if (attn_site_has_heads(panel->site))
         attn_buffer_append_format(&w->label, ", head %d", panel->head);
-    attn_buffer_append_format(&w->label, "%s%s\n\n", panel->layer != ATTN_NO_LAYER ? ": " : "",
+    attn_buffer_append_format(&w->label, "%s%s\n", panel->layer != ATTN_NO_LAYER ? ": " : "",
                               attn_site_name(panel->site));
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }
@@ -303,33 +289,24 @@ static void print_title(struct text_writer *w, const struct panel *panel)
 static enum attn_status print_panel(struct text_writer *w, const struct panel *panel,
                                     struct attn_error *err)
 {
-    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
-    const char *corner = is_matrix ? "query" : "token";
     size_t n_label = has_tokens(w) ? 2 : 1;
-    enum attn_status status;
 
-    if (has_gap(panel->heads, panel->head_place))
-        print(w, "...\n\n");
+    if (has_gap(panel->heads, panel->head_place)) {
+        print_separator(w);
+        print(w, "...\n");
+    }
+    print_separator(w);
     print_title(w, panel);
     attn_text_table_begin(&w->table,
                           n_label + panel->columns.n_shown + is_shortened(panel->columns),
-                          has_tokens(w) ? 3 : 0);
-    /* positions above the tokens too when some are left out, as one cannot count them then */
-    if (!is_matrix || !has_tokens(w) || is_shortened(panel->columns)) {
-        bool is_alone = !is_matrix || !has_tokens(w);
-
-        add_header(w, panel, is_alone ? corner : "", true);
-    }
-    if (is_matrix && has_tokens(w))
-        add_header(w, panel, corner, false);
+                          has_tokens(w) ? TOKEN_COLUMN : 0);
+    add_headers(w, panel);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
             add_gap_row(w);
         add_row(w, panel, r);
     }
-    status = attn_text_table_write(&w->table, w->base.sink, err);
-    print(w, "\n");
-    return status;
+    return attn_text_table_write(&w->table, w->base.sink, err);
 }
 
 static enum attn_status print_group(struct text_writer *w, struct group *group,
@@ -382,10 +359,10 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     size_t n_column = 1 + (w->base.run.ids != NULL) + has_tokens(w);
     struct window rows = window_of(w->base.n_position, SHOWN_POSITIONS);
     bool is_quoted = needs_quotes(w);
-    enum attn_status status;
 
     if (n_column == 1)
         return ATTN_OK;
+    print_separator(w);
     note_shortened(rows, &w->most_positions);
     attn_text_table_begin(&w->table, n_column, has_tokens(w) ? UINT32_C(1) << (n_column - 1) : 0);
     attn_text_table_string(&w->table, "position");
@@ -398,12 +375,10 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
             add_gap_row(w);
         add_token_row(w, window_thing(rows, r), is_quoted);
     }
-    status = attn_text_table_write(&w->table, w->base.sink, err);
-    print(w, "\n");
-    return status;
+    return attn_text_table_write(&w->table, w->base.sink, err);
 }
 
-/* "Shown: 6 of 12 heads, 16 of 60 positions, 8 of 64 components. All of it: ..." */
+/* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; ..." */
 static void print_what_is_left_out(struct text_writer *w)
 {
     const struct {
@@ -412,9 +387,9 @@ static void print_what_is_left_out(struct text_writer *w)
     } parts[] = {
         {w->most_heads, SHOWN_HEADS, "heads"},
         {w->most_positions, SHOWN_POSITIONS, "positions"},
-        {w->most_components, SHOWN_COMPONENTS, "components"},
+        {w->most_components, SHOWN_COMPONENTS, "vector components"},
     };
-    const char *separator = "Shown: ";
+    const char *separator = "Shortened: ";
 
     attn_buffer_reset(&w->label);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -426,7 +401,8 @@ static void print_what_is_left_out(struct text_writer *w)
     }
     if (w->label.size == 0)
         return;
-    attn_buffer_append_string(&w->label, ". --csv DIR or --npz FILE writes everything.\n");
+    attn_buffer_append_string(&w->label, " are shown; --csv DIR or --npz FILE writes all\n");
+    print_separator(w);
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }
 

@@ -1,0 +1,47 @@
+/*
+ * made_up_run.h - a run without a model: sizes, tokens and events with numbers that say where they
+ * belong, for the tests of writers.
+ *
+ *     struct attn_made_up_run made;
+ *     attn_made_up_run_init(&made, &(struct attn_dims){...}, words);
+ *     attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
+ *     attn_made_up_run_release(&made);
+ */
+#ifndef ATTN_TESTS_MADE_UP_RUN_H
+#define ATTN_TESTS_MADE_UP_RUN_H
+
+#include "attn.h"
+
+enum { ATTN_MADE_UP_MAX = 64 }; /* positions */
+
+struct attn_made_up_run {
+    struct attn_selection *selection; /* owned; may be narrowed before a writer is made */
+    struct attn_run run;
+    struct attn_dims dims;
+    int32_t ids[ATTN_MADE_UP_MAX];
+    const char *tokens[ATTN_MADE_UP_MAX];
+    size_t token_sizes[ATTN_MADE_UP_MAX];
+};
+
+/* Every site exists. WORDS [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
+void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims *dims,
+                           const char *const *words);
+void attn_made_up_run_release(struct attn_made_up_run *made);
+
+void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, const char *heads,
+                             const char *queries);
+
+/* The number in a cell. Masked cells of pattern are 0, of scores -inf. */
+float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col);
+
+/* All events of one feed, in blocks of N_ROW positions in which the sites follow one another. */
+enum attn_status attn_made_up_run_play(const struct attn_made_up_run *made,
+                                       struct attn_writer *writer, size_t n_row,
+                                       struct attn_error *err);
+
+/* The same in several feeds of STEP positions, which see only the keys so far. */
+enum attn_status attn_made_up_run_play_steps(const struct attn_made_up_run *made,
+                                             struct attn_writer *writer, size_t step,
+                                             struct attn_error *err);
+
+#endif
