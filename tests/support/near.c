@@ -29,6 +29,8 @@ double attn_assert_near(const char *what, const float *actual, const double *exp
 
 void attn_assert_same_bits(const char *what, const float *actual, const float *expected, size_t n)
 {
+    if (memcmp(actual, expected, n * sizeof *actual) == 0)
+        return; /* Check notes every assertion in a file: one per element would be slow */
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(memcmp(&actual[i], &expected[i], sizeof(float)) == 0,
                       "%s[%zu] is %.9g (%a), expected the same bits as %.9g (%a)", what, i,

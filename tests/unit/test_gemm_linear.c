@@ -1,0 +1,327 @@
+/*
+ * test_gemm_linear.c - linear maps: every layout, type, range of columns, number of rows and of
+ * threads gives the chain of fma plus bias, bit for bit, and writes nothing else.
+ */
+#include "base/memory.h"
+#include "kernels/gemm.h"
+#include "tests/support/near.h"
+#include "tests/support/reference.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_THREADS = 8, GAP = 3 };
+
+struct sizes {
+    size_t n_row, n_in, n_out;
+};
+
+struct setting {
+    enum attn_gemm how;
+    int n_thread; /* 0: no pool */
+    bool has_bias;
+    size_t first_col, last_col;
+};
+
+static void *allocate(size_t count, size_t size)
+{
+    void *block = attn_alloc(count, size, NULL);
+
+    ck_assert_ptr_nonnull(block);
+    return block;
+}
+
+/* Runs LINEAR on x [n_row, n_in] (stride n_in + GAP) and returns y [n_row, columns + GAP]. */
+static float *run_linear(const struct attn_linear *linear, const struct setting *set,
+                         const float *x, size_t n_row)
+{
+    size_t ldy = set->last_col - set->first_col + GAP, n_scratch = attn_linear_scratch(linear);
+    struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
+    float *scratch[MAX_THREADS], *y = allocate(n_row * ldy, sizeof *y);
+    struct attn_linear_args args = {.engine = &engine,
+                                    .scratch = scratch,
+                                    .x = x,
+                                    .ldx = linear->weight.n_row + GAP,
+                                    .n_row = n_row,
+                                    .y = y,
+                                    .ldy = ldy,
+                                    .first_col = set->first_col,
+                                    .last_col = set->last_col};
+
+    if (set->n_thread > 0)
+        ck_assert_int_eq(attn_pool_create(set->n_thread, &args.pool, NULL), ATTN_OK);
+    for (int i = 0; i < MAX_THREADS; i++) {
+        scratch[i] = allocate(n_scratch, sizeof **scratch);
+        for (size_t j = 0; j < n_scratch; j++)
+            scratch[i][j] = NAN;
+    }
+    for (size_t i = 0; i < n_row * ldy; i++)
+        y[i] = -7;
+    attn_linear_run(linear, &args);
+    for (int i = 0; i < MAX_THREADS; i++)
+        attn_free(scratch[i]);
+    attn_pool_free(args.pool);
+    return y;
+}
+
+/* What it must be, from w [n_in, n_out] and bias [n_out] in float32. */
+static float *expect(const float *w, const float *bias, const struct setting *set, const float *x,
+                     const struct sizes *s)
+{
+    size_t ldy = set->last_col - set->first_col + GAP;
+    float *y = allocate(s->n_row * ldy, sizeof *y);
+
+    for (size_t i = 0; i < s->n_row; i++)
+        for (size_t j = 0; j < ldy; j++) {
+            size_t column = set->first_col + j;
+            float sum = 0;
+
+            for (size_t k = 0; column < set->last_col && k < s->n_in; k++)
+                sum = fmaf(x[i * (s->n_in + GAP) + k], w[k * s->n_out + column], sum);
+            if (column < set->last_col && set->has_bias)
+                sum += bias[column];
+            y[i * ldy + j] = column < set->last_col ? sum : -7;
+        }
+    return y;
+}
+
+static const struct sizes some_sizes[] = {
+    {1, 7, 1},    {1, 64, 130}, {5, 3, 6},     {3, 1, 17},    {23, 40, 80},   {24, 40, 80},
+    {49, 33, 15}, {97, 20, 66}, {48, 100, 64}, {100, 9, 200}, {145, 16, 129},
+};
+
+/* Compares for three ranges of columns, both ways to multiply and several numbers of threads. */
+static void check_settings(struct attn_linear *linear, const float *w, const float *bias,
+                           const struct attn_vector *stored_bias, const float *x,
+                           const struct sizes *s)
+{
+    const int threads[] = {0, 1, 2, 8};
+    const size_t ranges[][2] = {
+        {0, s->n_out}, {s->n_out / 3, s->n_out}, {s->n_out / 2, s->n_out / 2}};
+
+    for (int r = 0; r < 3; r++)
+        for (int has_bias = 0; has_bias < 2; has_bias++) {
+            struct setting set = {
+                .first_col = ranges[r][0], .last_col = ranges[r][1], .has_bias = has_bias};
+            size_t n_y = s->n_row * (set.last_col - set.first_col + GAP);
+            float *expected = expect(w, bias, &set, x, s);
+
+            linear->bias = has_bias ? *stored_bias : (struct attn_vector){0};
+            for (int t = 0; t < 4; t++)
+                for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
+                    float *y;
+
+                    set.how = (enum attn_gemm)how;
+                    set.n_thread = threads[t];
+                    y = run_linear(linear, &set, x, s->n_row);
+                    attn_assert_same_bits("linear", y, expected, n_y);
+                    attn_free(y);
+                }
+            attn_free(expected);
+        }
+}
+
+/* x and w of size S with all numbers exact in every type, so that types can be compared. */
+static void make_numbers(const struct sizes *s, float **x, float **w, float **bias)
+{
+    size_t n_x = s->n_row * (s->n_in + GAP), n_w = s->n_in * s->n_out;
+
+    *x = allocate(n_x, sizeof **x);
+    *w = allocate(n_w, sizeof **w);
+    *bias = allocate(s->n_out, sizeof **bias);
+    attn_reference_fill(*x, n_x, 1, s->n_in);
+    attn_reference_fill(*w, n_w, 100, s->n_out);
+    attn_reference_fill(*bias, s->n_out, 100, s->n_row);
+    for (size_t i = 0; i < n_w; i++)
+        (*w)[i] = truncf((*w)[i]) / 64;
+    for (size_t i = 0; i < s->n_out; i++)
+        (*bias)[i] = truncf((*bias)[i]) / 64;
+}
+
+/* Numbers with at most 8 bits of fraction, as DTYPE, written at any alignment. */
+static void write_as(enum attn_dtype dtype, float value, unsigned char *to)
+{
+    uint32_t bits;
+    uint16_t half;
+
+    memcpy(&bits, &value, sizeof bits);
+    if (dtype == ATTN_DTYPE_F32) {
+        memcpy(to, &bits, sizeof bits);
+        return;
+    }
+    if (dtype == ATTN_DTYPE_BF16)
+        half = (uint16_t)(bits >> 16);
+    else /* no subnormals among these numbers */
+        half = value == 0 ? 0
+                          : (uint16_t)(((bits >> 16) & 0x8000U) |
+                                       (((bits & 0x7fffffffU) >> 13) - ((127U - 15U) << 10)));
+    memcpy(to, &half, sizeof half);
+}
+
+static void check_types_and_layouts(const struct sizes *s)
+{
+    const enum attn_dtype dtypes[] = {ATTN_DTYPE_F32, ATTN_DTYPE_F16, ATTN_DTYPE_BF16};
+    float *x, *w, *bias;
+    unsigned char *stored = allocate(s->n_in * s->n_out * 4 + 8, 1);
+    unsigned char *stored_bias = allocate(s->n_out * 4 + 8, 1);
+
+    make_numbers(s, &x, &w, &bias);
+    for (int variant = 0; variant < 12; variant++) {
+        size_t shift = (size_t)variant / 6; /* 1: no element is aligned */
+        enum attn_dtype dtype = dtypes[variant % 3];
+        bool is_transposed = variant / 3 % 2 == 1;
+        size_t size = attn_dtype_bits(dtype) / 8;
+        struct attn_linear linear = {.weight = {.data = stored + shift,
+                                                .dtype = dtype,
+                                                .n_row = s->n_in,
+                                                .n_col = s->n_out,
+                                                .row_stride = is_transposed ? 1 : s->n_out,
+                                                .col_stride = is_transposed ? s->n_in : 1,
+                                                .group = s->n_out}};
+        struct attn_vector vector = {stored_bias + shift, dtype, s->n_out};
+
+        for (size_t k = 0; k < s->n_in; k++)
+            for (size_t j = 0; j < s->n_out; j++)
+                write_as(dtype, w[k * s->n_out + j],
+                         stored + shift +
+                             (is_transposed ? j * s->n_in + k : k * s->n_out + j) * size);
+        for (size_t j = 0; j < s->n_out; j++)
+            write_as(dtype, bias[j], stored_bias + shift + j * size);
+        check_settings(&linear, w, bias, &vector, x, s);
+    }
+    attn_free(stored);
+    attn_free(stored_bias);
+    attn_free(x);
+    attn_free(w);
+    attn_free(bias);
+}
+
+START_TEST(every_type_and_layout_gives_the_chain_plus_bias)
+{
+    for (size_t i = 0; i < sizeof some_sizes / sizeof *some_sizes; i++)
+        check_types_and_layouts(&some_sizes[i]);
+}
+END_TEST
+
+START_TEST(groups_of_columns_are_heads)
+{
+    const struct sizes s = {9, 21, 5 * 24}; /* W_Q [5, 21, 24] */
+    float *x, *w, *bias, *heads = allocate(s.n_in * s.n_out, sizeof *heads);
+    struct attn_vector vector = {.dtype = ATTN_DTYPE_F32, .n = s.n_out};
+    struct attn_linear linear = {.weight = {.data = heads,
+                                            .dtype = ATTN_DTYPE_F32,
+                                            .n_row = s.n_in,
+                                            .n_col = s.n_out,
+                                            .row_stride = 24,
+                                            .col_stride = 1,
+                                            .group = 24,
+                                            .group_stride = s.n_in * 24}};
+
+    make_numbers(&s, &x, &w, &bias);
+    vector.data = bias;
+    for (size_t k = 0; k < s.n_in; k++)
+        for (size_t j = 0; j < s.n_out; j++)
+            heads[j / 24 * s.n_in * 24 + k * 24 + j % 24] = w[k * s.n_out + j];
+    check_settings(&linear, w, bias, &vector, x, &s);
+    attn_free(heads);
+    attn_free(x);
+    attn_free(w);
+    attn_free(bias);
+}
+END_TEST
+
+START_TEST(no_element_is_further_from_double_than_rounding_allows)
+{
+    const struct sizes s = {30, 700, 50};
+    const struct setting set = {.how = ATTN_GEMM_JIT, .last_col = s.n_out};
+    struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
+                                            .n_row = s.n_in,
+                                            .n_col = s.n_out,
+                                            .row_stride = s.n_out,
+                                            .col_stride = 1,
+                                            .group = s.n_out}};
+    float *x, *w, *bias, *y;
+
+    make_numbers(&s, &x, &w, &bias);
+    linear.weight.data = w;
+    y = run_linear(&linear, &set, x, s.n_row);
+    for (size_t i = 0; i < s.n_row; i++)
+        for (size_t j = 0; j < s.n_out; j++) {
+            double sum = 0, squares = 0, error;
+
+            for (size_t k = 0; k < s.n_in; k++) {
+                double term = (double)x[i * (s.n_in + GAP) + k] * (double)w[k * s.n_out + j];
+
+                sum += term;
+                squares += term * term;
+            }
+            /* partial sums grow like sqrt(K), and so do the errors made at each */
+            error = fabs((double)y[i * (s.n_out + GAP) + j] - sum);
+            ck_assert_double_le(error, 4 * 0x1p-24 * sqrt((double)s.n_in * squares));
+        }
+    attn_free(y);
+    attn_free(x);
+    attn_free(w);
+    attn_free(bias);
+}
+END_TEST
+
+/* Freivalds: y v = x (W v) for a random v, without a second product. */
+START_TEST(a_large_map_agrees_with_a_random_vector)
+{
+    const struct sizes s = {130, 300, 1000};
+    const struct setting set = {.how = ATTN_GEMM_JIT, .n_thread = 2, .last_col = s.n_out};
+    struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
+                                            .n_row = s.n_in,
+                                            .n_col = s.n_out,
+                                            .row_stride = s.n_out,
+                                            .col_stride = 1,
+                                            .group = s.n_out}};
+    float *x, *w, *bias, *y, *v = allocate(s.n_out, sizeof *v);
+    double *wv = allocate(s.n_in, sizeof *wv);
+
+    make_numbers(&s, &x, &w, &bias);
+    attn_reference_fill(v, s.n_out, 1, 99);
+    linear.weight.data = w;
+    y = run_linear(&linear, &set, x, s.n_row);
+    for (size_t k = 0; k < s.n_in; k++)
+        for (size_t j = 0; j < s.n_out; j++)
+            wv[k] += (double)w[k * s.n_out + j] * (double)v[j];
+    for (size_t i = 0; i < s.n_row; i++) {
+        double left = 0, right = 0;
+
+        for (size_t j = 0; j < s.n_out; j++)
+            left += (double)y[i * (s.n_out + GAP) + j] * (double)v[j];
+        for (size_t k = 0; k < s.n_in; k++)
+            right += (double)x[i * (s.n_in + GAP) + k] * wv[k];
+        ck_assert_double_eq_tol(left, right, 1e-3);
+    }
+    attn_free(y);
+    attn_free(x);
+    attn_free(w);
+    attn_free(bias);
+    attn_free(v);
+    attn_free(wv);
+}
+END_TEST
+
+START_TEST(no_rows_and_no_columns_are_no_work)
+{
+    float w[20] = {0}, scratch[1] = {0}, *const scratches[] = {scratch}, y = -7;
+    struct attn_gemm_engine engine = attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
+    struct attn_linear linear = {.weight = {w, ATTN_DTYPE_F32, 1, 20, 20, 1, 20, 0}};
+    struct attn_linear_args args = {
+        .engine = &engine, .scratch = scratches, .x = w, .y = &y, .ldx = 1, .ldy = 20};
+
+    args.last_col = 20;
+    attn_linear_run(&linear, &args);
+    args.n_row = 1, args.last_col = 0;
+    attn_linear_run(&linear, &args);
+    ck_assert(y == -7);
+}
+END_TEST
+
+ATTN_SUITE("gemm: linear", every_type_and_layout_gives_the_chain_plus_bias,
+           groups_of_columns_are_heads, no_element_is_further_from_double_than_rounding_allows,
+           a_large_map_agrees_with_a_random_vector, no_rows_and_no_columns_are_no_work)
