@@ -1,0 +1,212 @@
+/* Input files and the parts of a source. */
+#include "base/file.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void assert_bytes(const struct attn_file *file, const void *bytes, size_t size)
+{
+    ck_assert_ptr_nonnull(file->data);
+    ck_assert_uint_eq(file->size, size);
+    ck_assert_int_eq(memcmp(file->data, bytes, size), 0);
+}
+
+START_TEST(mapped_and_read_files_are_the_same)
+{
+    struct attn_file file = {0};
+
+    attn_folder_enter();
+    attn_folder_write("a.txt", "Life is short", 13);
+    ck_assert_int_eq(attn_file_open("a.txt", ATTN_MAP, &file, NULL), ATTN_OK);
+    ck_assert_int_eq(file.storage, ATTN_FILE_MAPPED);
+    ck_assert_str_eq(file.path, "a.txt");
+    assert_bytes(&file, "Life is short", 13);
+    attn_file_close(&file);
+    ck_assert_ptr_null(file.data);
+    attn_file_close(&file);
+
+    ck_assert_int_eq(attn_file_open("a.txt", ATTN_READ, &file, NULL), ATTN_OK);
+    ck_assert_int_eq(file.storage, ATTN_FILE_ALLOCATED);
+    attn_folder_write("a.txt", "cut", 3); /* what was read is not touched by this */
+    assert_bytes(&file, "Life is short", 13);
+    attn_file_close(&file);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(empty_files_have_data)
+{
+    struct attn_file file = {0};
+
+    attn_folder_enter();
+    attn_folder_write("empty", "", 0);
+    for (int load = ATTN_MAP; load <= ATTN_READ; load++) {
+        ck_assert_int_eq(attn_file_open("empty", (enum attn_load)load, &file, NULL), ATTN_OK);
+        assert_bytes(&file, "", 0);
+        attn_file_close(&file);
+    }
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(files_that_do_not_know_their_size_are_read)
+{
+    struct attn_file file = {0};
+
+    ck_assert_int_eq(attn_file_open("/proc/self/stat", ATTN_MAP, &file, NULL), ATTN_OK);
+    ck_assert_uint_gt(file.size, 10);
+    attn_file_close(&file);
+}
+END_TEST
+
+START_TEST(pipes_are_read_to_their_end)
+{
+    enum { SIZE = 300001 };
+    static char bytes[SIZE];
+    struct attn_file file = {0};
+    pid_t writer;
+
+    for (size_t i = 0; i < SIZE; i++)
+        bytes[i] = (char)(i % 251);
+    attn_folder_enter();
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    writer = fork();
+    if (writer == 0) {
+        attn_folder_write("pipe", bytes, SIZE);
+        _exit(0);
+    }
+    ck_assert_int_eq(attn_file_open("pipe", ATTN_MAP, &file, NULL), ATTN_OK);
+    assert_bytes(&file, bytes, SIZE);
+    attn_file_close(&file);
+    ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(what_cannot_be_opened_is_named)
+{
+    struct attn_file file = {.size = 77};
+    struct attn_error err = {0};
+
+    attn_folder_enter();
+    ck_assert_int_eq(attn_file_open("no\nwhere", ATTN_MAP, &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "cannot open 'no\\nwhere': No such file or directory");
+    err = (struct attn_error){0};
+    ck_assert_int_eq(mkdir("folder", 0700), 0);
+    ck_assert_int_eq(attn_file_open("folder", ATTN_READ, &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "'folder' is a directory, expected a file");
+    ck_assert_uint_eq(file.size, 77);
+    attn_folder_leave();
+}
+END_TEST
+
+static const struct attn_blob blobs[] = {{"config.json", "{}", 2}, {"merges.txt", NULL, 0}};
+
+START_TEST(parts_come_from_blobs)
+{
+    struct attn_source source = {.blobs = blobs, .n_blob = 2};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+
+    ck_assert(attn_source_has_part(&source, "config.json"));
+    ck_assert(!attn_source_has_part(&source, "vocab.json"));
+    ck_assert_int_eq(attn_file_open_part(&source, "config.json", ATTN_MAP, &file, NULL), ATTN_OK);
+    ck_assert_int_eq(file.storage, ATTN_FILE_BORROWED);
+    ck_assert_ptr_eq(file.data, blobs[0].data);
+    ck_assert_str_eq(file.path, "built-in/config.json");
+    attn_file_close(&file);
+
+    source.name = "toy";
+    ck_assert_int_eq(attn_file_open_part(&source, "merges.txt", ATTN_MAP, &file, NULL), ATTN_OK);
+    assert_bytes(&file, "", 0);
+    attn_file_close(&file);
+    ck_assert_int_eq(attn_file_open_part(&source, "vocab.json", ATTN_MAP, &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "cannot open 'toy/vocab.json': No such file or directory");
+}
+END_TEST
+
+START_TEST(parts_come_from_a_directory)
+{
+    static const char *const directories[] = {".", "./"};
+    struct attn_file file = {0};
+
+    attn_folder_enter();
+    attn_folder_write("config.json", "[]", 2);
+    ck_assert_int_eq(symlink("nowhere", "dangling"), 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct attn_source source = {.directory = directories[i], .name = "shown elsewhere"};
+        struct attn_error err = {0};
+
+        ck_assert_int_eq(attn_file_open_part(&source, "config.json", ATTN_MAP, &file, NULL),
+                         ATTN_OK);
+        ck_assert_str_eq(file.path, "./config.json");
+        assert_bytes(&file, "[]", 2);
+        attn_file_close(&file);
+        ck_assert_int_eq(attn_file_open_part(&source, "x.json", ATTN_MAP, &file, &err), ATTN_IO);
+        ck_assert_str_eq(err.message, "cannot open './x.json': No such file or directory");
+        ck_assert(attn_source_has_part(&source, "config.json"));
+        ck_assert(attn_source_has_part(&source, "dangling"));
+        ck_assert(!attn_source_has_part(&source, "x.json"));
+        ck_assert(!attn_source_has_part(&source, "config.json/x"));
+    }
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(overrides_win_over_blobs_and_directories)
+{
+    static const struct attn_override overrides[] = {{"config.json", "mine"}, {"a", "absent"}};
+    struct attn_source source = {
+        .directory = "d", .blobs = blobs, .n_blob = 2, .overrides = overrides, .n_override = 2};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+
+    attn_folder_enter();
+    attn_folder_write("mine", "my own", 6);
+    ck_assert_int_eq(attn_file_open_part(&source, "config.json", ATTN_READ, &file, NULL), ATTN_OK);
+    ck_assert_str_eq(file.path, "mine");
+    assert_bytes(&file, "my own", 6);
+    attn_file_close(&file);
+    ck_assert(attn_source_has_part(&source, "a")); /* so that somebody opens it and says why not */
+    ck_assert_int_eq(attn_file_open_part(&source, "a", ATTN_READ, &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "cannot open 'absent': No such file or directory");
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(opening_survives_lack_of_memory)
+{
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {.size = 77};
+    long n;
+
+    attn_folder_enter();
+    attn_folder_write("a", "bytes", 5);
+    for (n = 0;; n++) {
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        attn_alloc_fail_at(n);
+        status = attn_file_open_part(&source, "a", ATTN_READ, &file, &err);
+        attn_alloc_fail_off();
+        if (status == ATTN_OK)
+            break;
+        ck_assert_int_eq(status, ATTN_NO_MEMORY);
+        ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
+        ck_assert_uint_eq(file.size, 77);
+    }
+    ck_assert_int_ge(n, 3); /* two names and the bytes */
+    attn_file_close(&file);
+    attn_folder_leave();
+}
+END_TEST
+
+ATTN_SUITE("base file", mapped_and_read_files_are_the_same, empty_files_have_data,
+           files_that_do_not_know_their_size_are_read, pipes_are_read_to_their_end,
+           what_cannot_be_opened_is_named, parts_come_from_blobs, parts_come_from_a_directory,
+           overrides_win_over_blobs_and_directories, opening_survives_lack_of_memory)
