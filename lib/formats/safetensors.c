@@ -111,38 +111,53 @@ static bool is_shard_name(const char *name)
            strpbrk(name, "/\\") == NULL && strstr(name, "..") == NULL;
 }
 
+/* Reads one member of the weight_map of INDEX. */
+static enum attn_status read_mapping(const struct attn_json *index, const struct attn_node *member,
+                                     struct mapping *mapping, struct attn_error *err)
+{
+    const char *tensor = attn_node_key(member), *file = attn_node_string(member);
+
+    if (file == NULL)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' in the weight_map of '%s' is no string, expected the name of a "
+                              "file",
+                              attn_quote_string(tensor).text,
+                              attn_quote_string(attn_json_name(index)).text);
+    if (!is_shard_name(file))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' in the weight_map of '%s' is '%s', expected the name of a %s "
+                              "file in the same directory",
+                              attn_quote_string(tensor).text,
+                              attn_quote_string(attn_json_name(index)).text,
+                              attn_quote_string(file).text, SUFFIX);
+    *mapping = (struct mapping){tensor, file};
+    return ATTN_OK;
+}
+
 /* Reads the weight_map of INDEX, sorted by file. *mappings [*count] belongs to the caller. */
 static enum attn_status read_index(const struct attn_json *index, struct mapping **mappings,
                                    size_t *count, struct attn_error *err)
 {
-    const struct attn_node *map = attn_node_find(attn_json_root(index), "weight_map");
-    struct attn_quote path = attn_quote_string(attn_json_name(index));
+    const struct attn_node *map = attn_node_find(attn_json_root(index), "weight_map"), *member;
+    enum attn_status status = ATTN_OK;
     struct mapping *found;
     size_t n = 0;
 
     if (map == NULL || !attn_node_is_object(map) || attn_node_first(map) == NULL)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no 'weight_map', expected one from tensors to files",
-                              path.text);
-    for (const struct attn_node *m = attn_node_first(map); m != NULL; m = attn_node_next(m))
+                              attn_quote_string(attn_json_name(index)).text);
+    for (member = attn_node_first(map); member != NULL; member = attn_node_next(member))
         n++;
     found = attn_alloc(n, sizeof *found, err);
     if (found == NULL)
         return ATTN_NO_MEMORY;
-    n = 0;
-    for (const struct attn_node *m = attn_node_first(map); m != NULL; m = attn_node_next(m)) {
-        const char *file = attn_node_string(m);
-
-        if (file == NULL || !is_shard_name(file)) {
-            attn_error_set(err, ATTN_FORMAT,
-                           "'%s' in the weight_map of '%s' is in '%s', expected the name of a "
-                           "%s file in the same directory",
-                           attn_quote_string(attn_node_key(m)).text, path.text,
-                           file == NULL ? "no string" : attn_quote_string(file).text, SUFFIX);
-            attn_free(found);
-            return ATTN_FORMAT;
-        }
-        found[n++] = (struct mapping){attn_node_key(m), file};
+    member = attn_node_first(map);
+    for (size_t i = 0; i < n && status == ATTN_OK; i++, member = attn_node_next(member))
+        status = read_mapping(index, member, &found[i], err);
+    if (status != ATTN_OK) {
+        attn_free(found);
+        return status;
     }
     qsort(found, n, sizeof *found, compare_files);
     *mappings = found;
