@@ -39,6 +39,12 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     must_stop = 1;
 }
 
+void interrupt_ignore_writes(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 void interrupt_catch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -49,7 +55,6 @@ void interrupt_catch(void)
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
-    signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe is then a failure that we can look at */
 }
 
 const volatile sig_atomic_t *interrupt_flag(void)

@@ -10,9 +10,13 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
+void interrupt_ignore_writes(void);
+
 /*
- * Catches SIGINT, SIGTERM and SIGHUP unless they are ignored (nohup). The first one sets the flag
- * and lets the command unwind; a second one ends the process at once.
+ * Catches SIGINT, SIGTERM and SIGHUP unless they are ignored (nohup): the first one sets the flag
+ * and lets the command unwind, a second one ends the process at once. To be called when there is
+ * something to tidy up; until then, say while waiting for a text, they simply end the process.
  */
 void interrupt_catch(void);
 

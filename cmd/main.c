@@ -161,7 +161,7 @@ int main(int argc, char **argv)
 {
     open_standard_streams();
     clear_libxsmm_environment();
-    interrupt_catch();
+    interrupt_ignore_writes();
     int code = dispatch(argc, argv);
     interrupt_end();
     return code;

@@ -275,6 +275,7 @@ static int open_outputs(struct run *run)
 {
     const struct output_args *output = &run->args.output;
     bool has_text = !output->csv && !output->npz && !prediction_is_wanted(&run->args.prediction);
+    interrupt_catch();
     run->outputs.standard = run->out;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
 }

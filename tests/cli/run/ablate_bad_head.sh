@@ -1,0 +1,1 @@
+attn-cli run --ablate 0.7 "Life is short"

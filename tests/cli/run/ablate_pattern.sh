@@ -1,0 +1,1 @@
+attn-cli run --ablate-pattern '0.*' --sites pattern,z "Life is"

@@ -1,0 +1,1 @@
+attn-cli run --npz missing/all.npz "Life is"

@@ -1,0 +1,1 @@
+attn-cli run --queries 0-6 "Life is short"

@@ -1,0 +1,6 @@
+attn-cli run --csv out "Life is short, eat dessert first"
+cd out
+for file in *; do
+    echo "$file"
+    cat "$file"
+done

@@ -1,0 +1,1 @@
+attn-cli run --sentence "Life is short, eat dessert first"

@@ -1,0 +1,4 @@
+attn-cli run "" --npz all.npz
+code=$?
+ls -A
+exit $code

@@ -1,0 +1,2 @@
+echo mine >file
+attn-cli run --csv file "Life is"

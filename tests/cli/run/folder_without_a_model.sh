@@ -1,0 +1,2 @@
+mkdir empty
+attn-cli run -m empty "Life"

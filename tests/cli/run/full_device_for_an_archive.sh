@@ -1,0 +1,1 @@
+attn-cli run --npz /dev/full "Life is short, eat dessert first"

@@ -1,0 +1,3 @@
+mkdir model
+cp "$MODELS/life-is-short/config.json" "$MODELS/life-is-short/model.safetensors" model
+attn-cli run -m model --ids 0,4,5

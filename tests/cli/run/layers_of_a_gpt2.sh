@@ -1,0 +1,1 @@
+attn-cli run -m "$MODELS/tiny-gpt2" "The keys are"

@@ -1,0 +1,3 @@
+cp -r "$MODELS/life-is-short" model
+echo '{"model_type": ' >model/config.json
+attn-cli run -m model "Life"

@@ -1,0 +1,3 @@
+cp -r "$MODELS/life-is-short" model
+rm model/model.safetensors
+attn-cli run -m model "Life"

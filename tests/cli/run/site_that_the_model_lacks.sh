@@ -1,0 +1,1 @@
+attn-cli run --sites pattern,logits "Life is short"

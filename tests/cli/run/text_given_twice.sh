@@ -1,0 +1,1 @@
+attn-cli run --ids 0 "Life"

@@ -1,0 +1,1 @@
+attn-cli run --top 3 "Life is"
