@@ -7,6 +7,7 @@
 #include "outputs.h"
 
 #include "command.h"
+#include "interrupt.h"
 #include "report.h"
 
 #include <string.h>
@@ -81,6 +82,8 @@ enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
     struct outputs *outputs = user;
+    if (*interrupt_flag()) /* writing what a layer has already told can take seconds */
+        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     for (size_t i = 0; i < outputs->n; i++) {
         struct output *output = &outputs->items[i];
         struct attn_error failure = {0};
