@@ -29,6 +29,7 @@ enum { LANES = 4 };
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
 typedef int32_t vi __attribute__((vector_size(4 * LANES))); /* bits, or a mask of 0 and -1 */
+typedef float quad __attribute__((vector_size(16)));        /* four floats, whatever LANES is */
 
 static inline vi v_splat_int(int32_t x)
 {
@@ -216,13 +217,11 @@ struct sums {
 
 static inline float sums_total(const struct sums *sums)
 {
-    float t[N_PARTIAL];
+    quad t[N_PARTIAL / 4];
 
     memcpy(t, sums->part, sizeof t);
-    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-            t[l] += t[l + half];
-    return t[0];
+    t[0] = (t[0] + t[2]) + (t[1] + t[3]);
+    return (t[0][0] + t[0][2]) + (t[0][1] + t[0][3]);
 }
 
 #endif

@@ -17,7 +17,7 @@ enum {
     PADDED = 32,    /* what a narrower matrix is padded to */
     TILE = 48,      /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
     TILE_STEP = 6,
-    PACK_FROM = 24, /* rows from which packing costs less than strided reading */
+    PACK_FROM = 48, /* rows from which packing costs less than strided reading */
     TASKS_EACH = 4, /* tasks for each thread, so that a slow one does not hold up the rest */
 };
 

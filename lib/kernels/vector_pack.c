@@ -8,71 +8,68 @@
 #include <assert.h>
 #include <string.h>
 
-static inline float from_bits(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline uint32_t to_bits(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-/*
- * The 15 bits of an IEEE half moved up are the float's bits but for the exponent's bias, which one
- * exact product corrects, for subnormals too; infinities and NaN get their exponent back.
- */
-static inline float half_to_float(uint16_t h)
-{
-    uint32_t bits = to_bits(from_bits((h & 0x7fffU) << 13) * 0x1p112f);
-
-    bits |= (h & 0x7c00U) == 0x7c00U ? 0x7f800000U : 0;
-    return from_bits(bits | (h & 0x8000U) << 16);
-}
-
-static void convert_half(const unsigned char *restrict src, size_t n, float *restrict y)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint16_t h;
-
-        memcpy(&h, src + i * sizeof h, sizeof h);
-        y[i] = half_to_float(h);
-    }
-}
-
-static void convert_bfloat(const unsigned char *restrict src, size_t n, float *restrict y)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint16_t h;
-
-        memcpy(&h, src + i * sizeof h, sizeof h);
-        y[i] = from_bits((uint32_t)h << 16);
-    }
-}
-
 static size_t element_size(enum attn_dtype dtype)
 {
     return dtype == ATTN_DTYPE_F32 ? 4 : 2;
 }
 
+typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
+
+/* LEFT elements remain at SRC; the first LANES of them, widened to 32 bits. */
+static inline vi load_halves(const unsigned char *src, size_t left)
+{
+    halves h = {0};
+
+    if (left >= LANES)
+        memcpy(&h, src, sizeof h);
+    else
+        memcpy(&h, src, left * sizeof(uint16_t));
+    return __builtin_convertvector(h, vi);
+}
+
+/*
+ * An IEEE half moved up is a float but for the exponent's bias. Infinities and NaN get all bits of
+ * the exponent; a subnormal is its fraction times 2^-24, made without denormal floats.
+ */
+static inline vf half_to_float(vi h)
+{
+    vi magnitude = h & 0x7fff;
+    vi bits = (magnitude << 13) + ((127 - 15) << 23);
+    vf subnormal = __builtin_convertvector(magnitude, vf) * 0x1p-24f;
+
+    bits |= (magnitude >= 0x7c00) & 0x7f800000;
+    return v_copy_sign(v_select(magnitude < 0x0400, subnormal, (vf)bits), (vf)(h << 16));
+}
+
+static inline vf convert_some(const unsigned char *src, enum attn_dtype dtype, size_t left)
+{
+    vf x = {0};
+
+    if (dtype == ATTN_DTYPE_F16)
+        return half_to_float(load_halves(src, left));
+    if (dtype == ATTN_DTYPE_BF16)
+        return (vf)(load_halves(src, left) << 16);
+    if (left >= LANES)
+        memcpy(&x, src, sizeof x);
+    else
+        memcpy(&x, src, left * sizeof(float));
+    return x;
+}
+
+/* Inlined where N is a constant. */
+static inline void convert(const unsigned char *src, enum attn_dtype dtype, size_t n, float *y)
+{
+    size_t size = element_size(dtype);
+
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, convert_some(src + i * size, dtype, n - i), n - i);
+}
+
 void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y)
 {
     assert(dtype == ATTN_DTYPE_F32 || dtype == ATTN_DTYPE_F16 || dtype == ATTN_DTYPE_BF16);
-    if (dtype == ATTN_DTYPE_F16)
-        convert_half(src, n, y);
-    else if (dtype == ATTN_DTYPE_BF16)
-        convert_bfloat(src, n, y);
-    else if (n > 0)
-        memcpy(y, src, n * sizeof *y);
+    convert(src, dtype, n, y);
 }
-
-typedef float quad __attribute__((vector_size(16)));
 
 static inline void transpose_4x4(const float *x, size_t ldx, float *y, size_t ldy)
 {
@@ -125,8 +122,10 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
             size_t n_c = m - c < TILE ? m - c : TILE;
 
             for (size_t l = 0; l < n_c; l++)
-                ATTN_FOR_ISA(attn_vector_convert)
-            (columns[c + l] + k * size, matrix->dtype, n_k, tile[l]);
+                if (n_k == TILE)
+                    convert(columns[c + l] + k * size, matrix->dtype, TILE, tile[l]);
+                else
+                    convert(columns[c + l] + k * size, matrix->dtype, n_k, tile[l]);
             transpose(tile[0], TILE, n_c, n_k, panel + k * width + c, width);
         }
     }
@@ -142,8 +141,8 @@ static void pack_rows(const struct attn_matrix *matrix, const unsigned char *con
         for (n_run = 1; c + n_run < m && columns[c + n_run] == columns[c] + n_run * size; n_run++)
             ;
         for (size_t k = 0; k < matrix->n_row; k++)
-            ATTN_FOR_ISA(attn_vector_convert)
-        (columns[c] + k * matrix->row_stride * size, matrix->dtype, n_run, panel + k * width + c);
+            convert(columns[c] + k * matrix->row_stride * size, matrix->dtype, n_run,
+                    panel + k * width + c);
     }
 }
 

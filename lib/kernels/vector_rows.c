@@ -17,10 +17,15 @@ static void fill(float *x, size_t n, float value)
 
 static float largest(vf x)
 {
-    float m = x[0];
+    quad q[LANES / 4];
+    float m;
 
-    for (int l = 1; l < LANES; l++)
-        m = x[l] > m ? x[l] : m;
+    memcpy(q, &x, sizeof q);
+    for (size_t i = 1; i < LANES / 4; i++)
+        q[0] = (quad)_mm_max_ps((__m128)q[i], (__m128)q[0]);
+    m = q[0][0];
+    for (int i = 1; i < 4; i++)
+        m = q[0][i] > m ? q[0][i] : m;
     return m;
 }
 
