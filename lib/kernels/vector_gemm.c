@@ -1,66 +1,71 @@
 /*
  * vector_gemm.c - the portable product, and the definition of what the JIT kernels must give.
  *
- * Every element is its own chain of fma over k, so how elements are grouped into registers is free:
- * blocks of rows by two registers of columns. Columns left over are computed again together with
- * their neighbours to the left, which gives those the same bits a second time; no masks, and
- * nothing outside the matrices is read.
+ * Every element is its own chain of fma over k, so how elements are grouped into registers is free.
+ * Where the columns are no multiple of a register, the last register is moved to the left: elements
+ * that two registers hold get the same bits twice, no masks are needed, and nothing outside the
+ * matrices is read or written.
  */
 #include "kernels/vector.h"
 
 #include <assert.h>
 
-/* As many rows as the accumulators of two registers each leave room for. */
-#if defined __AVX512F__
-enum { MAX_ROWS = 12 };
-#else
-enum { MAX_ROWS = 6 };
-#endif
-enum { FEW_ROWS = 3, BLOCK = 2 * LANES };
-
 /*
- * c[i, j] for i < ROWS and the LANES columns from each of two places, LEFT and RIGHT floats into a
- * row. ROWS is a constant where this is called; everything then stays in registers.
+ * Blocks of rows by registers of columns whose accumulators fit the register file. Rows left over
+ * take all 64 columns at once: with few rows each row of A should be read in one go.
  */
+#if defined __AVX512F__
+enum { ROWS = 6, REGISTERS = 4, FEW_ROWS = 2 };
+#else
+enum { ROWS = 6, REGISTERS = 2, FEW_ROWS = 1 };
+#endif
+enum { ALL_REGISTERS = 64 / LANES };
+
+/* ROWS rows of c, REGISTERS registers of columns from FIRST on: constants where this is called. */
 static inline __attribute__((always_inline)) void
 multiply_block(const struct attn_gemm_shape *s, const float *a, const float *b, float *c,
-               size_t count, size_t rows, size_t left, size_t right)
+               size_t count, size_t first, size_t rows, size_t registers)
 {
-    vf l[MAX_ROWS] = {0}, r[MAX_ROWS] = {0};
+    vf sum[ROWS][ALL_REGISTERS] = {{{0}}};
+    size_t at[ALL_REGISTERS]; /* the columns that a register begins with */
 
+#pragma GCC unroll 16
+    for (size_t v = 0; v < registers; v++)
+        at[v] = first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
     for (size_t block = 0; block < count; block++, a += s->step_a, b += s->step_b)
         for (size_t k = 0; k < s->k; k++) {
-            vf al = v_load(a + k * s->lda + left), ar = v_load(a + k * s->lda + right);
+            vf weight[ALL_REGISTERS];
 
-#pragma GCC unroll 12
+#pragma GCC unroll 16
+            for (size_t v = 0; v < registers; v++)
+                weight[v] = v_load(a + k * s->lda + at[v]);
+#pragma GCC unroll 16
             for (size_t i = 0; i < rows; i++) {
                 vf x = v_splat(b[i * s->ldb + k]);
 
-                l[i] = v_fma(x, al, l[i]);
-                r[i] = v_fma(x, ar, r[i]);
+#pragma GCC unroll 16
+                for (size_t v = 0; v < registers; v++)
+                    sum[i][v] = v_fma(x, weight[v], sum[i][v]);
             }
         }
-#pragma GCC unroll 12
-    for (size_t i = 0; i < rows; i++) {
-        v_store(c + i * s->ldc + left, l[i]);
-        v_store(c + i * s->ldc + right, r[i]);
-    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            v_store(c + i * s->ldc + at[v], sum[i][v]);
 }
 
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float *a, const float *b,
                                     float *c, size_t count)
 {
-    assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && count >= 1);
-    for (size_t j = 0; j < s->m; j += BLOCK) {
-        size_t left = s->m < BLOCK ? 0 : j + BLOCK <= s->m ? j : s->m - BLOCK;
-        size_t right = s->m < BLOCK ? s->m - LANES : left + LANES;
-        size_t i = 0;
+    size_t i = 0;
 
-        for (; s->n - i >= MAX_ROWS; i += MAX_ROWS)
-            multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, MAX_ROWS, left, right);
-        for (; s->n - i >= FEW_ROWS; i += FEW_ROWS)
-            multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, FEW_ROWS, left, right);
-        for (; i < s->n; i++)
-            multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, 1, left, right);
-    }
+    assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && count >= 1);
+    for (; s->n - i >= ROWS; i += ROWS)
+        for (size_t j = 0; j < s->m; j += REGISTERS * LANES)
+            multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, j, ROWS, REGISTERS);
+    for (; s->n - i >= FEW_ROWS; i += FEW_ROWS)
+        multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, 0, FEW_ROWS, ALL_REGISTERS);
+    for (; i < s->n; i++)
+        multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, 0, 1, ALL_REGISTERS);
 }
