@@ -1,0 +1,321 @@
+/*
+ * test_edits.c - edits change what they name, before anyone consumes it, and nothing else. Each operation is checked at
+ * the site against arithmetic on the unedited value, and every site's edit must reach what is computed from it.
+ */
+#include "attn.h"
+#include "tests/support/near.h"
+#include "tests/support/recording.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N_ID = 11 };
+
+static const int32_t ids[N_ID] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
+
+/* models/tiny-gpt2 without and with edits: 3 layers, 3 heads, d_head 5. */
+struct trial {
+    struct attn_model *model;
+    struct attn_recording plain, edited;
+};
+
+static void open_trial(struct trial *trial)
+{
+    const struct attn_source source = {.directory = "models/tiny-gpt2"};
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &trial->model, &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+    attn_recording_init(&trial->plain, attn_model_config(trial->model), N_ID);
+    attn_recording_init(&trial->edited, attn_model_config(trial->model), N_ID);
+    ck_assert(attn_recording_run(&trial->plain, trial->model, &ATTN_SESSION_OPTIONS_DEFAULT, ids,
+                                 N_ID, &err) == ATTN_OK);
+}
+
+static void run_edits(struct trial *trial, const struct attn_edit *edits, size_t n_edit,
+                      size_t step)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+
+    options.edits = edits;
+    options.n_edit = n_edit;
+    ck_assert_msg(attn_recording_run(&trial->edited, trial->model, &options, ids, step, &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+}
+
+static void close_trial(struct trial *trial)
+{
+    attn_recording_release(&trial->plain);
+    attn_recording_release(&trial->edited);
+    attn_model_close(trial->model);
+}
+
+static bool is_same(const struct trial *trial, enum attn_site site, int layer)
+{
+    const struct attn_record *a = attn_recording_find(&trial->plain, site, layer);
+    const struct attn_record *b = attn_recording_find(&trial->edited, site, layer);
+
+    return memcmp(a->data, b->data, a->n * sizeof(float)) == 0;
+}
+
+/* Element (head, row, column) of a record, whatever its layout. */
+static float at(const struct attn_recording *recording, enum attn_site site, int layer,
+                const size_t place[3])
+{
+    const struct attn_record *r = attn_recording_find(recording, site, layer);
+    const size_t h = place[0], p = place[1], c = place[2];
+
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return r->data[p * r->shape[1] + c];
+    case ATTN_LAYOUT_MATRIX:
+        return r->data[(h * r->shape[1] + p) * r->shape[2] + c];
+    default:
+        return r->data[(p * r->shape[1] + h) * r->shape[2] + c];
+    }
+}
+
+/* What an edit must make of the value X at the site. */
+static float apply(const struct attn_edit *edit, float x)
+{
+    switch (edit->op) {
+    case ATTN_EDIT_ZERO:
+        return 0;
+    case ATTN_EDIT_SCALE:
+        return x * edit->factor;
+    case ATTN_EDIT_REPLACE:
+        return edit->data[0];
+    case ATTN_EDIT_ADD:
+        return x + edit->data[0];
+    default:
+        return -INFINITY;
+    }
+}
+
+/* Edits one cell of SITE in layer 1 (head 1, position 6, column 2) and looks at all cells of the site. */
+static void check_cell(struct trial *trial, enum attn_site site, enum attn_edit_op op)
+{
+    static const float value = 0.625F;
+    const int layer = attn_site_is_in_layer(site) ? 1 : ATTN_NO_LAYER;
+    const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+    const struct attn_record *record = attn_recording_find(&trial->plain, site, layer);
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    size_t n_different = 0;
+
+    edit.site = site, edit.layer = 1, edit.head = 1, edit.op = op;
+    edit.row0 = 6, edit.row1 = 7, edit.col0 = 2, edit.col1 = 3;
+    edit.factor = -3, edit.data = &value, edit.ld = 1;
+    run_edits(trial, &edit, 1, N_ID);
+    for (size_t i = 0; i < record->n; i++) {
+        const size_t width = record->shape[record->rank - 1], row = i / width;
+        const size_t n_inner = record->rank == 3 ? record->shape[1] : 1;
+        const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+        const size_t place[3] = {is_matrix ? row / n_inner : row % n_inner,
+                                 is_matrix ? row % n_inner : row / n_inner, i % width};
+        const float was = at(&trial->plain, site, layer, place);
+        const float is = at(&trial->edited, site, layer, place);
+        const bool is_cell = (!has_heads || place[0] == 1) && place[1] == 6 && place[2] == 2;
+        const float wanted = is_cell ? apply(&edit, was) : was;
+
+        if (isnan(wanted)) /* hidden cells of qk */
+            continue;
+        ck_assert_msg(memcmp(&is, &wanted, sizeof is) == 0,
+                      "%s op %d at head %zu position %zu column %zu: %g, expected %g",
+                      attn_site_name(site), (int)op, place[0], place[1], place[2], (double)is,
+                      (double)wanted);
+        n_different += is_cell;
+    }
+    ck_assert_uint_eq(n_different, 1);
+}
+
+START_TEST(every_operation_works_at_every_site)
+{
+    struct trial trial;
+
+    open_trial(&trial);
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        for (int op = ATTN_EDIT_ZERO; op <= ATTN_EDIT_ADD; op++)
+            check_cell(&trial, (enum attn_site)site, (enum attn_edit_op)op);
+    check_cell(&trial, ATTN_SITE_QK, ATTN_EDIT_MASK);
+    check_cell(&trial, ATTN_SITE_ATTN_SCORES, ATTN_EDIT_MASK);
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(an_edit_reaches_what_is_computed_from_it)
+{
+    struct trial trial;
+
+    open_trial(&trial);
+    for (int site = ATTN_SITE_EMBED; site < ATTN_SITE_LOGITS; site++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+        edit.site = (enum attn_site)site, edit.layer = 1, edit.op = ATTN_EDIT_SCALE;
+        edit.factor = 2;
+        run_edits(&trial, &edit, 1, N_ID);
+        ck_assert_msg(!is_same(&trial, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
+                      "doubling %s did not reach the logits", attn_site_name(edit.site));
+        if (attn_site_is_in_layer(edit.site)) {
+            ck_assert(is_same(&trial, ATTN_SITE_RESID_POST, 0));
+            ck_assert(site <= ATTN_SITE_Q || is_same(&trial, ATTN_SITE_Q, 1));
+        }
+    }
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(a_masked_key_gets_no_weight_and_rows_still_sum_to_one)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    const struct attn_record *pattern;
+    struct trial trial;
+
+    edit.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
+    edit.layer = 1, edit.head = 2, edit.row0 = 5, edit.col0 = 3, edit.col1 = 5;
+    open_trial(&trial);
+    run_edits(&trial, &edit, 1, N_ID);
+    pattern = attn_recording_find(&trial.edited, ATTN_SITE_PATTERN, 1);
+    for (size_t p = 0; p < N_ID; p++) {
+        const float *row = pattern->data + (2 * N_ID + p) * N_ID;
+        double sum = 0;
+
+        for (size_t j = 0; j < N_ID; j++)
+            sum += (double)row[j];
+        ck_assert_double_eq_tol(sum, 1, 1e-6);
+        ck_assert_int_eq(p >= 5, row[3] == 0 && p >= 3);
+    }
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(a_row_with_every_key_masked_gives_zeros)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    struct trial trial;
+
+    edit.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;
+    edit.layer = 0, edit.row0 = 4, edit.row1 = 5;
+    open_trial(&trial);
+    run_edits(&trial, &edit, 1, N_ID);
+    for (size_t h = 0; h < 3; h++)
+        for (size_t c = 0; c < 5; c++) {
+            const size_t cell[] = {h, 4, c}, other[] = {h, 5, c};
+
+            ck_assert(at(&trial.edited, ATTN_SITE_PATTERN, 0, cell) == 0);
+            ck_assert(at(&trial.edited, ATTN_SITE_Z, 0, cell) == 0);
+            ck_assert(at(&trial.edited, ATTN_SITE_Z, 0, other) ==
+                      at(&trial.plain, ATTN_SITE_Z, 0, other));
+        }
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(edits_that_change_nothing_keep_every_bit)
+{
+    struct attn_edit edits[ATTN_N_SITE];
+    struct trial trial;
+
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        edits[site] = ATTN_EDIT_DEFAULT;
+        edits[site].site = (enum attn_site)site;
+        edits[site].op = ATTN_EDIT_SCALE;
+        edits[site].factor = 1;
+    }
+    open_trial(&trial);
+    run_edits(&trial, edits, ATTN_N_SITE, N_ID);
+    attn_assert_same_recording("scaled by 1", &trial.edited, &trial.plain);
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(edits_hold_for_any_split_into_feeds)
+{
+    struct attn_edit edits[2] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT};
+    struct attn_recording whole;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct trial trial;
+
+    edits[0].site = ATTN_SITE_K, edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 0.5F;
+    edits[0].layer = 1, edits[0].row0 = 2, edits[0].row1 = 6;
+    edits[1].site = ATTN_SITE_PATTERN, edits[1].op = ATTN_EDIT_ZERO, edits[1].head = 0;
+    open_trial(&trial);
+    attn_recording_init(&whole, attn_model_config(trial.model), N_ID);
+    options.edits = edits;
+    options.n_edit = 2;
+    ck_assert(attn_recording_run(&whole, trial.model, &options, ids, N_ID, &err) == ATTN_OK);
+    for (size_t step = 1; step < 5; step++) {
+        run_edits(&trial, edits, 2, step);
+        attn_assert_same_recording("in steps", &trial.edited, &whole);
+    }
+    attn_recording_release(&whole);
+    close_trial(&trial);
+}
+END_TEST
+
+START_TEST(changed_rows_are_counted)
+{
+    const struct attn_source source = {.directory = "models/tiny-gpt2"};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_edit edits[2] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT};
+    struct attn_session *session;
+    struct attn_model *model;
+    struct attn_error err = {0};
+
+    edits[0].site = ATTN_SITE_Z, edits[0].layer = 0, edits[0].head = 2;
+    edits[1].site = ATTN_SITE_PATTERN, edits[1].layer = 1, edits[1].head = 0, edits[1].row0 = 4;
+    options.n_max = N_ID, options.has_logits = true, options.edits = edits, options.n_edit = 2;
+    ck_assert(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK);
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
+    ck_assert_uint_eq(attn_session_n_edited_row(session), N_ID + (N_ID - 4));
+    attn_session_free(session);
+    attn_model_close(model);
+}
+END_TEST
+
+/* Creates a session with one edit and expects it to be refused with a message that holds TEXT. */
+static void check_refused(const struct attn_model *model, const struct attn_edit *edit,
+                          const char *text)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session = NULL;
+    struct attn_error err = {0};
+
+    options.n_max = N_ID, options.edits = edit, options.n_edit = 1;
+    ck_assert_int_eq(attn_session_create(model, &options, &session, &err), ATTN_INVALID);
+    ck_assert_msg(strstr(err.message, text) != NULL, "'%s' lacks '%s'", err.message, text);
+    ck_assert_ptr_null(session);
+}
+
+START_TEST(edits_that_do_not_fit_the_model_are_refused)
+{
+    struct attn_edit edit;
+    struct trial trial;
+
+    open_trial(&trial);
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.layer = 3;
+    check_refused(trial.model, &edit, "layer 3, expected 0 to 2");
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.head = 3;
+    check_refused(trial.model, &edit, "head 3, expected 0 to 2");
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.row0 = N_ID;
+    check_refused(trial.model, &edit, "positions");
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.col1 = 6;
+    check_refused(trial.model, &edit, "columns");
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_PATTERN, edit.op = ATTN_EDIT_MASK;
+    check_refused(trial.model, &edit, "masks 'pattern'");
+    edit = ATTN_EDIT_DEFAULT, edit.site = ATTN_SITE_Z, edit.op = ATTN_EDIT_ADD;
+    check_refused(trial.model, &edit, "needs data");
+    close_trial(&trial);
+}
+END_TEST
+
+ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is_computed_from_it,
+           a_masked_key_gets_no_weight_and_rows_still_sum_to_one,
+           a_row_with_every_key_masked_gives_zeros, edits_that_change_nothing_keep_every_bit,
+           edits_hold_for_any_split_into_feeds, changed_rows_are_counted,
+           edits_that_do_not_fit_the_model_are_refused)
