@@ -11,6 +11,8 @@
 
 #include "base/memory.h"
 
+#include <stdbool.h>
+
 enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct attn_error *err)
 {
     size_t capacity = work->capacity < 64 ? 64 : work->capacity;

@@ -100,7 +100,7 @@ static size_t find_nearest(const struct attn_vocabulary *vocabulary, const struc
                            struct suggestion best[MAX_WORDS])
 {
     struct letters folded = *word;
-    size_t limit = (word->n + 1) / 2; /* farther words would be no help */
+    size_t limit = (word->n + 2) / 3; /* farther words would be no help */
     size_t n = 0;
 
     fold(&folded);

@@ -5,8 +5,9 @@
  *     struct attn_encoding encoding = {0};
  *     attn_tokenizer_open(&source, &tokenizer, &err);
  *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
- *     for (size_t i = 0; i < encoding.n; i++) use(encoding.ids[i], encoding.begin[i],
- * encoding.end[i]); attn_encoding_release(&encoding);
+ *     for (size_t i = 0; i < encoding.n; i++)
+ *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
+ *     attn_encoding_release(&encoding);
  *
  * Two kinds. Byte-level BPE (vocab.json and merges.txt, Radford et al. 2019; the reference is
  * OpenAI's encoder.py): every text has ids. Word level (vocab.json alone): words between Unicode
@@ -59,10 +60,10 @@ struct attn_encoding {
 };
 
 /*
- * Opens vocab.json (and merges.txt when there is one) of SOURCE, and the `tokenizer` key of its
- * config.json
- * ({"type": "word"|"bpe", "drop": ",", "unk": null}). Reads no weights. ATTN_FORMAT for gaps,
- * duplicates, bad merges.
+ * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes it
+ * byte-level BPE; config.json's "tokenizer": {"type": "word"|"bpe", "drop": ",", "unk": null}; for
+ * BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
+ * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
@@ -73,9 +74,9 @@ ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenize
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
 /*
- * Replaces what ENCODING held. ATTN_INVALID for text that is not UTF-8 and for unknown words: the
- * message names the word and its place, the hint the closest known words. Time is O(n log n) for
- * any text.
+ * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is not
+ * UTF-8 and for unknown words: the message names the word and its place, the hint the closest known
+ * words. Time is O(n log n) for any text. A text without words has no tokens.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
                                                 const char *text, size_t size,

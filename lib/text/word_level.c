@@ -8,6 +8,7 @@
 #include "text/nearest.h"
 #include "text/white_space.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 /* The word that is being read. */
@@ -66,6 +67,7 @@ enum attn_status attn_word_level_encode(const struct attn_word_level *words,
 
     for (size_t at = 0, length; at < subject->size && status == ATTN_OK; at += length) {
         length = attn_utf8_decode(subject->text + at, subject->size - at, &code_point);
+        assert(length > 0); /* the subject is valid UTF-8 */
         if (attn_is_white_space(code_point)) {
             status = end_word(words, subject, &word, encoding, err);
         } else if (!is_dropped(words, code_point)) {

@@ -1,0 +1,49 @@
+/*
+ * tokenizing.h - tokenizers from files written in the test, and assertions on what they give.
+ */
+#ifndef ATTN_TESTS_TOKENIZING_H
+#define ATTN_TESTS_TOKENIZING_H
+
+#include "base/buffer.h"
+#include "text/tokenizer.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The files of a tokenizer; NULL for those that are absent. */
+struct attn_tokenizer_files {
+    const char *config, *vocab, *merges, *added, *special, *hf_config;
+};
+
+enum attn_status attn_try_tokenizer(const struct attn_tokenizer_files *files,
+                                    struct attn_tokenizer **tokenizer, struct attn_error *err);
+
+/* Fails the current test when the files are refused. */
+struct attn_tokenizer *attn_make_tokenizer(const struct attn_tokenizer_files *files);
+
+/* Fails the current test unless the files are refused with STATUS and exactly MESSAGE. */
+void attn_assert_refused(const struct attn_tokenizer_files *files, enum attn_status status,
+                         const char *message);
+
+struct attn_expected_token {
+    int32_t id;
+    size_t begin, end;
+};
+
+/* Fails the current test unless TEXT has these N tokens. OPTIONS may be NULL: the default. */
+void attn_assert_tokens(const struct attn_tokenizer *tokenizer, const char *text, size_t size,
+                        const struct attn_encode_options *options,
+                        const struct attn_expected_token *expected, size_t n);
+
+/* Fails the current test unless TEXT is refused with exactly MESSAGE and HINT. */
+void attn_assert_text_refused(const struct attn_tokenizer *tokenizer, const char *text, size_t size,
+                              const struct attn_encode_options *options, const char *message,
+                              const char *hint);
+
+/*
+ * Writes the vocab.json of a byte-level BPE to OUT: token b is byte b, then 256, 257, ... are TOKENS
+ * [n], written as in the file (a space is "\\u0120").
+ */
+void attn_write_byte_vocabulary(struct attn_buffer *out, const char *const *tokens, size_t n);
+
+#endif

@@ -1,0 +1,160 @@
+/* The order of merges, against a plain copy of encoder.py's loop. */
+#include "tests/support/suite.h"
+#include "tests/support/tokenizing.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof *(array))
+
+enum { MAX_TOKENS = 300, MAX_MERGES = 400, MAX_PIECE = 600 };
+
+/* A random vocabulary over the letters a, b, c, with merges in any order. */
+struct random_bpe {
+    char tokens[MAX_TOKENS][8];
+    size_t n_token;
+    struct {
+        int32_t left, right, merged;
+    } merges[MAX_MERGES];
+    size_t n_merge;
+    struct attn_buffer vocab, lines;
+};
+
+static int32_t find_token(const struct random_bpe *bpe, const char *text)
+{
+    for (size_t i = 0; i < bpe->n_token; i++)
+        if (strcmp(bpe->tokens[i], text) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+/* Adds the merge of two tokens, and its result if that is new; false when that is not possible. */
+static bool add_merge(struct random_bpe *bpe, int32_t left, int32_t right)
+{
+    char joined[16];
+    int32_t merged;
+
+    snprintf(joined, sizeof joined, "%s%s", bpe->tokens[left], bpe->tokens[right]);
+    for (size_t i = 0; i < bpe->n_merge; i++)
+        if (bpe->merges[i].left == left && bpe->merges[i].right == right)
+            return false;
+    merged = find_token(bpe, joined);
+    if (merged < 0 && strlen(joined) < sizeof bpe->tokens[0]) {
+        merged = (int32_t)bpe->n_token;
+        memcpy(bpe->tokens[bpe->n_token++], joined, strlen(joined) + 1);
+    }
+    if (merged < 0)
+        return false;
+    bpe->merges[bpe->n_merge].left = left;
+    bpe->merges[bpe->n_merge].right = right;
+    bpe->merges[bpe->n_merge++].merged = merged;
+    return true;
+}
+
+static void make_random_bpe(struct random_bpe *bpe, size_t n_merge)
+{
+    static const char *const letters[] = {"a", "b", "c"};
+
+    *bpe = (struct random_bpe){.n_token = N(letters)};
+    for (size_t i = 0; i < N(letters); i++)
+        memcpy(bpe->tokens[i], letters[i], 2);
+    for (size_t attempt = 0; attempt < 4000 && bpe->n_merge < n_merge; attempt++)
+        add_merge(bpe, (int32_t)((size_t)rand() % bpe->n_token),
+                  (int32_t)((size_t)rand() % bpe->n_token));
+    /* Shuffled, a pair may rank below the one that makes its left token. */
+    for (size_t i = bpe->n_merge; i-- > 1;) {
+        size_t other = (size_t)rand() % (i + 1);
+
+        memcpy(&bpe->merges[MAX_MERGES - 1], &bpe->merges[i], sizeof bpe->merges[i]);
+        memcpy(&bpe->merges[i], &bpe->merges[other], sizeof bpe->merges[i]);
+        memcpy(&bpe->merges[other], &bpe->merges[MAX_MERGES - 1], sizeof bpe->merges[i]);
+    }
+    for (size_t i = 0; i < bpe->n_token; i++)
+        attn_buffer_append_format(&bpe->vocab, "%s\"%s\": %zu", i == 0 ? "{" : ", ", bpe->tokens[i],
+                                  i);
+    attn_buffer_append_string(&bpe->vocab, "}");
+    for (size_t i = 0; i < bpe->n_merge; i++)
+        attn_buffer_append_format(&bpe->lines, "%s %s\n", bpe->tokens[bpe->merges[i].left],
+                                  bpe->tokens[bpe->merges[i].right]);
+}
+
+static size_t rank_of(const struct random_bpe *bpe, int32_t left, int32_t right)
+{
+    size_t rank = 0;
+
+    while (rank < bpe->n_merge &&
+           (bpe->merges[rank].left != left || bpe->merges[rank].right != right))
+        rank++;
+    return rank;
+}
+
+/* encoder.py's loop: the pair of lowest rank in the word, all its places from left to right. */
+static size_t merge_plainly(const struct random_bpe *bpe, int32_t *word, size_t n)
+{
+    for (;;) {
+        size_t best = bpe->n_merge, n_new = 0;
+
+        for (size_t i = 0; i + 1 < n; i++) {
+            size_t rank = rank_of(bpe, word[i], word[i + 1]);
+
+            best = rank < best ? rank : best;
+        }
+        if (best == bpe->n_merge)
+            return n;
+        for (size_t i = 0; i < n; i++) {
+            bool is_pair = i + 1 < n && word[i] == bpe->merges[best].left &&
+                           word[i + 1] == bpe->merges[best].right;
+
+            word[n_new++] = is_pair ? bpe->merges[best].merged : word[i];
+            i += is_pair;
+        }
+        n = n_new;
+    }
+}
+
+static void compare_with_plain(const struct attn_tokenizer *tokenizer, const struct random_bpe *bpe,
+                               size_t size)
+{
+    char text[MAX_PIECE];
+    int32_t word[MAX_PIECE];
+    struct attn_expected_token expected[MAX_PIECE];
+    size_t n, at = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        word[i] = rand() % 3;
+        text[i] = bpe->tokens[word[i]][0];
+    }
+    n = merge_plainly(bpe, word, size);
+    for (size_t i = 0; i < n; i++) {
+        size_t end = at + strlen(bpe->tokens[word[i]]);
+
+        expected[i] = (struct attn_expected_token){word[i], at, end};
+        at = end;
+    }
+    attn_assert_tokens(tokenizer, text, size, NULL, expected, n);
+}
+
+START_TEST(merges_in_the_order_of_encoder_py)
+{
+    srand(20240917);
+    for (size_t round = 0; round < 60; round++) {
+        static struct random_bpe bpe;
+        struct attn_tokenizer_files files;
+        struct attn_tokenizer *tokenizer;
+
+        make_random_bpe(&bpe, 1 + (size_t)rand() % 60);
+        files = (struct attn_tokenizer_files){.vocab = attn_buffer_string(&bpe.vocab),
+                                              .merges = attn_buffer_string(&bpe.lines)};
+        tokenizer = attn_make_tokenizer(&files);
+        for (size_t i = 0; i < 60; i++)
+            compare_with_plain(tokenizer, &bpe, 1 + (size_t)rand() % (i == 0 ? MAX_PIECE : 24));
+        attn_tokenizer_close(tokenizer);
+        attn_buffer_release(&bpe.vocab);
+        attn_buffer_release(&bpe.lines);
+    }
+}
+END_TEST
+
+ATTN_SUITE("bpe", merges_in_the_order_of_encoder_py)

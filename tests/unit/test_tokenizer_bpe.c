@@ -1,0 +1,361 @@
+/* Byte-level BPE: splitting, special tokens, offsets, bad files, round trips, long runs. */
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+#include "tests/support/tokenizing.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof *(array))
+#define SPACE "\\u0120"
+
+/* In the order of their merges, where they have one; token b < 256 is byte b. */
+static const char *const toy_tokens[] = {"he",        SPACE "t", SPACE "the", "##",           "'s",
+                                         SPACE SPACE, "aa",      "aaaa",      "<|endoftext|>"};
+enum { HE = 256, SP_T, SP_THE, HASHES, APOSTROPHE_S, SPACES, AA, AAAA, END_OF_TEXT };
+
+static const char toy_merges[] = "#version: 0.2\n"
+                                 "h e\n\xc4\xa0 t\n\xc4\xa0t he\r\n# #\n' s\n\xc4\xa0 \xc4\xa0\n"
+                                 "a a\naa aa\n";
+
+static struct attn_buffer vocabulary;
+static struct attn_tokenizer *tokenizer;
+
+static struct attn_tokenizer_files toy_files(void)
+{
+    attn_buffer_reset(&vocabulary);
+    attn_write_byte_vocabulary(&vocabulary, toy_tokens, N(toy_tokens));
+    return (struct attn_tokenizer_files){.vocab = vocabulary.data, .merges = toy_merges};
+}
+
+static void open_toy(void)
+{
+    struct attn_tokenizer_files files = toy_files();
+
+    tokenizer = attn_make_tokenizer(&files);
+}
+
+static void close_toy(void)
+{
+    attn_tokenizer_close(tokenizer);
+    attn_buffer_release(&vocabulary);
+    tokenizer = NULL;
+}
+
+static void assert_ids(const char *text, const struct attn_encode_options *options,
+                       const int32_t *ids, size_t n)
+{
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text),
+                              options ? options : &ATTN_ENCODE_DEFAULT, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    for (size_t i = 0; i < n && i < encoding.n; i++)
+        ck_assert_msg(encoding.ids[i] == ids[i], "'%s': id %zu is %d, expected %d", text, i,
+                      (int)encoding.ids[i], (int)ids[i]);
+    ck_assert_msg(encoding.n == n, "'%s': %zu ids, expected %zu", text, encoding.n, n);
+    attn_encoding_release(&encoding);
+}
+
+#define ASSERT_IDS(text, ...)                                                                      \
+    assert_ids(text, NULL, (const int32_t[]){__VA_ARGS__}, N(((const int32_t[]){__VA_ARGS__})))
+
+START_TEST(merges_the_lowest_rank_first)
+{
+    static const struct attn_expected_token expected[] = {
+        {'t', 0, 1}, {HE, 1, 3}, {SP_THE, 3, 7}, {SP_T, 7, 9}, {'h', 9, 10}};
+
+    open_toy();
+    ck_assert_int_eq(attn_tokenizer_kind(tokenizer), ATTN_TOKENIZER_BPE);
+    ck_assert_uint_eq(attn_tokenizer_n_vocab(tokenizer), END_OF_TEXT + 1);
+    attn_assert_tokens(tokenizer, "the the th", 10, NULL, expected, N(expected));
+    ASSERT_IDS("aaaaaaa", AAAA, AA, 'a'); /* from the left */
+    ASSERT_IDS("##", HASHES);             /* a merge that begins with # is no comment */
+    attn_assert_tokens(tokenizer, "", 0, NULL, NULL, 0);
+    close_toy();
+}
+END_TEST
+
+START_TEST(splits_as_the_pattern_says)
+{
+    open_toy();
+    ASSERT_IDS("he's", HE, APOSTROPHE_S);
+    ASSERT_IDS("he'S", HE, '\'', 'S'); /* case matters */
+    ASSERT_IDS("'sa", APOSTROPHE_S, 'a');
+    ASSERT_IDS("#'s", '#', '\'', 's'); /* the apostrophe belongs to the run of punctuation */
+    /* White space before text gives all but its last character. */
+    ASSERT_IDS("a   the", 'a', SPACES, SP_THE);
+    ASSERT_IDS("a  \n", 'a', SPACES, '\n');
+    ASSERT_IDS("a1a\xc2\xb2", 'a', '1', 'a', 0xc2, 0xb2); /* superscript two is a number */
+    ASSERT_IDS(" \xe1\xa0\x8e"
+               "a",
+               ' ', 0xe1, 0xa0, 0x8e, 'a');
+    close_toy();
+}
+END_TEST
+
+/* U+180E is no white space, so the space before it belongs to its piece; PCRE2's \s would make one
+ * piece of all three characters, and merge the two spaces first. */
+START_TEST(takes_white_space_from_unicode)
+{
+    static const char *const tokens[] = {SPACE SPACE, SPACE "\\u00e1", SPACE "\\u00e2"};
+    struct attn_tokenizer_files files = {
+        .merges = "\xc4\xa0 \xc4\xa0\n\xc4\xa0 \xc3\xa1\n\xc4\xa0 \xc3\xa2\n"};
+
+    attn_write_byte_vocabulary(&vocabulary, tokens, N(tokens));
+    files.vocab = vocabulary.data;
+    tokenizer = attn_make_tokenizer(&files);
+    ASSERT_IDS("  \xe1\xa0\x8e", ' ', 257, 0xa0, 0x8e);
+    ASSERT_IDS("a  \xe2\x80\xa8", 'a', 256, 0xe2, 0x80, 0xa8); /* U+2028 is: one piece */
+    ASSERT_IDS("a \xe2\x80\xa8", 'a', 258, 0x80, 0xa8);
+    close_toy();
+}
+END_TEST
+
+START_TEST(recognizes_special_tokens_unless_told_not_to)
+{
+    static const struct attn_encode_options plain = {.special = ATTN_SPECIAL_TEXT};
+    static const struct attn_expected_token expected[] = {
+        {HE, 0, 2}, {END_OF_TEXT, 2, 15}, {APOSTROPHE_S, 15, 17}, {END_OF_TEXT, 17, 30}};
+    static const int32_t as_text[] = {'<', '|', 'e', 'n', 'd', 'o', 'f',
+                                      't', 'e', 'x', 't', '|', '>'};
+
+    open_toy();
+    attn_assert_tokens(tokenizer, "he<|endoftext|>'s<|endoftext|>", 30, NULL, expected,
+                       N(expected));
+    assert_ids("<|endoftext|>", &plain, as_text, N(as_text));
+    assert_ids("<|endoftext|", NULL, as_text, N(as_text) - 1);
+    close_toy();
+}
+END_TEST
+
+START_TEST(adds_tokens_and_takes_the_longest)
+{
+    struct attn_tokenizer_files files = toy_files();
+
+    files.added = "{\"<pad>\": 266, \"<pad>\\u00e9\": 265, \"he\": 256}";
+    files.special = "{\"bos_token\": \"##\", \"unk_token\": null, \"pad_token\": {\"content\": "
+                    "\"<pad>\", \"lstrip\": false}, \"more\": [\"aa\", \"absent\", \"\"]}";
+    tokenizer = attn_make_tokenizer(&files);
+    ck_assert_uint_eq(attn_tokenizer_n_vocab(tokenizer), 267);
+    ASSERT_IDS("<pad>\xc3\xa9<pad><pad", 265, 266, '<', 'p', 'a', 'd');
+    ASSERT_IDS("aaaaa", AA, AA, 'a'); /* special now, so not merged to AAAA */
+    ASSERT_IDS("t##he", 't', HASHES, HE);
+    close_toy();
+
+    files = toy_files();
+    files.added = "{\"he\": 7}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "'he' has id 7 in 'toy/added_tokens.json', but the vocabulary has it with "
+                        "id 256");
+    files.added = "{\"x y\": 300}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "'toy/added_tokens.json' has 266 tokens but none with id 265, expected ids "
+                        "0..265");
+    files.added = NULL;
+    files.special = "{\"mask_token\": {\"content\": \"he\", \"lstrip\": true}}";
+    attn_assert_refused(&files, ATTN_UNSUPPORTED,
+                        "'lstrip' of a special token in 'toy/special_tokens_map.json' is not "
+                        "supported");
+    close_toy();
+}
+END_TEST
+
+START_TEST(puts_a_space_before_the_text_when_asked)
+{
+    static const struct attn_expected_token expected[] = {
+        {SP_THE, 0, 3}, {END_OF_TEXT, 3, 16}, {SP_T, 16, 17}, {'#', 17, 18}};
+    struct attn_tokenizer_files files = toy_files();
+
+    files.hf_config = "{\"add_prefix_space\": true}";
+    tokenizer = attn_make_tokenizer(&files);
+    attn_assert_tokens(tokenizer, "the<|endoftext|>t#", 18, NULL, expected, N(expected));
+    ASSERT_IDS(" the", SP_THE);
+    attn_assert_tokens(tokenizer, "", 0, NULL, NULL, 0);
+    close_toy();
+}
+END_TEST
+
+START_TEST(follows_the_policy_for_bytes_that_are_not_utf8)
+{
+    static const char text[] = "he\xf0\x9f\x98\xff the";
+    static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
+    static const struct attn_encode_options bytes = {.invalid = ATTN_INVALID_TEXT_BYTES};
+    /* Two maximal subparts, three bytes and one; every byte of a U+FFFD stands for all of it. */
+    static const struct attn_expected_token replaced[] = {
+        {HE, 0, 2},   {0xef, 2, 5}, {0xbf, 2, 5}, {0xbd, 2, 5},
+        {0xef, 5, 6}, {0xbf, 5, 6}, {0xbd, 5, 6}, {SP_THE, 6, 10}};
+    static const struct attn_expected_token kept[] = {{HE, 0, 2},   {0xf0, 2, 3}, {0x9f, 3, 4},
+                                                      {0x98, 4, 5}, {0xff, 5, 6}, {SP_THE, 6, 10}};
+
+    open_toy();
+    attn_assert_text_refused(tokenizer, text, 10, NULL,
+                             "the text is not UTF-8 at byte 2: found '\\xf0'", "");
+    attn_assert_tokens(tokenizer, text, 10, &replace, replaced, N(replaced));
+    attn_assert_tokens(tokenizer, text, 10, &bytes, kept, N(kept));
+    close_toy();
+}
+END_TEST
+
+START_TEST(refuses_merges_that_are_wrong)
+{
+    static const struct {
+        const char *merges, *message;
+    } cases[] = {
+        {"h e\nhe\n",
+         "line 2 of 'toy/merges.txt', 'he', is not two tokens with one space between them"},
+        {"h e\n\n",
+         "line 2 of 'toy/merges.txt', '', is not two tokens with one space between them"},
+        {"h  e\n",
+         "line 1 of 'toy/merges.txt', 'h  e', is not two tokens with one space between them"},
+        {"#version: 0.2\n#version: 0.2\n",
+         "line 2 of 'toy/merges.txt', '#version: 0.2', merges a token that the vocabulary lacks"},
+        {"h e\na b", "line 2 of 'toy/merges.txt', 'a b', makes a token that the vocabulary lacks"},
+        {"h e\na a\nh e\n", "line 3 of 'toy/merges.txt', 'h e', is there a second time"},
+    };
+    struct attn_tokenizer_files files = toy_files();
+
+    for (size_t i = 0; i < N(cases); i++) {
+        files.merges = cases[i].merges;
+        attn_assert_refused(&files, ATTN_FORMAT, cases[i].message);
+    }
+    files.merges = NULL;
+    files.vocab = "{\"" SPACE "\": 0, \"" SPACE "t\": 1, \"t\": 2}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "the vocabulary is one of byte-level BPE (2 of its 3 tokens begin with "
+                        "'\xc4\xa0'), but 'merges.txt' is missing");
+    close_toy();
+}
+END_TEST
+
+START_TEST(needs_a_byte_token_only_for_texts_that_have_the_byte)
+{
+    static const struct attn_tokenizer_files files = {.vocab = "{\"a\": 0, \"b\": 1, \"ab\": 2}",
+                                                      .merges = "a b"};
+
+    tokenizer = attn_make_tokenizer(&files);
+    ASSERT_IDS("abba", 2, 1, 0);
+    attn_assert_text_refused(tokenizer, "ab\xc3\xa9", 4, NULL,
+                             "the vocabulary has no token for byte 0xc3, found at byte 2", "");
+    close_toy();
+}
+END_TEST
+
+/* Any bytes come back, tokens tile the text, and pieces from the cache are like the others. */
+START_TEST(decodes_what_it_encoded)
+{
+    static const char *const parts[] = {"the",
+                                        " the",
+                                        "he",
+                                        "'s",
+                                        "  ",
+                                        "\n",
+                                        "aaa",
+                                        "##",
+                                        "\xc3",
+                                        "\xa9",
+                                        "\xf0\x9f\x98\x80",
+                                        "1",
+                                        " abcdefghij",
+                                        " abcdefghik"};
+    static const struct attn_encode_options bytes = {.invalid = ATTN_INVALID_TEXT_BYTES};
+    struct attn_buffer text = {0};
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    srand(7);
+    open_toy();
+    for (size_t round = 0; round < 300; round++) {
+        char *decoded;
+        size_t size, at = 0;
+
+        attn_buffer_reset(&text);
+        for (size_t i = (size_t)rand() % 300; i > 0; i--)
+            attn_buffer_append_string(&text, parts[(size_t)rand() % N(parts)]);
+        ck_assert_int_eq(
+            attn_tokenizer_encode(tokenizer, text.data, text.size, &bytes, &encoding, &err),
+            ATTN_OK);
+        for (size_t i = 0; i < encoding.n; i++) {
+            if (encoding.begin[i] != at)
+                ck_abort_msg("token %zu begins at %zu, expected %zu", i, encoding.begin[i], at);
+            at = encoding.end[i];
+        }
+        ck_assert_uint_eq(at, text.size);
+        ck_assert_int_eq(
+            attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &size, &err),
+            ATTN_OK);
+        ck_assert_uint_eq(size, text.size);
+        ck_assert_mem_eq(decoded, text.data ? text.data : "", size);
+        attn_text_free(decoded);
+    }
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&text);
+    close_toy();
+}
+END_TEST
+
+START_TEST(encodes_long_runs_quickly)
+{
+    enum { SIZE = 1000000 };
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    char *text = malloc(SIZE);
+
+    ck_assert_ptr_nonnull(text);
+    open_toy();
+    for (size_t round = 0; round < 3; round++) {
+        for (size_t i = 0; i < SIZE; i++)
+            text[i] = round == 0 ? 'a' : round == 1 ? ' ' : "aethn"[rand() % 5];
+        /* A quadratic loop would take hours, which the suite's time limit ends. */
+        ck_assert_int_eq(
+            attn_tokenizer_encode(tokenizer, text, SIZE, &ATTN_ENCODE_DEFAULT, &encoding, &err),
+            ATTN_OK);
+        ck_assert_uint_eq(encoding.end[encoding.n - 1], SIZE);
+        if (round < 2)
+            ck_assert_uint_eq(encoding.n, round == 0 ? SIZE / 4 : SIZE / 2);
+    }
+    free(text);
+    attn_encoding_release(&encoding);
+    close_toy();
+}
+END_TEST
+
+START_TEST(survives_every_failed_allocation)
+{
+    static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
+    struct attn_tokenizer_files files = toy_files();
+    struct attn_encoding encoding = {0};
+    struct attn_error err;
+    enum attn_status status = ATTN_NO_MEMORY;
+    char text[400];
+
+    files.added = "{\"<pad>\": 265}";
+    files.special = "{\"bos_token\": \"##\"}";
+    files.hf_config = "{\"add_prefix_space\": true}";
+    memset(text, 'a', sizeof text);
+    text[7] = '\xff';
+    for (long n = 0; status != ATTN_OK; n++) {
+        err = (struct attn_error){0};
+        tokenizer = NULL;
+        attn_alloc_fail_at(n);
+        status = attn_try_tokenizer(&files, &tokenizer, &err);
+        if (status == ATTN_OK)
+            status = attn_tokenizer_encode(tokenizer, text, sizeof text, &replace, &encoding, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+        attn_tokenizer_close(tokenizer);
+    }
+    ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&vocabulary);
+}
+END_TEST
+
+ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_says,
+           takes_white_space_from_unicode, recognizes_special_tokens_unless_told_not_to,
+           adds_tokens_and_takes_the_longest, puts_a_space_before_the_text_when_asked,
+           follows_the_policy_for_bytes_that_are_not_utf8, refuses_merges_that_are_wrong,
+           needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
+           encodes_long_runs_quickly, survives_every_failed_allocation)
