@@ -15,11 +15,11 @@
 struct attn_split;      /* the compiled pattern; immutable, shared by threads */
 struct attn_split_walk; /* scratch of one thread */
 
-enum attn_status attn_split_create(struct attn_split **split, struct attn_error *err);
+enum attn_status attn_split_create(struct attn_split **out, struct attn_error *err);
 void attn_split_free(struct attn_split *split); /* NULL is allowed */
 
 enum attn_status attn_split_walk_create(const struct attn_split *split,
-                                        struct attn_split_walk **walk, struct attn_error *err);
+                                        struct attn_split_walk **out, struct attn_error *err);
 void attn_split_walk_free(struct attn_split_walk *walk); /* NULL is allowed */
 
 /* Finds the end of the piece that begins at BEGIN < SIZE. TEXT must be valid UTF-8. */
