@@ -199,8 +199,9 @@ static void free_directory(struct directory *dir)
     free(dir->shards[1].bytes);
 }
 
-static const char good_index[] = "{\"metadata\":{\"total_size\":1},\"weight_map\":{\"c\":\"" SHARD_2
-                                 "\",\"a\":\"" SHARD_1 "\",\"b\":\"" SHARD_1 "\"}}";
+/* In another order than that of the files, and within a file than that of the names. */
+static const char good_index[] = "{\"metadata\":{\"total_size\":1},\"weight_map\":{\"b\":\"" SHARD_1
+                                 "\",\"c\":\"" SHARD_2 "\",\"a\":\"" SHARD_1 "\"}}";
 
 START_TEST(joins_shards_by_the_index)
 {

@@ -317,6 +317,7 @@ END_TEST
 
 START_TEST(calls_more_than_16_dimensions_unsupported)
 {
+    struct attn_buffer text = {0};
     struct attn_error err;
 
     ck_assert_int_eq(
@@ -324,6 +325,12 @@ START_TEST(calls_more_than_16_dimensions_unsupported)
                               &err),
         ATTN_UNSUPPORTED);
     ck_assert_str_eq(err.message, "'w' in 'm.safetensors' has 17 dimensions, expected at most 16");
+    attn_buffer_append_string(&text, "{\"w\":{" F32 "\"shape\":[1");
+    for (int i = 1; i < 5000; i++)
+        attn_buffer_append_string(&text, ",1");
+    attn_buffer_append_string(&text, "]" AT("[0,4]") "}}");
+    ck_assert_int_eq(attn_image_try_header(text.data, text.size, 4, &err), ATTN_UNSUPPORTED);
+    attn_buffer_release(&text);
 }
 END_TEST
 
