@@ -143,6 +143,23 @@ static void plan_cache(struct attn_session *session, struct attn_arena *arena)
     }
 }
 
+/* q, k, v and z are dead when the MLP begins: it works in their place. */
+static void plan_shared(struct attn_session *session, struct attn_arena *arena)
+{
+    const struct attn_config *c = session->config;
+    const size_t n = session->options.n_max;
+    const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
+    const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
+    float *shared = take(arena, n, max_size(d_q + d_k + d_v + d_z, c->d_mlp));
+
+    if (shared == NULL) /* measuring */
+        return;
+    session->mlp = session->q = shared;
+    session->k = session->q + n * d_q;
+    session->v = session->k + n * d_k;
+    session->z = session->v + n * d_v;
+}
+
 void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *c = session->config;
@@ -150,12 +167,8 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
 
     session->resid = take(arena, n, c->d_model);
     session->normed = take(arena, n, c->d_model);
-    session->q = take(arena, n, c->n_head * c->d_head);
-    session->k = take(arena, n, c->n_kv_head * c->d_head);
-    session->v = take(arena, n, c->n_kv_head * c->d_value);
-    session->z = take(arena, n, c->n_head * c->d_value);
+    plan_shared(session, arena);
     session->out = take(arena, n, c->d_model);
-    session->mlp = take(arena, n, c->d_mlp);
     session->vectors = take(arena, 2, c->d_model);
     session->n_logit_row = 0;
     if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER)) {
