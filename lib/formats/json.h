@@ -17,8 +17,9 @@ struct attn_node; /* a value in it; borrowed from the document */
 
 enum { ATTN_JSON_MAX_SIZE = 64 * 1024 * 1024 };
 
-/* Checks, then parses FILE, whose root must be an object; at most 64 MiB. Copies everything it
- * keeps. */
+/* Checks, then parses FILE, whose root must be an object; at most 64 MiB. Keys and strings with NUL
+ * and numbers of more than 63 characters or beyond a double are refused, for no tree could hold
+ * them. Copies everything it keeps. */
 enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
                                  struct attn_error *err);
 void attn_json_free(struct attn_json *json); /* NULL is allowed */
@@ -30,8 +31,8 @@ const char *attn_json_name(const struct attn_json *json); /* the file's path, fo
  * getters below. */
 const struct attn_node *attn_node_find(const struct attn_node *object, const char *key);
 
-/* First child and next sibling, for iterating; key of a member (terminated; keys with NUL were
- * refused). */
+/* First child and next sibling, for iterating (a look-up is linear: never look up in a loop); key of
+ * a member, terminated. */
 const struct attn_node *attn_node_first(const struct attn_node *node);
 const struct attn_node *attn_node_next(const struct attn_node *node);
 const char *attn_node_key(const struct attn_node *node);

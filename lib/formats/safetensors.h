@@ -2,11 +2,12 @@
  * safetensors.h - the tensor directory of a .safetensors file, or of the shards that an index
  * names.
  *
- * Layout of a file: u64 little-endian N, then N bytes of JSON {"NAME": {"dtype", "shape",
- * "data_offsets": [begin, end]},
- * ..., "__metadata__": {string: string}}, then the data, which the tensors tile without holes or
- * overlaps. Everything is checked before the directory exists: see FORMAT.md of Hugging Face's
- * safetensors (README, "Format"); stricter here: no tensor name twice.
+ * Layout of a file: u64 little-endian N, then N bytes of JSON
+ *     {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...,
+ *      "__metadata__": {string: string}}
+ * then the data, which the tensors tile without holes or overlaps. Everything is checked before the
+ * directory exists: see "Format" in the README of Hugging Face's safetensors; stricter than its
+ * code: no key twice.
  */
 #ifndef ATTN_FORMATS_SAFETENSORS_H
 #define ATTN_FORMATS_SAFETENSORS_H
