@@ -60,7 +60,7 @@ size_t attn_panel_width(const struct attn_panels *panels, size_t panel)
 
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return linear->weight.n_row * PANEL + TILE * PADDED + PANEL;
+    return linear->weight.n_row * PANEL + PANEL + (size_t)TILE * PADDED;
 }
 
 /* One run, as its tasks see it. */

@@ -15,24 +15,37 @@
  * take all 64 columns at once: with few rows each row of A should be read in one go.
  */
 #if defined __AVX512F__
-enum { ROWS = 6, REGISTERS = 4, FEW_ROWS = 2 };
+enum { ROWS = 6, REGISTERS = 4, FEW_ROWS = 4, TWO_ROWS = 2 };
 #else
-enum { ROWS = 6, REGISTERS = 2, FEW_ROWS = 1 };
+enum { ROWS = 6, REGISTERS = 2, FEW_ROWS = 1, TWO_ROWS = 1 };
 #endif
 enum { ALL_REGISTERS = 64 / LANES };
 
-/* ROWS rows of c, REGISTERS registers of columns from FIRST on: constants where this is called. */
+/* The arguments of a product: c [n, m] = b a over COUNT blocks. */
+struct product {
+    const struct attn_gemm_shape *shape;
+    const float *a, *b;
+    float *c;
+    size_t count;
+};
+
+/*
+ * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. Both numbers are
+ * constants where this is called, so that all sums stay in registers.
+ */
 static inline __attribute__((always_inline)) void
-multiply_block(const struct attn_gemm_shape *s, const float *a, const float *b, float *c,
-               size_t count, size_t first, size_t rows, size_t registers)
+multiply_block(const struct product *p, size_t row, size_t first, size_t rows, size_t registers)
 {
+    const struct attn_gemm_shape *s = p->shape;
+    const float *a = p->a, *b = p->b + row * s->ldb;
+    float *c = p->c + row * s->ldc;
     vf sum[ROWS][ALL_REGISTERS] = {{{0}}};
     size_t at[ALL_REGISTERS]; /* the columns that a register begins with */
 
 #pragma GCC unroll 16
     for (size_t v = 0; v < registers; v++)
         at[v] = first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
-    for (size_t block = 0; block < count; block++, a += s->step_a, b += s->step_b)
+    for (size_t block = 0; block < p->count; block++, a += s->step_a, b += s->step_b)
         for (size_t k = 0; k < s->k; k++) {
             vf weight[ALL_REGISTERS];
 
@@ -58,14 +71,18 @@ multiply_block(const struct attn_gemm_shape *s, const float *a, const float *b, 
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float *a, const float *b,
                                     float *c, size_t count)
 {
+    const struct product product = {s, a, b, c, count};
+    const size_t step = (size_t)REGISTERS * LANES;
     size_t i = 0;
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && count >= 1);
     for (; s->n - i >= ROWS; i += ROWS)
-        for (size_t j = 0; j < s->m; j += REGISTERS * LANES)
-            multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, j, ROWS, REGISTERS);
+        for (size_t j = 0; j < s->m; j += step)
+            multiply_block(&product, i, j, ROWS, REGISTERS);
     for (; s->n - i >= FEW_ROWS; i += FEW_ROWS)
-        multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, 0, FEW_ROWS, ALL_REGISTERS);
+        multiply_block(&product, i, 0, FEW_ROWS, ALL_REGISTERS);
+    for (; s->n - i >= TWO_ROWS; i += TWO_ROWS)
+        multiply_block(&product, i, 0, TWO_ROWS, ALL_REGISTERS);
     for (; i < s->n; i++)
-        multiply_block(s, a, b + i * s->ldb, c + i * s->ldc, count, 0, 1, ALL_REGISTERS);
+        multiply_block(&product, i, 0, 1, ALL_REGISTERS);
 }

@@ -3,16 +3,18 @@
 
 #include <math.h>
 
-void attn_reference_linear(const double *x, const double *w, const double *bias, size_t n_row,
-                           size_t n_in, size_t n_out, double *y)
+void attn_reference_linear(const double *x, const double *w, const double *bias,
+                           const struct attn_reference_sizes *sizes, double *y)
 {
-    for (size_t i = 0; i < n_row; i++)
+    size_t n_in = sizes->n_in, n_out = sizes->n_out;
+
+    for (size_t i = 0; i < sizes->n_row; i++)
         for (size_t j = 0; j < n_out; j++) {
-            double sum = 0;
+            double sum = bias ? bias[j] : 0;
 
             for (size_t k = 0; k < n_in; k++)
                 sum += x[i * n_in + k] * w[k * n_out + j];
-            y[i * n_out + j] = sum + (bias ? bias[j] : 0);
+            y[i * n_out + j] = sum;
         }
 }
 

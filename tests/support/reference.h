@@ -11,9 +11,13 @@
 
 #include <stdint.h>
 
+struct attn_reference_sizes {
+    size_t n_row, n_in, n_out;
+};
+
 /* y [n_row, n_out] = x [n_row, n_in] w [n_in, n_out] + bias [n_out]; bias may be NULL. */
-void attn_reference_linear(const double *x, const double *w, const double *bias, size_t n_row,
-                           size_t n_in, size_t n_out, double *y);
+void attn_reference_linear(const double *x, const double *w, const double *bias,
+                           const struct attn_reference_sizes *sizes, double *y);
 
 /* In place: softmax of x*scale over the first N_VALID entries, 0 for -inf and for the rest. */
 void attn_reference_softmax(double *x, size_t n_valid, size_t n, double scale);

@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(groups_of_columns_are_heads)
 {
-    const struct sizes s = {9, 21, 5 * 24}; /* W_Q [5, 21, 24] */
+    const struct sizes s = {9, 21, 120}; /* W_Q [5, 21, 24] */
     float *x, *w, *bias, *heads = allocate(s.n_in * s.n_out, sizeof *heads);
     struct attn_vector vector = {.dtype = ATTN_DTYPE_F32, .n = s.n_out};
     struct attn_linear linear = {.weight = {.data = heads,
@@ -241,25 +241,37 @@ START_TEST(no_element_is_further_from_double_than_rounding_allows)
                                             .row_stride = s.n_out,
                                             .col_stride = 1,
                                             .group = s.n_out}};
+    const struct attn_reference_sizes sizes = {s.n_row, s.n_in, s.n_out};
+    double *wide_x = allocate(s.n_row * s.n_in, sizeof *wide_x);
+    double *wide_w = allocate(s.n_in * s.n_out, sizeof *wide_w);
+    double *expected = allocate(s.n_row * s.n_out, sizeof *expected);
+    double *squares = allocate(s.n_row * s.n_out, sizeof *squares);
     float *x, *w, *bias, *y;
 
     make_numbers(&s, &x, &w, &bias);
     linear.weight.data = w;
     y = run_linear(&linear, &set, x, s.n_row);
     for (size_t i = 0; i < s.n_row; i++)
+        attn_reference_widen(x + i * (s.n_in + GAP), s.n_in, wide_x + i * s.n_in);
+    attn_reference_widen(w, s.n_in * s.n_out, wide_w);
+    attn_reference_linear(wide_x, wide_w, NULL, &sizes, expected);
+    for (size_t i = 0; i < s.n_row * s.n_in; i++)
+        wide_x[i] *= wide_x[i];
+    for (size_t i = 0; i < s.n_in * s.n_out; i++)
+        wide_w[i] *= wide_w[i];
+    attn_reference_linear(wide_x, wide_w, NULL, &sizes, squares);
+    for (size_t i = 0; i < s.n_row; i++)
         for (size_t j = 0; j < s.n_out; j++) {
-            double sum = 0, squares = 0, error;
+            double error = fabs((double)y[i * (s.n_out + GAP) + j] - expected[i * s.n_out + j]);
 
-            for (size_t k = 0; k < s.n_in; k++) {
-                double term = (double)x[i * (s.n_in + GAP) + k] * (double)w[k * s.n_out + j];
-
-                sum += term;
-                squares += term * term;
-            }
             /* partial sums grow like sqrt(K), and so do the errors made at each */
-            error = fabs((double)y[i * (s.n_out + GAP) + j] - sum);
-            ck_assert_double_le(error, 4 * 0x1p-24 * sqrt((double)s.n_in * squares));
+            ck_assert_double_le(error,
+                                4 * 0x1p-24 * sqrt((double)s.n_in * squares[i * s.n_out + j]));
         }
+    attn_free(wide_x);
+    attn_free(wide_w);
+    attn_free(expected);
+    attn_free(squares);
     attn_free(y);
     attn_free(x);
     attn_free(w);

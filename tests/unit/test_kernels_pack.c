@@ -140,7 +140,7 @@ START_TEST(keys_land_transposed_in_panels_of_64)
     const size_t counts[] = {1, 2, 5, 16, 63, 64, 65, 130}, widths[] = {1, 3, 4, 17, 32, 39};
     const size_t firsts[] = {0, 1, 3, 62, 64, 100};
 
-    attn_reference_fill(x, MAX_ROWS * LDX, 1, 1);
+    attn_reference_fill(x, sizeof x / sizeof *x, 1, 1);
     for (int isa = 0; isa <= ATTN_ISA_BEST; isa++)
         for (size_t c = 0; c < 8; c++)
             for (size_t f = 0; f < 6; f++)
