@@ -215,7 +215,7 @@ static void append_cells(struct csv_writer *w, const float *values, size_t n_vis
 
     for (size_t i = 0; i < n_visible; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->row, CELLS_AT_ONCE * (1 + ATTN_FIXED_TEXT_SIZE));
+            out = attn_buffer_reserve(&w->row, (size_t)CELLS_AT_ONCE * (1 + ATTN_FIXED_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';

@@ -107,7 +107,7 @@ static void write_digits(char *end, uint32_t x, int n)
                                 "75767778798081828384858687888990919293949596979899";
 
     for (; n >= 2; n -= 2, x /= 100)
-        memcpy(end -= 2, &pairs[x % 100 * 2], 2);
+        memcpy(end -= 2, pairs + (size_t)(x % 100) * 2, 2);
     if (n == 1)
         end[-1] = (char)('0' + x % 10);
 }

@@ -1,9 +1,9 @@
 /*
  * output.h - writers: they take trace events and turn them into files, one file of source a format.
  *
+ *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
  *     struct attn_writer *writer;
- *     attn_writer_create(ATTN_FORMAT_NPZ, "all.npz", &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer,
- * &err);
+ *     attn_writer_create(ATTN_OUTPUT_NPZ, "all.npz", &run, &options, &writer, &err);
  *     ... attn_writer_event(writer, event, &err) for every event of a trace with run.selection ...
  *     attn_writer_finish(writer, &err);   // the file appears whole
  *     attn_writer_free(writer);           // without _finish: nothing appears
@@ -65,7 +65,8 @@ ATTN_API enum attn_status attn_writer_event(struct attn_writer *writer,
                                             const struct attn_trace_event *event,
                                             struct attn_error *err);
 
-/* Completes and commits. After a failure of any kind the target is as it was before. */
+/* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind the
+ * target is as it was before; of a directory, each file is new and whole or as it was. */
 ATTN_API enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
 
 ATTN_API void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */

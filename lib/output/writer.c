@@ -193,13 +193,33 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
     return status;
 }
 
-static enum attn_status create(enum attn_output_format format, const char *path,
-                               struct attn_sink *sink, const struct attn_run *run,
+/* Where a writer writes: one of both. */
+struct target {
+    const char *path;
+    struct attn_sink *sink;
+};
+
+static enum attn_status open_target(struct attn_writer *w, struct target target,
+                                    struct attn_error *err)
+{
+    enum attn_status status = rank_queries(w, err);
+
+    w->sink = target.sink;
+    if (status == ATTN_OK && target.path && !w->ops->needs_directory) {
+        w->owns_sink = true;
+        status = attn_sink_create_file(target.path, &w->sink, err);
+    }
+    if (status == ATTN_OK)
+        status = w->ops->open(w, target.path, err);
+    return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
+}
+
+static enum attn_status create(enum attn_output_format format, struct target target,
+                               const struct attn_run *run,
                                const struct attn_writer_options *options,
                                struct attn_writer **writer, struct attn_error *err)
 {
-    const struct attn_writer_ops *ops;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
     struct attn_writer *w;
 
     if ((size_t)format >= sizeof formats / sizeof *formats)
@@ -207,23 +227,13 @@ static enum attn_status create(enum attn_output_format format, const char *path,
     if (options->precision < -1 || options->precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options->precision, ATTN_FIXED_PRECISION_MAX);
-    ops = formats[format];
-    w = attn_alloc(1, ops->size, err);
+    w = attn_alloc(1, formats[format]->size, err);
     if (!w)
         return ATTN_NO_MEMORY;
-    w->ops = ops;
+    w->ops = formats[format];
     w->run = *run;
     w->options = *options;
-    w->sink = sink;
-    status = rank_queries(w, err);
-    if (status == ATTN_OK && path && !ops->needs_directory) {
-        w->owns_sink = true;
-        status = attn_sink_create_file(path, &w->sink, err);
-    }
-    if (status == ATTN_OK)
-        status = ops->open(w, path, err);
-    if (status == ATTN_OK && w->sink)
-        status = attn_sink_check(w->sink, err);
+    status = open_target(w, target, err);
     if (status != ATTN_OK) {
         attn_writer_free(w);
         return status;
@@ -237,7 +247,7 @@ enum attn_status attn_writer_create(enum attn_output_format format, const char *
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, path, NULL, run, options, writer, err);
+    return create(format, (struct target){.path = path}, run, options, writer, err);
 }
 
 enum attn_status attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
@@ -245,7 +255,7 @@ enum attn_status attn_writer_create_sink(enum attn_output_format format, struct 
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, NULL, sink, run, options, writer, err);
+    return create(format, (struct target){.sink = sink}, run, options, writer, err);
 }
 
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,

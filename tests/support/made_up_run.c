@@ -59,10 +59,15 @@ float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, s
     return (col % 2 ? -value : value) + (float)col / 64;
 }
 
-/* Rows FIRST .. END-1 of one site and head, which see N_KEY keys: an event for each run of selected
- * rows, with room after each row. */
+/* Rows first .. end-1, which see n_key keys. */
+struct span {
+    size_t first, end, n_key;
+};
+
+/* The rows of one site and head: an event for each run of selected rows, with room after each
+ * row. */
 static enum attn_status tell(const struct attn_made_up_run *made, struct attn_writer *writer,
-                             struct attn_trace_event event, size_t first, size_t end,
+                             struct attn_trace_event event, struct span span,
                              struct attn_error *err)
 {
     bool is_key = attn_site_layout(event.site) == ATTN_LAYOUT_KEY;
@@ -70,13 +75,13 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
     size_t next;
 
     event.ld = event.n_col + 3;
-    for (size_t row = first; row < end && status == ATTN_OK; row = next) {
+    for (size_t row = span.first; row < span.end && status == ATTN_OK; row = next) {
         float *data;
 
         next = row + 1;
         if (!is_key && !attn_selection_has_query(made->selection, row))
             continue;
-        while (next < end && (is_key || attn_selection_has_query(made->selection, next)))
+        while (next < span.end && (is_key || attn_selection_has_query(made->selection, next)))
             next++;
         data = malloc((next - row) * event.ld * sizeof *data);
         ck_assert_ptr_nonnull(data);
@@ -91,8 +96,8 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
 }
 
 static enum attn_status tell_heads(const struct attn_made_up_run *made, struct attn_writer *writer,
-                                   enum attn_site site, int layer, size_t first, size_t end,
-                                   size_t n_key, struct attn_error *err)
+                                   enum attn_site site, int layer, struct span span,
+                                   struct attn_error *err)
 {
     enum attn_site_layout layout = attn_site_layout(site);
     struct attn_trace_event event = {
@@ -100,22 +105,21 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
     size_t n_head = layout == ATTN_LAYOUT_KEY ? made->dims.n_kv_head : made->dims.n_head;
     enum attn_status status = ATTN_OK;
 
-    event.n_col = layout == ATTN_LAYOUT_MATRIX ? n_key : attn_site_width(site, &made->dims);
+    event.n_col = layout == ATTN_LAYOUT_MATRIX ? span.n_key : attn_site_width(site, &made->dims);
     if (layout == ATTN_LAYOUT_VECTOR)
-        return tell(made, writer, event, first, end, err);
+        return tell(made, writer, event, span, err);
     for (size_t h = 0; h < n_head && status == ATTN_OK; h++) {
         event.head = (int)h;
         if (layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(made->selection, layer, (int)h)
                                       : attn_selection_has_head(made->selection, layer, (int)h))
-            status = tell(made, writer, event, first, end, err);
+            status = tell(made, writer, event, span, err);
     }
     return status;
 }
 
 /* The sites of one layer, or of the model on one side of the layers. */
 static enum attn_status tell_sites(const struct attn_made_up_run *made, struct attn_writer *writer,
-                                   int layer, size_t first, size_t end, size_t n_key,
-                                   struct attn_error *err)
+                                   int layer, struct span span, struct attn_error *err)
 {
     bool is_layer = layer >= 0 && layer < (int)made->dims.n_layer;
     enum attn_status status = ATTN_OK;
@@ -127,7 +131,7 @@ static enum attn_status tell_sites(const struct attn_made_up_run *made, struct a
             (!is_layer && (site == ATTN_SITE_EMBED) != (layer < 0)) ||
             !attn_selection_wants(made->selection, site, of))
             continue;
-        status = tell_heads(made, writer, site, of, first, end, n_key, err);
+        status = tell_heads(made, writer, site, of, span, err);
     }
     return status;
 }
@@ -142,7 +146,7 @@ enum attn_status attn_made_up_run_play(const struct attn_made_up_run *made,
     for (int layer = -1; layer <= (int)made->dims.n_layer; layer++)
         for (size_t row = 0; row < n && status == ATTN_OK; row = end) {
             end = n_row < n - row ? row + n_row : n;
-            status = tell_sites(made, writer, layer, row, end, n, err);
+            status = tell_sites(made, writer, layer, (struct span){row, end, n}, err);
         }
     return status;
 }
@@ -157,7 +161,7 @@ enum attn_status attn_made_up_run_play_steps(const struct attn_made_up_run *made
     for (size_t row = 0; row < n; row = end) {
         end = step < n - row ? row + step : n;
         for (int layer = -1; layer <= (int)made->dims.n_layer && status == ATTN_OK; layer++)
-            status = tell_sites(made, writer, layer, row, end, end, err);
+            status = tell_sites(made, writer, layer, (struct span){row, end, end}, err);
     }
     return status;
 }

@@ -23,6 +23,14 @@ static float float_of(uint32_t bits)
     return value;
 }
 
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static const char *shortest(float value, char text[ATTN_FLOAT_TEXT_SIZE + 1])
 {
     memset(text, '#', ATTN_FLOAT_TEXT_SIZE);
@@ -92,12 +100,12 @@ START_TEST(reads_back_as_the_same_float)
     char text[ATTN_FLOAT_TEXT_SIZE + 1];
 
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += STEP) {
-        float value = float_of((uint32_t)bits), back;
+        float value = float_of((uint32_t)bits);
 
         if (isnan(value))
             continue;
-        back = strtof(shortest(value, text), NULL);
-        ck_assert_msg(memcmp(&back, &value, sizeof back) == 0, "%a is '%s'", (double)value, text);
+        ck_assert_msg(bits_of(strtof(shortest(value, text), NULL)) == bits, "%a is '%s'",
+                      (double)value, text);
     }
 }
 END_TEST

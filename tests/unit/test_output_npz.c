@@ -198,7 +198,7 @@ static void ck_assert_tensor(const struct archive *archive, enum attn_site site,
                 float expected = attn_made_up_value(site, layer, head, row, col), actual;
 
                 memcpy(&actual, member.data + i * sizeof actual, sizeof actual);
-                ck_assert_msg(memcmp(&actual, &expected, sizeof actual) == 0,
+                ck_assert_msg(actual == expected,
                               "%s: head %d, row %zu, column %zu is %g, expected %g", name, head,
                               row, col, (double)actual, (double)expected);
             }
@@ -330,7 +330,7 @@ END_TEST
 
 START_TEST(a_selection_says_what_it_holds)
 {
-    static const float expected[] = {1, 3};
+    static const uint64_t expected[] = {1, 3};
     struct archive archive;
     struct member member;
 
@@ -347,8 +347,8 @@ START_TEST(a_selection_says_what_it_holds)
     member = find_member(&archive, "queries.npy");
     ck_assert_uint_eq(number_at(member.data + 16, 8), 5);
     member = find_member(&archive, "blocks.1.heads.npy");
-    for (int i = 0; i < 2; i++)
-        ck_assert_uint_eq(number_at(member.data + 8 * i, 8), (uint64_t)expected[i]);
+    for (size_t i = 0; i < 2; i++)
+        ck_assert_uint_eq(number_at(member.data + i * 8, 8), expected[i]);
     member = find_member(&archive, "blocks.1.attn.hook_pattern.npy");
     for (size_t h = 0; h < 2; h++) {
         float value, wanted = attn_made_up_value(ATTN_SITE_PATTERN, 1, h ? 3 : 1, 4, 2);
