@@ -4,7 +4,8 @@
  * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
  * unique, and no cell begins with a character that a spreadsheet takes for a formula. RFC 4180
  * quoting, but \n ends a line. A file is open from its first row to its last, so a run fed in one
- * step has few open at a time; one fed in many steps has all of them open, within the system's limit.
+ * step has few open at a time; one fed in many steps has all of them open, as far as
+ * the system allows.
  */
 #include "output/float_text.h"
 #include "output/token_text.h"

@@ -2,8 +2,8 @@
  * npz_writer.c - one archive of NPY arrays, stored not compressed.
  *
  * All sizes follow from the selection, so all offsets are known before the first number. Where the
- * sink can seek, matrices and vectors go straight to their place, and their header, with the CRC, is
- * written when the last row has come. Arrays whose rows are scattered ([T,H,E], told head by head)
+ * sink can seek, matrices and vectors go straight to their place, and their header, with the CRC,
+ * is written when the last row has come. Arrays whose rows are scattered ([T,H,E], told head by head)
  * are put together in memory first. To a pipe the members must go out in order and with a CRC in
  * front, so there every array is put together in memory and waits its turn; events come in the same
  * order, so what waits is one layer.

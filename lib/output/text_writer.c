@@ -7,9 +7,9 @@
  *     1  is     0.6012  0.3988       .
  *
  * Large things are shortened in the middle as numpy does, so only the cells that will be shown are
- * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks of
- * rows; the layer is printed when all of it has come, in the order of sites and heads. When anything
- * was left out the last line says so.
+ * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks
+ * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
+ * anything was left out the last line says so.
  */
 #include "output/float_text.h"
 #include "output/text_table.h"

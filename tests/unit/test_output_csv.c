@@ -1,5 +1,5 @@
 /*
- * test_output_csv.c - CSV: every byte of a small file, the names of many, and what a failure leaves.
+ * test_output_csv.c - CSV: every byte of a small file, the names of many, and what failures leave.
  */
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
