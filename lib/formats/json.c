@@ -232,6 +232,8 @@ static enum attn_status refuse(const struct attn_json *json, const char *key,
                           expected);
 }
 
+/* NOLINTBEGIN(readability-function-size): one parameter too many, as a range is two; a struct would
+ * make every call longer. */
 enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
                                    const char *key, int64_t min, int64_t max, int64_t *value,
                                    struct attn_error *err)
@@ -284,6 +286,8 @@ enum attn_status attn_json_get_double(const struct attn_json *json, const struct
     *value = found;
     return ATTN_OK;
 }
+
+/* NOLINTEND(readability-function-size) */
 
 enum attn_status attn_json_get_bool(const struct attn_json *json, const struct attn_node *object,
                                     const char *key, bool *value, struct attn_error *err)

@@ -55,8 +55,9 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first, const ch
 {
     struct key *keys = stack->keys;
 
-    if (stack->count - first > 1)
-        qsort(keys + first, stack->count - first, sizeof *keys, compare_keys);
+    if (stack->count <= first)
+        return ATTN_OK;
+    qsort(keys + first, stack->count - first, sizeof *keys, compare_keys);
     for (size_t i = first + 1; i < stack->count; i++) {
         struct attn_quote file, key;
 
