@@ -14,15 +14,14 @@ void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err
     size_t n_byte;
     void *block = NULL;
 
-    if (attn_checked_mul(count, size, &n_byte) && n_byte <= PTRDIFF_MAX - ATTN_ALIGNMENT &&
-        !(attn_test_allocation_fails && attn_test_allocation_fails())) {
-        /* aligned_alloc wants a multiple of the alignment, and may give NULL for 0 bytes. */
-        n_byte = n_byte == 0 ? 1 : n_byte;
-        n_byte = (n_byte + ATTN_ALIGNMENT - 1) / ATTN_ALIGNMENT * ATTN_ALIGNMENT;
-        block = aligned_alloc(ATTN_ALIGNMENT, n_byte);
-    }
-    if (!block)
+    /* posix_memalign, since aligned_alloc wants a multiple of the alignment, which would hide the
+     * last bytes from AddressSanitizer. */
+    if (!attn_checked_mul(count, size, &n_byte) || n_byte > PTRDIFF_MAX ||
+        (attn_test_allocation_fails && attn_test_allocation_fails()) ||
+        posix_memalign(&block, ATTN_ALIGNMENT, n_byte > 0 ? n_byte : 1) != 0) {
         attn_error_no_memory(err);
+        return NULL;
+    }
     return block;
 }
 

@@ -47,8 +47,8 @@ bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int
 }
 
 /*
- * A double and the middle between two doubles have at most 767 significant digits: of what comes
- * after that many, it only matters whether something is not 0.
+ * The middle between two doubles, where rounding changes, has at most 768 significant digits: of
+ * what comes after that many, it only matters whether something is not 0.
  */
 enum { MAX_DIGITS = 768, MAX_EXPONENT = 1000000 };
 

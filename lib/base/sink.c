@@ -168,6 +168,12 @@ fail:
     return NULL;
 }
 
+static void forget_temporary(struct attn_sink *sink)
+{
+    attn_free(sink->temporary);
+    sink->temporary = NULL;
+}
+
 /* Opens sink->temporary beside sink->target: a new name that nobody could have guessed. */
 static int open_temporary(struct attn_sink *sink, mode_t mode)
 {
@@ -200,8 +206,7 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
         if (errno_value != EEXIST)
             break;
     }
-    attn_free(sink->temporary);
-    sink->temporary = NULL;
+    forget_temporary(sink);
     return errno_value;
 }
 
@@ -401,28 +406,16 @@ static void close_descriptor(struct attn_sink *sink)
     sink->descriptor = -1;
 }
 
-static void remove_temporary(struct attn_sink *sink)
-{
-    if (sink->temporary)
-        unlink(sink->temporary);
-    attn_free(sink->temporary);
-    sink->temporary = NULL;
-}
-
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     flush(sink);
     if (sink->owns_descriptor)
         close_descriptor(sink);
-    if (sink->kind == TEMPORARY && sink->temporary) {
-        if (!has_failed(sink) && rename(sink->temporary, sink->target) != 0)
+    if (sink->temporary && !has_failed(sink)) {
+        if (rename(sink->temporary, sink->target) != 0)
             fail_write(sink, errno);
-        if (has_failed(sink)) {
-            remove_temporary(sink);
-        } else {
-            attn_free(sink->temporary);
-            sink->temporary = NULL;
-        }
+        else
+            forget_temporary(sink);
     }
     return attn_sink_check(sink, err);
 }
@@ -433,7 +426,9 @@ void attn_sink_free(struct attn_sink *sink)
         return;
     if (sink->owns_descriptor)
         close_descriptor(sink);
-    remove_temporary(sink);
+    if (sink->temporary)
+        unlink(sink->temporary);
+    forget_temporary(sink);
     attn_buffer_release(&sink->all);
     attn_free(sink->pending);
     attn_free(sink->target);

@@ -28,8 +28,8 @@ END_TEST
 START_TEST(sizes_that_overflow_are_out_of_memory)
 {
     static const size_t sizes[][2] = {
-        {SIZE_MAX, 1},     {SIZE_MAX / 2 + 1, 2}, {SIZE_MAX / 8, 9},
-        {3, SIZE_MAX / 2}, {PTRDIFF_MAX, 1},
+        {SIZE_MAX, 1},     {SIZE_MAX / 2 + 1, 2},        {SIZE_MAX / 8, 9},
+        {3, SIZE_MAX / 2}, {(size_t)PTRDIFF_MAX + 1, 1},
     };
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -406,6 +406,8 @@ START_TEST(fractions_are_rounded_correctly)
         {"1e23", 1e23},
         {"9007199254740993", 9007199254740992.0},
         {"9007199254740993.0000000000000001", 9007199254740994.0},
+        {"1152921504606847104", 0x1p60},
+        {"1152921504606847105", 0x1.0000000000001p60},
         {"1.7976931348623157e308", 0x1.fffffffffffffp1023},
         {"2.2250738585072011e-308", 0x0.fffffffffffffp-1022},
         {"2.4703282292062327e-324", 0},
@@ -434,6 +436,14 @@ START_TEST(fractions_of_any_length_are_exact)
     ck_assert(attn_parse_double(text.data, text.size, &value) && value == 9007199254740992.0);
     attn_buffer_append_char(&text, '1'); /* the smallest thing above the middle */
     ck_assert(attn_parse_double(text.data, text.size, &value) && value == 9007199254740994.0);
+
+    /* The longest middle between two doubles has 768 digits, and the last one counts. */
+    attn_buffer_reset(&text);
+    attn_buffer_append_format(&text, "%.767Le", 0x1.fffffffffffff8p-1022L);
+    ck_assert_msg(text.data[768] == '5', "long double is too short for this test");
+    ck_assert(attn_parse_double(text.data, text.size, &value) && value == 0x1p-1021);
+    text.data[768] = '4';
+    ck_assert(attn_parse_double(text.data, text.size, &value) && value == 0x1.fffffffffffffp-1022);
 
     attn_buffer_reset(&text);
     attn_buffer_append_format(&text, "0.%01000d1e1001", 0);
