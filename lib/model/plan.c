@@ -4,6 +4,7 @@
  * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends there. Everything before
  * feeds the residual stream and is computed in full.
  */
+#include "base/memory.h"
 #include "model/session_state.h"
 
 static bool is_later(struct attn_end a, struct attn_end b)
@@ -116,7 +117,7 @@ static size_t kept_size(const struct attn_session *session)
         n_site *= attn_selection_n_head(session->options.trace->selection, (int)layer);
         most = max_size(most, n_site);
     }
-    if (__builtin_mul_overflow(n * n, most, &all) || n * n / n != n)
+    if (!attn_checked_mul(n, n, &all) || !attn_checked_mul(all, most, &all))
         all = SIZE_MAX;
     limit = max_size(limit, 3 * n_tile_row * n);
     return all < limit ? all : limit;

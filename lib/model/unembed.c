@@ -118,6 +118,7 @@ enum attn_status attn_session_log_probability(struct attn_session *session, int3
     if (id < 0 || (size_t)id >= session->config->n_vocab)
         return attn_error_set(err, ATTN_INVALID, "token id %d is out of range, expected 0 to %zu",
                               id, session->config->n_vocab - 1);
+    logits = session->last_logits;
     *log_probability =
         (double)logits[id] - session->engine.kernels->log_sum_exp(logits, session->config->n_vocab);
     return ATTN_OK;

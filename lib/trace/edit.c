@@ -1,6 +1,7 @@
 /* edit.c - edits checked once and applied to rectangles, on whatever thread computes them. */
 #include "trace/edit.h"
 
+#include <assert.h>
 #include <math.h>
 
 static bool is_in_range(size_t first, size_t last, size_t n)
@@ -106,9 +107,11 @@ static void edit_row(const struct attn_edit *edit, const float *data, float *x, 
             x[j] *= edit->factor;
             break;
         case ATTN_EDIT_REPLACE:
+            assert(data != NULL); /* attn_edits_check has seen to it */
             x[j] = data[j];
             break;
         case ATTN_EDIT_ADD:
+            assert(data != NULL);
             x[j] += data[j];
             break;
         case ATTN_EDIT_MASK:

@@ -15,8 +15,8 @@
 
 static const char *const directories[] = {
     "tests/fixtures/gpt2-long", /* 70 positions: several panels of keys and tiles of rows */
-    "tests/fixtures/gpt2-wide",      "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
-    "tests/fixtures/attn-mlp", "models/life-is-short",
+    "tests/fixtures/gpt2-wide", "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
+    "tests/fixtures/attn-mlp",  "models/life-is-short",
 };
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
 
