@@ -10,8 +10,9 @@
  *
  * A file is written under a temporary name beside its target (`.attn-XXXXXX.tmp`, exclusive, not
  * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
- * exists and is not a regular file
- * (/dev/stdout, a FIFO) is written directly. A symbolic link is resolved and its target replaced.
+ * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
+ * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
+ * target replaced. A file that is read-only is refused.
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H
