@@ -17,13 +17,17 @@
 #define ATTN_H
 
 #include "attention/attention.h"
+#include "base/dtype.h"
 #include "base/number.h"
 #include "base/pool.h"
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "formats/safetensors.h"
 #include "kernels/isa.h"
 #include "model/config.h"
+#include "model/cost.h"
+#include "model/finite.h"
 #include "model/model.h"
 #include "model/session.h"
 #include "output/output.h"

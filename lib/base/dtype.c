@@ -31,3 +31,19 @@ enum attn_dtype attn_dtype_find(const char *name, size_t size)
         i++;
     return (enum attn_dtype)i;
 }
+
+size_t attn_tensor_n_element(const struct attn_tensor *tensor)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < tensor->rank; i++)
+        n *= tensor->shape[i];
+    return n;
+}
+
+size_t attn_tensor_n_byte(const struct attn_tensor *tensor)
+{
+    const size_t n = attn_tensor_n_element(tensor), bits = attn_dtype_bits(tensor->dtype);
+
+    return n / 8 * bits + (n % 8 * bits + 7) / 8; /* n * bits need not fit */
+}

@@ -56,4 +56,7 @@ struct attn_tensor {
     size_t shape[ATTN_MAX_RANK]; /* elements; product fits a size_t */
 };
 
+ATTN_API size_t attn_tensor_n_element(const struct attn_tensor *tensor);
+ATTN_API size_t attn_tensor_n_byte(const struct attn_tensor *tensor); /* rounded up */
+
 #endif

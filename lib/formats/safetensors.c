@@ -334,9 +334,19 @@ const struct attn_safetensors_entry *attn_safetensors_find(const struct attn_saf
     return find(st, name, strlen(name));
 }
 
+int attn_safetensors_n_shard(const struct attn_safetensors *st)
+{
+    return st->n_shard;
+}
+
 const char *attn_safetensors_path(const struct attn_safetensors *st, int shard)
 {
     return st->shards[shard].file.path;
+}
+
+size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard)
+{
+    return st->shards[shard].file.size;
 }
 
 bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)

@@ -2,18 +2,26 @@
  * safetensors.h - the tensor directory of a .safetensors file, or of the shards that an index
  * names.
  *
- * Layout of a file: u64 little-endian N, then N bytes of JSON
- *     {"NAME": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ...,
- *      "__metadata__": {string: string}}
- * then the data, which the tensors tile without holes or overlaps. Everything is checked before the
- * directory exists: see "Format" in the README of Hugging Face's safetensors; stricter than its
- * code: no key twice.
+ *     struct attn_safetensors *st;
+ *     attn_safetensors_open_file("model.safetensors", ATTN_MAP, &st, &err);
+ *     for (size_t i = 0; i < attn_safetensors_count(st); i++)
+ *         puts(attn_safetensors_entry(st, i)->name);
+ *     attn_safetensors_close(st);
+ *
+ * Layout of a file: u64 little-endian N, then N bytes of JSON {"NAME": {"dtype", "shape",
+ * "data_offsets": [begin, end]}, ..., "__metadata__": {string: string}}, then the data, which the
+ * tensors tile without holes or overlaps. Everything is checked before the directory exists: see
+ * FORMAT.md of Hugging Face's safetensors (README, "Format"); stricter here: no tensor name twice.
  */
 #ifndef ATTN_FORMATS_SAFETENSORS_H
 #define ATTN_FORMATS_SAFETENSORS_H
 
 #include "base/dtype.h"
-#include "base/file.h"
+#include "base/source.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 struct attn_safetensors; /* one file or several shards; owns their maps */
 
@@ -27,32 +35,33 @@ struct attn_safetensors_entry {
 };
 
 /* Opens one file. */
-enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
-                                            struct attn_safetensors **out, struct attn_error *err);
+ATTN_API enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
+                                                     struct attn_safetensors **out,
+                                                     struct attn_error *err);
 
 /* Opens `model.safetensors` of SOURCE, or the shards of `model.safetensors.index.json`. */
-enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
-                                       struct attn_safetensors **out, struct attn_error *err);
+ATTN_API enum attn_status attn_safetensors_open(const struct attn_source *source,
+                                                enum attn_load load, struct attn_safetensors **out,
+                                                struct attn_error *err);
 
-/* Parses a file that is already open and takes it over (closes it on failure too). */
-enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safetensors **out,
-                                       struct attn_error *err);
+ATTN_API void attn_safetensors_close(struct attn_safetensors *st); /* NULL is allowed */
 
-void attn_safetensors_close(struct attn_safetensors *st); /* NULL is allowed */
-
-size_t attn_safetensors_count(const struct attn_safetensors *st);
+ATTN_API size_t attn_safetensors_count(const struct attn_safetensors *st);
 
 /* Entry 0 .. count-1 in ascending order of name (bytes). */
-const struct attn_safetensors_entry *attn_safetensors_entry(const struct attn_safetensors *st,
-                                                            size_t i);
+ATTN_API const struct attn_safetensors_entry *
+attn_safetensors_entry(const struct attn_safetensors *st, size_t i);
 
 /* By binary search; NULL when there is none. */
-const struct attn_safetensors_entry *attn_safetensors_find(const struct attn_safetensors *st,
-                                                           const char *name);
+ATTN_API const struct attn_safetensors_entry *
+attn_safetensors_find(const struct attn_safetensors *st, const char *name);
 
-const char *attn_safetensors_path(const struct attn_safetensors *st, int shard);
+/* The files: 1 or more; the path and the size in bytes of number SHARD. */
+ATTN_API int attn_safetensors_n_shard(const struct attn_safetensors *st);
+ATTN_API const char *attn_safetensors_path(const struct attn_safetensors *st, int shard);
+ATTN_API size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard);
 
 /* Whether ADDRESS lies in one of its maps (for a SIGBUS handler; async-signal-safe). */
-bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address);
+ATTN_API bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address);
 
 #endif

@@ -1,10 +1,11 @@
 /*
- * safetensors_header.h - reads the header of one .safetensors file; inside the formats layer only.
+ * safetensors_header.h - one .safetensors file that is already open; inside the formats layer only.
  */
 #ifndef ATTN_FORMATS_SAFETENSORS_HEADER_H
 #define ATTN_FORMATS_SAFETENSORS_HEADER_H
 
 #include "base/buffer.h"
+#include "base/file.h"
 #include "formats/safetensors.h"
 
 /*
@@ -16,6 +17,10 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file,
                                               struct attn_buffer *names,
                                               struct attn_safetensors_entry **entries,
                                               size_t *count, struct attn_error *err);
+
+/* A directory of FILE alone, which it takes over (closes it on failure too). */
+enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safetensors **out,
+                                       struct attn_error *err);
 
 /* Order by name: bytes as memcmp. For qsort over entries. */
 int attn_safetensors_compare_names(const void *a, const void *b);

@@ -109,6 +109,11 @@ const char *attn_model_name(const struct attn_model *model)
     return model->name;
 }
 
+const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model)
+{
+    return model->st;
+}
+
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
     return attn_safetensors_owns_address(model->st, address);

@@ -15,6 +15,7 @@
 #define ATTN_MODEL_MODEL_H
 
 #include "base/source.h"
+#include "formats/safetensors.h"
 #include "model/config.h"
 
 struct attn_model;
@@ -47,6 +48,9 @@ ATTN_API const struct attn_config *attn_model_config(const struct attn_model *mo
 
 /* What the source calls the model: its name, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
+
+/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
+ATTN_API const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
 
 /* Whether ADDRESS lies in the mapped weights: for a host's SIGBUS handler, when a file was
  * truncated under it. Async-signal-safe. */

@@ -2,6 +2,7 @@
 #include "model/session.h"
 
 #include "base/memory.h"
+#include "model/config_read.h"
 #include "model/session_state.h"
 
 #include <string.h>
@@ -15,10 +16,11 @@ static enum attn_status check_options(const struct attn_model *model,
 {
     const struct attn_config *config = &model->config;
     const struct attn_dims dims = attn_config_dims(config, options->n_max);
+    const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
 
-    if (options->n_max == 0 || options->n_max > config->n_ctx)
+    if (options->n_max == 0 || options->n_max > most)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
-                              options->n_max, model->name, config->n_ctx);
+                              options->n_max, model->name, most);
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
                               model->name);
@@ -66,33 +68,51 @@ static void clear_cache(struct attn_session *session)
     }
 }
 
+/* Everything up to the memory: what is decided, and what it comes to. Release it also after a failure. */
+static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
+                                const struct attn_session_options *options, struct attn_error *err)
+{
+    enum attn_status status = check_options(model, options, err);
+
+    if (status != ATTN_OK)
+        return status;
+    session->model = model;
+    session->config = &model->config;
+    status = copy_options(session, options, err);
+    if (status != ATTN_OK)
+        return status;
+    session->dims = attn_config_dims(session->config, options->n_max);
+    session->end = attn_session_find_end(session);
+    session->shape =
+        (struct attn_dense_shape){.d_head = session->config->d_head,
+                                  .d_value = session->config->d_value,
+                                  .n_max = options->n_max,
+                                  .ldq = session->config->n_head * session->config->d_head};
+    session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
+    session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
+    attn_session_plan(session, &session->arena);
+    return ATTN_OK;
+}
+
+static void release(struct attn_session *session)
+{
+    attn_arena_release(&session->arena);
+    attn_free(session->edits);
+    attn_free(session->attention);
+}
+
 enum attn_status attn_session_create(const struct attn_model *model,
                                      const struct attn_session_options *options,
                                      struct attn_session **session, struct attn_error *err)
 {
-    enum attn_status status = check_options(model, options, err);
-    struct attn_session *s;
+    struct attn_session *s = attn_alloc(1, sizeof *s, err);
+    enum attn_status status;
 
-    if (status != ATTN_OK)
-        return status;
-    s = attn_alloc(1, sizeof *s, err);
     if (s == NULL)
         return ATTN_NO_MEMORY;
-    s->model = model;
-    s->config = &model->config;
-    status = copy_options(s, options, err);
-    if (status != ATTN_OK)
-        goto fail;
-    s->dims = attn_config_dims(s->config, options->n_max);
-    s->end = attn_session_find_end(s);
-    s->shape = (struct attn_dense_shape){.d_head = s->config->d_head,
-                                         .d_value = s->config->d_value,
-                                         .n_max = options->n_max,
-                                         .ldq = s->config->n_head * s->config->d_head};
-    s->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
-    s->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : s->config->n_layer;
-    attn_session_plan(s, &s->arena);
-    status = attn_arena_allocate(&s->arena, err);
+    status = prepare(s, model, options, err);
+    if (status == ATTN_OK)
+        status = attn_arena_allocate(&s->arena, err);
     if (status != ATTN_OK)
         goto fail;
     attn_session_plan(s, &s->arena);
@@ -106,13 +126,26 @@ fail:
     return status;
 }
 
+enum attn_status attn_session_measure(const struct attn_model *model,
+                                      const struct attn_session_options *options, size_t *n_byte,
+                                      struct attn_error *err)
+{
+    struct attn_session session = {.model = model};
+    enum attn_status status = prepare(&session, model, options, err);
+
+    if (status == ATTN_OK && session.arena.is_overflowed)
+        status = attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        *n_byte = session.arena.used;
+    release(&session);
+    return status;
+}
+
 void attn_session_free(struct attn_session *session)
 {
     if (session == NULL)
         return;
-    attn_arena_release(&session->arena);
-    attn_free(session->edits);
-    attn_free(session->attention);
+    release(session);
     attn_free(session);
 }
 
@@ -131,11 +164,11 @@ void attn_session_check_finite(struct attn_session *session, int layer, const fl
 
     if (session->step.status != ATTN_OK || kernels->is_finite(x, n))
         return;
-    session->step.status = attn_weights_find_non_finite(model->config.model_type, model->st, layer,
-                                                        kernels, session->step.err);
+    session->step.status =
+        attn_weights_find_non_finite(model->config.model_type, model->st, layer, session->step.err);
     if (session->step.status == ATTN_OK && layer != ATTN_NO_LAYER)
-        session->step.status = attn_weights_find_non_finite(
-            model->config.model_type, model->st, ATTN_NO_LAYER, kernels, session->step.err);
+        session->step.status = attn_weights_find_non_finite(model->config.model_type, model->st,
+                                                            ATTN_NO_LAYER, session->step.err);
 }
 
 /* Whether N more positions fit and this session can take them now. */

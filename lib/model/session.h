@@ -55,6 +55,12 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
                                               const struct attn_session_options *options,
                                               struct attn_session **session,
                                               struct attn_error *err);
+
+/* The memory in bytes that creating it would take, with the same checks; takes none of it. */
+ATTN_API enum attn_status attn_session_measure(const struct attn_model *model,
+                                               const struct attn_session_options *options,
+                                               size_t *n_byte, struct attn_error *err);
+
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /*

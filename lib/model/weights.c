@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "model/finite.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -378,37 +379,20 @@ void attn_weights_list_unused(const char *model_type, const struct attn_safetens
 
 static enum attn_status scan_tensor(const struct attn_safetensors *st,
                                     const struct attn_safetensors_entry *entry,
-                                    const struct attn_kernels *kernels, struct attn_error *err)
+                                    struct attn_error *err)
 {
-    const struct attn_tensor *tensor = &entry->tensor;
-    const size_t size = attn_dtype_bits(tensor->dtype) / 8;
-    float values[256];
-    size_t n = 1;
+    const struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
 
-    for (int i = 0; i < tensor->rank; i++)
-        n *= tensor->shape[i];
-    for (size_t first = 0; first < n; first += sizeof values / sizeof *values) {
-        size_t count = n - first;
-
-        if (count > sizeof values / sizeof *values)
-            count = sizeof values / sizeof *values;
-        kernels->convert((const char *)tensor->data + first * size, tensor->dtype, count, values);
-        for (size_t i = 0; i < count; i++)
-            if (!kernels->is_finite(&values[i], 1))
-                return attn_error_set(
-                    err, ATTN_FORMAT,
-                    "'%s' in '%s' holds %g at element %zu, expected finite "
-                    "values",
-                    attn_quote_string(entry->name).text,
-                    attn_quote_string(attn_safetensors_path(st, entry->shard)).text,
-                    (double)values[i], first + i);
-    }
-    return ATTN_OK;
+    if (found.n_nan + found.n_infinite == 0)
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_FORMAT, "'%s' in '%s' holds %g at element %zu, expected finite values",
+        attn_quote_string(entry->name).text,
+        attn_quote_string(attn_safetensors_path(st, entry->shard)).text, found.value, found.first);
 }
 
 enum attn_status attn_weights_find_non_finite(const char *model_type,
                                               const struct attn_safetensors *st, int layer,
-                                              const struct attn_kernels *kernels,
                                               struct attn_error *err)
 {
     const struct attn_weight_naming *naming = find_naming(model_type);
@@ -421,7 +405,7 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
 
         if (rule != NULL && rule->part != ATTN_PART_IGNORED && at == layer &&
             is_readable(entry->tensor.dtype))
-            status = scan_tensor(st, entry, kernels, err);
+            status = scan_tensor(st, entry, err);
     }
     return status;
 }

@@ -104,7 +104,6 @@ void attn_weights_list_unused(const char *model_type, const struct attn_safetens
  */
 enum attn_status attn_weights_find_non_finite(const char *model_type,
                                               const struct attn_safetensors *st, int layer,
-                                              const struct attn_kernels *kernels,
                                               struct attn_error *err);
 
 #endif

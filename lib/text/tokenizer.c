@@ -201,6 +201,12 @@ const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t
     return attn_vocabulary_key(&tokenizer->vocabulary, id, size);
 }
 
+bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id)
+{
+    return tokenizer->kind == ATTN_TOKENIZER_BPE && id >= 0 &&
+           (size_t)id < tokenizer->vocabulary.n && tokenizer->bpe.specials.is_special[id];
+}
+
 enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, char **text, size_t *size, struct attn_error *err)
 {

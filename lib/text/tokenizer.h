@@ -93,6 +93,9 @@ ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
+/* Whether ID is found in a text before it is split, like <|endoftext|>; words have none such. */
+ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
+
 /*
  * The text of N ids: bytes joined for BPE, words separated by single spaces for word level. *text
  * is allocated, its size excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for

@@ -2,6 +2,7 @@
 #include "tests/support/image.h"
 
 #include "base/memory.h"
+#include "formats/safetensors_header.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -1,0 +1,222 @@
+/*
+ * cost.c - see cost.h. Weights are counted where they were bound, sizes follow from the config, and
+ * a session's memory is what planning one measures.
+ */
+#include "model/cost.h"
+
+#include "model/model_state.h"
+#include "model/session.h"
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+static uint64_t multiply(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+/* A group of weights. */
+struct extent {
+    uint64_t n_element, n_byte;
+};
+
+/* What the parts of a model come to. */
+struct inventory {
+    struct extent embedding, positions, attention, mlp, norms, output;
+};
+
+static void count(struct extent *extent, uint64_t n_element, enum attn_dtype dtype)
+{
+    extent->n_element += n_element;
+    extent->n_byte += n_element * (attn_dtype_bits(dtype) / 8);
+}
+
+static void count_tensor(struct extent *extent, const struct attn_tensor *tensor)
+{
+    if (tensor->data != NULL)
+        count(extent, attn_tensor_n_element(tensor), tensor->dtype);
+}
+
+static void count_vector(struct extent *extent, const struct attn_vector *vector)
+{
+    if (vector->data != NULL)
+        count(extent, vector->n, vector->dtype);
+}
+
+static void count_norm(struct extent *extent, const struct attn_norm_weights *norm)
+{
+    count_vector(extent, &norm->w);
+    count_vector(extent, &norm->b);
+}
+
+static void count_linear(struct extent *extent, const struct attn_linear *linear)
+{
+    if (linear->weight.data != NULL)
+        count(extent, linear->weight.n_row * linear->weight.n_col, linear->weight.dtype);
+    count_vector(extent, &linear->bias);
+}
+
+static struct inventory take_inventory(const struct attn_model *model)
+{
+    const struct attn_weights *weights = &model->weights;
+    struct inventory found = {.embedding = {0, 0}};
+
+    count_tensor(&found.embedding, &weights->embed);
+    count_tensor(&found.positions, &weights->positions);
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_block_weights *block = &weights->blocks[layer];
+
+        count_norm(&found.norms, &block->ln1);
+        count_linear(&found.attention, &block->q);
+        count_linear(&found.attention, &block->k);
+        count_linear(&found.attention, &block->v);
+        count_linear(&found.attention, &block->out);
+        count_norm(&found.norms, &block->ln2);
+        count_linear(&found.mlp, &block->mlp_in);
+        count_linear(&found.mlp, &block->mlp_out);
+    }
+    count_norm(&found.norms, &weights->ln_final);
+    if (model->config.output == ATTN_OUTPUT_OWN)
+        count_linear(&found.output, &weights->unembed);
+    return found;
+}
+
+struct attn_parameters attn_model_parameters(const struct attn_model *model)
+{
+    const struct inventory found = take_inventory(model);
+
+    return (struct attn_parameters){.embedding = found.embedding.n_element,
+                                    .positions = found.positions.n_element,
+                                    .attention = found.attention.n_element,
+                                    .mlp = found.mlp.n_element,
+                                    .norms = found.norms.n_element,
+                                    .output = found.output.n_element};
+}
+
+/* Bytes of the rows of a table [n_row, D] that a run of N positions can read. */
+static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
+{
+    const size_t n_row = table->data == NULL ? 0 : table->shape[0];
+    const uint64_t n_byte = table->data == NULL ? 0 : attn_tensor_n_byte(table);
+
+    return n < n_row ? n_byte / n_row * n : n_byte;
+}
+
+static uint64_t find_weights(const struct attn_model *model, size_t n)
+{
+    const struct inventory found = take_inventory(model);
+    const bool is_tied = model->config.output == ATTN_OUTPUT_TIED;
+
+    return (is_tied ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
+           row_bytes(&model->weights.positions, n) + found.attention.n_byte + found.mlp.n_byte +
+           found.norms.n_byte + found.output.n_byte;
+}
+
+/* Pairs of one head, added over the layers. */
+static uint64_t count_pairs(const struct attn_config *config, uint64_t n)
+{
+    uint64_t n_pair = 0;
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const bool is_causal = config->attention[layer].mask == ATTN_MASK_CAUSAL;
+
+        n_pair = add(n_pair, is_causal ? multiply(n, n + 1) / 2 : multiply(n, n));
+    }
+    return n_pair;
+}
+
+static void find_operations(const struct attn_config *c, struct attn_cost *cost)
+{
+    const uint64_t n = cost->n_position, n_row = multiply(n, c->n_layer), d = c->d_model;
+    const uint64_t d_qkv = c->n_head * c->d_head + c->n_kv_head * (c->d_head + c->d_value);
+    uint64_t d_out = 0; /* columns of all projections that D goes into, or comes out of */
+
+    if (c->has_projections)
+        d_out += d_qkv;
+    if (c->has_out_proj)
+        d_out += c->n_head * c->d_value;
+    cost->n_pair = multiply(count_pairs(c, n), c->n_head);
+    cost->projections = multiply(n_row, multiply(d, d_out));
+    cost->matrices = multiply(cost->n_pair, c->d_head + c->d_value);
+    cost->mlp = multiply(n_row, multiply(2 * d, c->d_mlp));
+    cost->output = c->output == ATTN_OUTPUT_NONE ? 0 : multiply(n, multiply(d, c->n_vocab));
+}
+
+static void find_caches(const struct attn_config *c, struct attn_cost *cost)
+{
+    const uint64_t n_row = multiply(cost->n_position, c->n_layer);
+    const uint64_t one = multiply(n_row, (c->d_head + c->d_value) * sizeof(float));
+
+    cost->keys_values = multiply(one, c->n_kv_head);
+    cost->keys_values_plain = multiply(one, c->n_head);
+    cost->keys_values_multi_query = one;
+}
+
+static void find_sites(const struct attn_selection *selection, struct attn_cost *cost)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = (enum attn_site)i;
+        const size_t n = attn_site_is_in_layer(site) ? dims->n_layer : 1;
+
+        if ((dims->sites & ATTN_SITE_BIT(i)) == 0)
+            continue;
+        for (size_t layer = 0; layer < n; layer++) {
+            size_t shape[3];
+            const int rank = attn_selection_shape(selection, site, (int)layer, shape);
+            uint64_t size = sizeof(float);
+
+            for (int k = 0; k < rank; k++)
+                size = multiply(size, shape[k]);
+            cost->sites[i] = add(cost->sites[i], size);
+        }
+    }
+}
+
+/* The memory that `run` needs for the sites of SELECTION, its default ones. */
+static enum attn_status find_session(const struct attn_model *model,
+                                     const struct attn_selection *selection, struct attn_cost *cost,
+                                     struct attn_error *err)
+{
+    const struct attn_trace trace = {.selection = selection};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    size_t n_byte;
+    enum attn_status status;
+
+    options.n_max = cost->n_position;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.trace = &trace;
+    status = attn_session_measure(model, &options, &n_byte, err);
+    if (status == ATTN_OK)
+        cost->session = n_byte;
+    return status;
+}
+
+enum attn_status attn_cost_find(const struct attn_model *model, size_t n, struct attn_cost *cost,
+                                struct attn_error *err)
+{
+    const struct attn_dims dims = attn_config_dims(&model->config, n);
+    struct attn_cost found = {.n_position = n};
+    struct attn_selection *selection = NULL;
+    enum attn_status status = attn_selection_create(&dims, &selection, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = find_session(model, selection, &found, err);
+    if (status == ATTN_OK) {
+        found.weights = find_weights(model, n);
+        find_operations(&model->config, &found);
+        find_caches(&model->config, &found);
+        find_sites(selection, &found);
+        *cost = found;
+    }
+    attn_selection_free(selection);
+    return status;
+}

@@ -1,0 +1,59 @@
+/*
+ * cost.h - what a model holds, and what a run costs before it is made.
+ *
+ *     struct attn_cost cost;
+ *     if (attn_cost_find(model, 1024, &cost, &err) == ATTN_OK)
+ *         printf("%" PRIu64 " multiply-adds\n", cost.matrices);
+ *
+ * A run is the whole model over T positions in one feed: every layer, and the logits of every
+ * position where there is an output layer. Whoever wants less pays less. Numbers that do not fit
+ * are UINT64_MAX.
+ *
+ * Letters as in trace/site.h, and P for the pairs of query and key that a layer's mask leaves:
+ * T (T + 1) / 2 when it is causal, T T without a mask.
+ */
+#ifndef ATTN_MODEL_COST_H
+#define ATTN_MODEL_COST_H
+
+#include "model/model.h"
+#include "trace/site.h"
+
+#include <stdint.h>
+
+/* Elements of the tensors that a model uses. */
+struct attn_parameters {
+    uint64_t embedding, positions;
+    uint64_t attention; /* q, k, v and output projection with their biases, all layers */
+    uint64_t mlp;       /* with its biases, all layers */
+    uint64_t norms;     /* all layers, and the final one */
+    uint64_t output;    /* 0 when it is tied to the embedding */
+};
+
+struct attn_cost {
+    size_t n_position; /* T */
+    uint64_t n_pair;   /* H P, added over the layers */
+
+    /* Multiply-adds of the matrix products. What is left, elementwise work, is small beside them.
+     */
+    uint64_t projections; /* T D (H E + G E + G Ev), and T H Ev D for the output projection */
+    uint64_t matrices;    /* q k^T and pattern v: H P (E + Ev) */
+    uint64_t mlp;         /* 2 T D F */
+    uint64_t output;      /* T D V, once */
+
+    /* Bytes. */
+    uint64_t weights;           /* that are read: of the embedding's rows one a token at most */
+    uint64_t keys_values;       /* T G (E + Ev) floats a layer: the cache of a whole model */
+    uint64_t keys_values_plain; /* what it would be with a key/value head for each query head */
+    uint64_t keys_values_multi_query; /* ... and with one for all of them */
+    uint64_t
+        session; /* attn_session_measure: one thread, pattern and z watched, one layer cached */
+    uint64_t sites[ATTN_N_SITE]; /* the whole of each tensor over all layers; 0: not in the model */
+};
+
+ATTN_API struct attn_parameters attn_model_parameters(const struct attn_model *model);
+
+/* ATTN_INVALID when N positions do not fit the model. */
+ATTN_API enum attn_status attn_cost_find(const struct attn_model *model, size_t n,
+                                         struct attn_cost *cost, struct attn_error *err);
+
+#endif
