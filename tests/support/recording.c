@@ -65,13 +65,15 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
 {
     const struct attn_recording *recording = user;
     struct attn_record *record = record_of(recording, event->site, event->layer);
-    size_t width;
+    size_t width, n_row;
 
     (void)err;
     ck_assert_msg(record->data != NULL, "told of %s, which the model lacks",
                   attn_site_name(event->site));
     width = record->shape[record->rank - 1];
-    ck_assert_msg(event->n_col <= width && event->row0 + event->n_row <= recording->dims.n_position,
+    n_row = attn_site_layout(event->site) == ATTN_LAYOUT_KEY ? record->shape[0]
+                                                             : recording->dims.n_position;
+    ck_assert_msg(event->n_col <= width && event->row0 + event->n_row <= n_row,
                   "%s, layer %d: rows %zu + %zu of %zu columns do not fit",
                   attn_site_name(event->site), event->layer, event->row0, event->n_row,
                   event->n_col);
@@ -91,10 +93,17 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
 void attn_recording_init(struct attn_recording *recording, const struct attn_config *config,
                          size_t n_position)
 {
+    attn_recording_init_source(recording, config, n_position, 0);
+}
+
+void attn_recording_init_source(struct attn_recording *recording, const struct attn_config *config,
+                                size_t n_position, size_t n_source)
+{
     struct attn_error err = {0};
 
     memset(recording, 0, sizeof *recording);
     recording->dims = attn_config_dims(config, n_position);
+    recording->dims.n_source = n_source;
     ck_assert_msg(attn_selection_create(&recording->dims, &recording->selection, &err) == ATTN_OK &&
                       attn_selection_set_sites(recording->selection, recording->dims.sites, &err) ==
                           ATTN_OK,

@@ -39,6 +39,10 @@ struct attn_recording {
  */
 void attn_recording_init(struct attn_recording *recording, const struct attn_config *config,
                          size_t n_position);
+
+/* The same for a model with cross-attention to a source of N_SOURCE rows. */
+void attn_recording_init_source(struct attn_recording *recording, const struct attn_config *config,
+                                size_t n_position, size_t n_source);
 void attn_recording_release(struct attn_recording *recording);
 
 /* LAYER is ATTN_NO_LAYER for sites of the model. Check data for NULL. */

@@ -55,8 +55,12 @@ MODELS = {
     "attn-bidirectional": dict(d_model=12, n_head=3, d_head=5, n_layer=2, n_ctx=71, n_vocab=23,
                                positions="learned", residual=True, out_proj=True, causal=False,
                                length=67, row0=50),
+    # Alternating self and cross-attention; the source is longer than the text and narrower.
+    "attn-cross": dict(d_model=8, n_head=4, n_kv_head=2, d_head=3, d_value=5, n_layer=3,
+                       n_vocab=13, d_source=5, blocks=["cross", "self", "cross"], residual=True,
+                       out_proj=True, qkv_bias=True, output="own", length=7, n_source=11),
 }
-KEYS_OF_OURS = ("length", "mlp_bias", "unembed_bias", "row0")
+KEYS_OF_OURS = ("length", "mlp_bias", "unembed_bias", "row0", "n_source")
 
 
 def complete(keys):
@@ -92,9 +96,11 @@ def make_weights(c, random):
         if c["norm"] == "layernorm":
             draw_norm(b + "ln1")
         if c["projections"] == "qkv":
+            is_cross = c.get("blocks", ["self"] * c["n_layer"])[layer] == "cross"
+            d_key = c["d_source"] if is_cross else d
             draw(b + "attn.W_Q", h, d, e, spread=(1.5 / d) ** 0.5)
-            draw(b + "attn.W_K", g, d, e)
-            draw(b + "attn.W_V", g, d, ev)
+            draw(b + "attn.W_K", g, d_key, e)
+            draw(b + "attn.W_V", g, d_key, ev)
         if c["qkv_bias"]:
             draw(b + "attn.b_Q", h, e, spread=0.3)
             draw(b + "attn.b_K", g, e, spread=0.3)
@@ -146,11 +152,16 @@ def make_fixture(name, keys, seed):
     write_model(directory, config, WORDS[: c["n_vocab"]], weights)
     ids = random.integers(0, c["n_vocab"], c["length"])
     ids[1], ids[2], ids[-1] = c["n_vocab"] - 1, 0, ids[0]
-    sites = Decoder(c, weights).run(ids)
+    source = None
+    if "n_source" in c:
+        source = random.normal(0, 1, (c["n_source"], c["d_source"])).astype(np.float32)
+    sites = Decoder(c, weights).run(ids, source)
     scores = max(np.abs(x[np.isfinite(x)]).max() for n, x in sites.items() if "attn_scores" in n)
     print(f"{name}: largest score {scores:.1f}")
     row0 = c.get("row0", 0)
     write_expected(directory / "expected", ids, keep_rows(sites, row0) if row0 else sites)
+    if source is not None:
+        np.save(directory / "expected" / "source.npy", source)
 
 
 def main():

@@ -90,8 +90,32 @@ def make_000(folder):
         ATTN + "z": causal["context_causal"][:, None],
     })
     make_query2(folder)
+    make_cross(folder, embedding)
     for n_head in (1, 4):
         make_multi_head(folder, n_head, embedding)
+
+
+def make_cross(folder, embedding):
+    """Queries from the sentence, keys and values from eight rows of features."""
+    g = Golden(folder, "000_cross_attention")
+    write_model("tests/fixtures/golden-000-cross-attention",
+                config(d_model=3, n_head=1, d_head=2, d_value=4, n_vocab=6, d_source=3,
+                       blocks=["cross"]),
+                SHORT, {
+                    "embed.W_E": embedding,
+                    "blocks.0.attn.W_Q": g.inputs("W_query")[None],
+                    "blocks.0.attn.W_K": g.inputs("W_key")[None],
+                    "blocks.0.attn.W_V": g.inputs("W_value")[None],
+                })
+    write_expected("tests/golden/000_cross_attention", SHORT_IDS, {
+        ATTN + "q": g["queries"][:, None],
+        ATTN + "k": g["keys"][:, None],
+        ATTN + "v": g["values"][:, None],
+        ATTN + "qk": g["scores"][None],
+        ATTN + "pattern": g["weights"][None],
+        ATTN + "z": g["context"][:, None],
+    })
+    np.save("tests/golden/000_cross_attention/source.npy", g.inputs("x_2"))
 
 
 def make_query2(folder):

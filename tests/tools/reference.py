@@ -43,9 +43,10 @@ class Decoder:
         return layer_norm(x, self.weights[name + ".w"], self.weights[name + ".b"],
                           self.config["eps"])
 
-    def run(self, ids):
-        """All sites by their archive names."""
+    def run(self, ids, source=None):
+        """All sites by their archive names. SOURCE [S, d_source]: what `cross` blocks attend to."""
         c, w = self.config, self.weights
+        self.source = source
         sites = {}
         x = w["embed.W_E"][ids]
         sites["hook_embed"] = x
@@ -82,21 +83,23 @@ class Decoder:
 
     def attention(self, x, layer, sites):
         c, b = self.config, f"blocks.{layer}.attn."
-        q, k, v = (self.project(x, b, letter) for letter in "QKV")
-        t, group = len(x), c["n_head"] // c["n_kv_head"]
-        qk = np.zeros((c["n_head"], t, t))
+        is_cross = c.get("blocks", ["self"] * c["n_layer"])[layer] == "cross"
+        keys = self.source if is_cross else x
+        q, k, v = self.project(x, b, "Q"), self.project(keys, b, "K"), self.project(keys, b, "V")
+        t, s, group = len(x), len(keys), c["n_head"] // c["n_kv_head"]
+        qk = np.zeros((c["n_head"], t, s))
         scores = np.full_like(qk, -np.inf)
         pattern = np.zeros_like(qk)
         z = np.zeros((t, c["n_head"], v.shape[2]))
         divisor = math.sqrt(q.shape[2]) if c["scale"] else 1.0
         for h in range(c["n_head"]):
             for i in range(t):
-                n_key = i + 1 if c["causal"] else t
-                for j in range(t):
+                n_key = i + 1 if c["causal"] and not is_cross else s
+                for j in range(s):
                     qk[h, i, j] = q[i, h] @ k[j, h // group]
                 scores[h, i, :n_key] = qk[h, i, :n_key] / divisor * c["factors"][layer]
                 pattern[h, i] = softmax(scores[h, i])
-                for j in range(t):
+                for j in range(s):
                     z[i, h] += pattern[h, i, j] * v[j, h // group]
         for name, value in (("q", q), ("k", k), ("v", v), ("qk", qk), ("attn_scores", scores),
                             ("pattern", pattern), ("z", z)):
