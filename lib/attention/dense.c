@@ -145,7 +145,7 @@ static bool is_touched(const struct attn_dense_tile *tile, enum attn_site site)
 /* Keys that the row at tile row I may look at; they are a prefix. */
 static size_t n_visible(const struct attn_dense_tile *tile, size_t i)
 {
-    return tile->attention->mask == ATTN_MASK_CAUSAL ? tile->row0 + i + 1 : tile->n_key;
+    return tile->is_causal ? tile->row0 + i + 1 : tile->n_key;
 }
 
 /* Panels that hold anything anyone needs: those up to the last row's own key, unless masked cells matter. */

@@ -78,7 +78,7 @@ struct attn_dense_keep {
 
 /* One tile: rows row0 .. row0+n_row-1 (absolute) of one head. */
 struct attn_dense_tile {
-    const struct attn_attention *attention;
+    bool is_causal; /* key j is visible to the row at position p when j <= p; else every key is */
     float scale;    /* attn_attention_scale */
     const float *q; /* [n_row, d_head], stride shape.ldq */
     const struct attn_kv *kv;

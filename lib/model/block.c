@@ -114,17 +114,23 @@ static void activate(struct attn_session *session)
     run_rows(&work, activate_rows);
 }
 
+/* What a linear map reads: n_row rows, as wide as the map is deep. */
+struct input {
+    const float *x;
+    size_t n_row;
+};
+
 /* Columns first .. last-1 of y = x W + b, in their place in y. */
-static void multiply(struct attn_session *session, const struct attn_linear *linear, const float *x,
-                     float *y, size_t first, size_t last)
+static void multiply(struct attn_session *session, const struct attn_linear *linear,
+                     struct input in, float *y, size_t first, size_t last)
 {
     const struct attn_linear_args args = {
         .engine = &session->engine,
         .pool = session->step.pool,
         .scratch = session->scratch,
-        .x = x,
+        .x = in.x,
         .ldx = linear->weight.n_row,
-        .n_row = session->step.n_row,
+        .n_row = in.n_row,
         .y = y + first,
         .ldy = linear->weight.n_col,
         .first_col = first,
@@ -135,88 +141,130 @@ static void multiply(struct attn_session *session, const struct attn_linear *lin
 }
 
 /* The layer that ends in its heads has no output to find bad weights by: look at what was projected. */
-static void check_heads(struct attn_session *session, int layer, const float *y, size_t ld,
+static void check_heads(struct attn_session *session, int layer, struct input y, size_t ld,
                         size_t n_col)
 {
     if (attn_session_ends_in_heads(session, layer))
-        for (size_t i = 0; i < session->step.n_row; i++)
-            attn_session_check_finite(session, layer, y + i * ld, n_col);
+        for (size_t i = 0; i < y.n_row; i++)
+            attn_session_check_finite(session, layer, y.x + i * ld, n_col);
 }
 
 static void multiply_all(struct attn_session *session, const struct attn_linear *linear,
                          const float *x, float *y)
 {
-    multiply(session, linear, x, y, 0, linear->weight.n_col);
+    const struct input in = {x, session->step.n_row};
+
+    multiply(session, linear, in, y, 0, linear->weight.n_col);
 }
 
-/* The projection of the heads that are needed, run by run; without weights a head is the input itself. */
-static void project(struct attn_session *session, int layer, const struct attn_linear *linear,
-                    float *y, size_t width, bool is_key)
+/* One projection of a layer: q, or k or v, for all heads that are needed. */
+struct projection {
+    const struct attn_linear *linear;
+    struct input in;
+    float *y;
+    size_t n_head, width;
+    bool (*needs)(const struct attn_session *session, int layer, int head);
+};
+
+/* Heads are projected run by run; without weights a head is the input itself. */
+static void project(struct attn_session *session, int layer, const struct projection *p)
 {
-    const struct attn_config *config = session->config;
-    const int n_head = (int)(is_key ? config->n_kv_head : config->n_head);
+    const size_t ld = p->n_head * p->width;
     int head = 0;
 
-    if (!config->has_projections) {
-        memcpy(y, session->normed, session->step.n_row * config->d_model * sizeof(float));
+    if (!session->config->has_projections) {
+        memcpy(p->y, p->in.x, p->in.n_row * ld * sizeof(float));
         return;
     }
-    while (head < n_head) {
+    while (head < (int)p->n_head) {
         const int first = head;
+        const size_t column = (size_t)first * p->width;
 
-        while (head < n_head && (is_key ? attn_session_needs_kv_head(session, layer, head)
-                                        : attn_session_needs_head(session, layer, head)))
+        while (head < (int)p->n_head && p->needs(session, layer, head))
             head++;
         if (head == first) {
             head++;
             continue;
         }
-        multiply(session, linear, session->normed, y, (size_t)first * width, (size_t)head * width);
-        check_heads(session, layer, y + (size_t)first * width, (size_t)n_head * width,
-                    (size_t)(head - first) * width);
+        multiply(session, p->linear, p->in, p->y, column, (size_t)head * p->width);
+        check_heads(session, layer, (struct input){p->y + column, p->in.n_row}, ld,
+                    (size_t)(head - first) * p->width);
     }
 }
 
-/* Packs the step's keys and values into the cache. */
-static void remember(struct attn_session *session, int layer, bool has_values)
+/* Packs keys and values (the step's, or the source's) into the cache. */
+static void remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
 {
     const struct attn_config *config = session->config;
-    const size_t cached = (size_t)layer % session->n_cache_layer;
+    const struct attn_kv *kv =
+        &session->kv[(size_t)layer % session->n_cache_layer * config->n_kv_head];
+    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
 
     for (size_t g = 0; g < config->n_kv_head; g++) {
         const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
                                           .v = has_values ? session->v + g * config->d_value : NULL,
                                           .ldk = config->n_kv_head * config->d_head,
                                           .ldv = config->n_kv_head * config->d_value,
-                                          .first = session->step.row0,
-                                          .n = session->step.n_row};
+                                          .first = first,
+                                          .n = n_row};
 
-        if (attn_session_needs_kv_head(session, layer, (int)g))
-            attn_kv_write(&session->kv[cached * config->n_kv_head + g], &session->shape,
-                          session->engine.kernels, &rows);
+        if (!attn_session_needs_kv_head(session, layer, (int)g))
+            continue;
+        attn_kv_write(&kv[g], &session->shape, session->engine.kernels, &rows);
+        /* Layers that share one cache may have held more rows before. */
+        if (session->n_cache_layer == 1 && session->n_source > 0)
+            attn_kv_forget(&kv[g], &session->shape, first + n_row, session->shape.n_max);
     }
+}
+
+/* k and v of a layer, into the cache. A source is projected once, with the first positions. */
+static void run_keys(struct attn_session *session, int layer)
+{
+    const struct attn_config *config = session->config;
+    const struct attn_block_weights *w = &session->model->weights.blocks[layer];
+    const bool is_cross = attn_session_is_cross(session, layer);
+    const bool has_values = attn_session_needs(session, layer, ATTN_SITE_Z) ||
+                            attn_session_watches(session, ATTN_SITE_V, layer);
+    struct projection p = {.linear = &w->k,
+                           .in = {session->normed, session->step.n_row},
+                           .y = session->k,
+                           .n_head = config->n_kv_head,
+                           .width = config->d_head,
+                           .needs = attn_session_needs_kv_head};
+
+    if (is_cross && session->step.row0 > 0)
+        return;
+    if (is_cross)
+        p.in = (struct input){session->source, session->n_source};
+    project(session, layer, &p);
+    attn_session_visit(session, ATTN_SITE_K, layer, session->k);
+    if (has_values) {
+        p.linear = &w->v;
+        p.y = session->v;
+        p.width = config->d_value;
+        project(session, layer, &p);
+        attn_session_visit(session, ATTN_SITE_V, layer, session->v);
+    }
+    remember(session, layer, p.in.n_row, has_values);
 }
 
 /* q, k, v and z of a layer. */
 static void run_heads(struct attn_session *session, int layer)
 {
-    const struct attn_config *config = session->config;
     const struct attn_block_weights *w = &session->model->weights.blocks[layer];
-    const bool has_values = attn_session_needs(session, layer, ATTN_SITE_Z) ||
-                            attn_session_watches(session, ATTN_SITE_V, layer);
+    const struct projection q = {.linear = &w->q,
+                                 .in = {session->normed, session->step.n_row},
+                                 .y = session->q,
+                                 .n_head = session->config->n_head,
+                                 .width = session->config->d_head,
+                                 .needs = attn_session_needs_head};
 
     attn_normalize(session, &w->ln1, session->resid, session->normed);
-    project(session, layer, &w->q, session->q, config->d_head, false);
+    project(session, layer, &q);
     attn_session_visit(session, ATTN_SITE_Q, layer, session->q);
-    project(session, layer, &w->k, session->k, config->d_head, true);
-    attn_session_visit(session, ATTN_SITE_K, layer, session->k);
-    if (has_values) {
-        project(session, layer, &w->v, session->v, config->d_value, true);
-        attn_session_visit(session, ATTN_SITE_V, layer, session->v);
-    }
+    run_keys(session, layer);
     if (!attn_session_needs(session, layer, ATTN_SITE_QK))
         return;
-    remember(session, layer, has_values);
     attn_session_attend(session, layer);
     if (attn_session_needs(session, layer, ATTN_SITE_Z))
         attn_session_visit(session, ATTN_SITE_Z, layer, session->z);

@@ -33,6 +33,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_mlp = config->d_mlp,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
+        .is_cross = config->is_cross,
         .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
     };
 }
@@ -102,6 +103,12 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
                               "model: found n_head %zu, d_head %zu, d_value %zu, d_model %zu",
                               name.text, config->n_head, config->d_head, config->d_value,
                               config->d_model);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer] && !config->has_projections &&
+            config->d_source != config->d_model)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' has no projections, so d_source %zu must be d_model %zu",
+                                  name.text, config->d_source, config->d_model);
     if (!config->has_out_proj && !is_bare && d_concat != config->d_model)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no out_proj, so n_head * d_value must be d_model: found "
@@ -142,6 +149,7 @@ enum attn_status attn_config_read(const struct attn_json *json, struct attn_conf
 void attn_config_release(struct attn_config *config)
 {
     attn_free(config->attention);
+    attn_free(config->is_cross);
     *config = (struct attn_config){0};
 }
 
@@ -150,8 +158,10 @@ enum attn_status attn_config_set_attention(struct attn_config *config,
                                            struct attn_error *err)
 {
     config->attention = attn_alloc(config->n_layer, sizeof *config->attention, err);
-    if (config->attention == NULL)
+    config->is_cross = attn_alloc(config->n_layer, sizeof *config->is_cross, err);
+    if (config->attention == NULL || config->is_cross == NULL)
         return ATTN_NO_MEMORY;
+    config->d_source = config->d_source == 0 ? config->d_model : config->d_source;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         config->attention[layer] = *first;
     return ATTN_OK;

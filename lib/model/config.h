@@ -38,6 +38,8 @@ struct attn_config {
     size_t d_mlp;        /* 0: blocks have no MLP */
     size_t n_ctx;        /* longest sequence; SIZE_MAX when nothing limits it */
     size_t n_vocab;      /* rows of the embedding */
+    bool *is_cross;      /* [n_layer]: keys and values come from the source, not from the stream */
+    size_t d_source;     /* width of the source that such layers read */
     enum attn_norm norm; /* before attention and before the MLP */
     float norm_eps;      /* added to the variance */
     bool has_final_norm;
@@ -56,7 +58,10 @@ struct attn_config {
     struct attn_attention *attention; /* [n_layer], each layer's own */
 };
 
-/* The sizes that decide the shapes of a run over N_POSITION positions, and which sites there are. */
+/*
+ * The sizes that decide the shapes of a run over N_POSITION positions, and which sites there are.
+ * A run with a source sets n_source in the result. Borrows from CONFIG.
+ */
 ATTN_API struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position);
 
 #endif

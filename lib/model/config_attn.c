@@ -84,6 +84,7 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         {"d_head", ATTN_MAX_WIDTH, &config->d_head, false},
         {"d_value", ATTN_MAX_WIDTH, &config->d_value, false},
         {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
+        {"d_source", ATTN_MAX_WIDTH, &config->d_source, false},
         {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
     };
     const struct attn_quote name = attn_quote_string(attn_json_name(json));
@@ -183,22 +184,32 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
     return status;
 }
 
-/* Blocks that read a second sequence are not there yet. */
-static enum attn_status refuse_cross(const struct attn_json *json, struct attn_error *err)
+/* Which blocks read the source: a list of "self" and "cross", one a layer. */
+static enum attn_status read_blocks(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *blocks = attn_node_find(root, "blocks");
-    const struct attn_node *source = attn_node_find(root, "d_source");
-    bool is_cross = source != NULL && !attn_node_is_null(source);
+    const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const struct attn_node *node;
+    size_t n = 0;
 
-    if (blocks != NULL)
-        for (blocks = attn_node_first(blocks); blocks != NULL; blocks = attn_node_next(blocks))
-            is_cross |=
-                attn_node_string(blocks) == NULL || strcmp(attn_node_string(blocks), "self") != 0;
-    if (is_cross)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' has cross-attention, which this version does not have",
-                              attn_quote_string(attn_json_name(json)).text);
+    if (blocks == NULL || attn_node_is_null(blocks))
+        return ATTN_OK;
+    for (node = attn_node_first(blocks); node != NULL; node = attn_node_next(node), n++) {
+        const char *text = attn_node_string(node);
+        const bool is_cross = text != NULL && strcmp(text, "cross") == 0;
+
+        if (!is_cross && (text == NULL || strcmp(text, "self") != 0))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
+                                  name.text);
+        if (n < config->n_layer)
+            config->is_cross[n] = is_cross;
+    }
+    if (!attn_node_is_array(blocks) || n != config->n_layer)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'blocks' in '%s' does not hold one item for each of n_layer %zu",
+                              name.text, config->n_layer);
     return ATTN_OK;
 }
 
@@ -211,8 +222,6 @@ enum attn_status attn_config_read_attn(const struct attn_json *json, struct attn
     double norm_eps = 1e-5;
     enum attn_status status = check_keys(json, err);
 
-    if (status == ATTN_OK)
-        status = refuse_cross(json, err);
     if (status == ATTN_OK)
         status = read_words(json, config, err);
     if (status == ATTN_OK)
@@ -227,6 +236,8 @@ enum attn_status attn_config_read_attn(const struct attn_json *json, struct attn
         status = attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err);
     if (status == ATTN_OK)
         status = attn_config_set_attention(config, &attention, err);
+    if (status == ATTN_OK)
+        status = read_blocks(json, config, err);
     config->norm_eps = (float)norm_eps;
     return status;
 }

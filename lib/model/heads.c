@@ -18,6 +18,7 @@ struct wave {
     size_t n_head;
     size_t first, n_row; /* rows of the step; first is a multiple of the tile */
     size_t n_key;
+    bool is_causal;
     float *kept[N_MATRIX_SITE]; /* [n_head, n_row, n_key] each, or NULL */
 };
 
@@ -60,7 +61,7 @@ static void run_tile(void *context, size_t task, int worker)
     const size_t ldz = config->n_head * config->d_value;
     float *z = session->z + row * ldz + (size_t)head * config->d_value;
     struct attn_dense_tile tile = {
-        .attention = &session->options.attention[wave->layer],
+        .is_causal = wave->is_causal,
         .scale = attn_attention_scale(&session->options.attention[wave->layer], config->d_head),
         .q = session->q + row * session->shape.ldq + (size_t)head * config->d_head,
         .kv = find_kv(session, wave->layer, head),
@@ -104,7 +105,7 @@ static void tell_wave(const struct wave *wave)
                 .n_col = wave->n_key,
                 .ld = wave->n_key,
                 .data = wave->kept[i] + h * wave->n_row * wave->n_key,
-                .is_causal = session->options.attention[wave->layer].mask == ATTN_MASK_CAUSAL,
+                .is_causal = wave->is_causal,
             };
 
             if (session->step.status == ATTN_OK)
@@ -172,12 +173,15 @@ static void run_heads_apart(struct wave *wave, const int *list, size_t n)
 void attn_session_attend(struct attn_session *session, int layer)
 {
     const struct attn_trace *trace = session->options.trace;
+    const bool is_cross = attn_session_is_cross(session, layer);
     int *watched = session->heads, *others = session->heads + session->config->n_head;
     size_t n_watched = 0, n_other = 0;
-    struct wave wave = {.session = session,
-                        .layer = layer,
-                        .n_row = session->step.n_row,
-                        .n_key = session->step.row0 + session->step.n_row};
+    struct wave wave = {
+        .session = session,
+        .layer = layer,
+        .n_row = session->step.n_row,
+        .n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row,
+        .is_causal = !is_cross && session->options.attention[layer].mask == ATTN_MASK_CAUSAL};
 
     for (int head = 0; head < (int)session->config->n_head; head++) {
         if (!attn_session_needs_head(session, layer, head))

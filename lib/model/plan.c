@@ -103,7 +103,7 @@ static size_t scratch_size(const struct attn_session *session)
 /* Floats for watched matrices: those of the layer that wants most, or as much as is held at a time. */
 static size_t kept_size(const struct attn_session *session)
 {
-    const size_t n = session->options.n_max;
+    const size_t n = session->options.n_max, n_key = session->shape.n_max;
     size_t most = 0, n_tile_row = n < ATTN_QUERY_TILE ? n : ATTN_QUERY_TILE;
     size_t all, limit = ATTN_KEPT_BYTES / sizeof(float);
 
@@ -117,9 +117,9 @@ static size_t kept_size(const struct attn_session *session)
         n_site *= attn_selection_n_head(session->options.trace->selection, (int)layer);
         most = max_size(most, n_site);
     }
-    if (!attn_checked_mul(n, n, &all) || !attn_checked_mul(all, most, &all))
+    if (!attn_checked_mul(n, n_key, &all) || !attn_checked_mul(all, most, &all))
         all = SIZE_MAX;
-    limit = max_size(limit, 3 * n_tile_row * n);
+    limit = max_size(limit, 3 * n_tile_row * n_key);
     return all < limit ? all : limit;
 }
 
@@ -148,17 +148,18 @@ static void plan_cache(struct attn_session *session, struct attn_arena *arena)
 static void plan_shared(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *c = session->config;
-    const size_t n = session->options.n_max;
+    const size_t n = session->options.n_max, n_key = session->shape.n_max;
     const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
-    float *shared = take(arena, n, max_size(d_q + d_k + d_v + d_z, c->d_mlp));
+    const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
+    float *shared = take(arena, 1, max_size(n_head_float, n * c->d_mlp));
 
     if (shared == NULL) /* measuring */
         return;
     session->mlp = session->q = shared;
     session->k = session->q + n * d_q;
-    session->v = session->k + n * d_k;
-    session->z = session->v + n * d_v;
+    session->v = session->k + n_key * d_k;
+    session->z = session->v + n_key * d_v;
 }
 
 void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
@@ -166,6 +167,7 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     const struct attn_config *c = session->config;
     const size_t n = session->options.n_max, n_scratch = scratch_size(session);
 
+    session->source = take(arena, session->options.n_source, c->d_source);
     session->resid = take(arena, n, c->d_model);
     session->normed = take(arena, n, c->d_model);
     plan_shared(session, arena);

@@ -15,9 +15,10 @@ static enum attn_status check_options(const struct attn_model *model,
                                       struct attn_error *err)
 {
     const struct attn_config *config = &model->config;
-    const struct attn_dims dims = attn_config_dims(config, options->n_max);
+    struct attn_dims dims = attn_config_dims(config, options->n_max);
     const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
 
+    dims.n_source = options->n_source;
     if (options->n_max == 0 || options->n_max > most)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
                               options->n_max, model->name, most);
@@ -28,6 +29,7 @@ static enum attn_status check_options(const struct attn_model *model,
         const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
 
         if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
+            wanted->n_source > options->n_source ||
             (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "the selection was made for another model than '%s'",
@@ -82,11 +84,14 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     if (status != ATTN_OK)
         return status;
     session->dims = attn_config_dims(session->config, options->n_max);
+    session->dims.n_source = options->n_source;
     session->end = attn_session_find_end(session);
     session->shape =
         (struct attn_dense_shape){.d_head = session->config->d_head,
                                   .d_value = session->config->d_value,
-                                  .n_max = options->n_max,
+                                  .n_max = options->n_max > options->n_source
+                                               ? options->n_max
+                                               : options->n_source,
                                   .ldq = session->config->n_head * session->config->d_head};
     session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
     session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
@@ -186,11 +191,41 @@ static enum attn_status check_feed(const struct attn_session *session, size_t n,
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
                               n_position, n_max);
-    for (size_t layer = 0; layer < session->config->n_layer; layer++)
-        is_whole = is_whole || session->options.attention[layer].mask != ATTN_MASK_CAUSAL;
+    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
+        const bool is_cross = session->config->is_cross[layer];
+
+        if (is_cross && session->n_source == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "layer %zu of '%s' attends to a source, and none was set", layer,
+                                  session->model->name);
+        if (!is_cross && session->options.attention[layer].mask != ATTN_MASK_CAUSAL)
+            is_whole = true;
+    }
     if (is_whole && n_position > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "this session takes its whole sequence in one feed");
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
+                                         struct attn_error *err)
+{
+    const struct attn_config *config = session->config;
+    bool has_cross = false;
+
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        has_cross = has_cross || config->is_cross[layer];
+    if (!has_cross)
+        return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
+                              session->model->name);
+    if (n == 0 || n > session->options.n_source)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a source of %zu rows does not fit, the session holds 1 to %zu", n,
+                              session->options.n_source);
+    if (session->n_position > 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
+    memcpy(session->source, x, n * config->d_source * sizeof(float));
+    session->n_source = n;
     return ATTN_OK;
 }
 
@@ -222,6 +257,8 @@ static enum attn_status run_step(struct attn_session *session)
     session->is_broken = true;
     session->has_last_logits = false;
     session->n_written = step->row0 + step->n_row;
+    if (session->n_written < session->n_source)
+        session->n_written = session->n_source;
     attn_session_visit(session, ATTN_SITE_EMBED, ATTN_NO_LAYER, session->resid);
     add_positions(session);
     attn_session_check_finite(session, ATTN_NO_LAYER, session->resid, n_value);
@@ -297,14 +334,16 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
     return session->n_edited;
 }
 
-/* Rows from N on leave the caches. */
+/* Rows from N on leave the caches. Those of a source stay until all positions are gone. */
 static void forget(struct attn_session *session, size_t n)
 {
-    const size_t n_kv = session->n_cache_layer * session->config->n_kv_head;
+    const size_t n_kv_head = session->config->n_kv_head;
 
-    for (size_t i = 0; i < n_kv && n < session->n_written; i++)
-        attn_kv_forget(&session->kv[i], &session->shape, n, session->n_written);
-    session->n_position = session->n_written = n;
+    for (size_t i = 0; i < session->n_cache_layer * n_kv_head; i++)
+        if (n < session->n_written && (n == 0 || !session->config->is_cross[i / n_kv_head]))
+            attn_kv_forget(&session->kv[i], &session->shape, n, session->n_written);
+    session->n_position = n;
+    session->n_written = n == 0 || n > session->n_source ? n : session->n_source;
     session->has_last_logits = false;
     session->is_broken = false;
 }

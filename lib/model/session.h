@@ -2,14 +2,15 @@
  * session.h - one sequence on its way through a model.
  *
  *     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
- *     options.n_max = n;                              // all memory is planned now: feeding cannot
- * run out of it options.trace = &trace; attn_session_create(model, &options, &session, &err);
- *     attn_session_feed(session, ids, n, &err);       // the trace is called during this
+ *     options.n_max = n;                       // all memory is planned now: a feed cannot run out
+ *     options.trace = &trace;
+ *     attn_session_create(model, &options, &session, &err);
+ *     attn_session_feed(session, ids, n, &err);         // the trace is called during this
  *     attn_session_free(session);
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention), on nothing else: not on how the tokens are split into feeds, on threads, instruction
- * sets, or on what is watched.
+ * attention, source), on nothing else: not on how the tokens are split into feeds, on threads,
+ * instruction sets, or on what is watched.
  */
 #ifndef ATTN_MODEL_SESSION_H
 #define ATTN_MODEL_SESSION_H
@@ -32,24 +33,25 @@ enum attn_cache {
 };
 
 struct attn_session_options {
-    size_t n_max; /* most positions at any time, 1 .. n_ctx */
+    size_t n_max;    /* most positions at any time, 1 .. n_ctx */
+    size_t n_source; /* most rows of a source; 0: none will be set */
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
     const struct attn_trace *trace; /* borrowed; NULL: nothing is watched. Only what it wants, and
-                                       what has_logits needs, is computed */
+                                         what has_logits needs, is computed */
     const struct attn_edit *edits;  /* [n_edit], copied (their data borrowed) */
     size_t n_edit;
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
-    const volatile sig_atomic_t
-        *cancel;         /* borrowed; polled between layers and row blocks; not 0: ATTN_CANCELED */
-    enum attn_gemm gemm; /* speed only */
-    enum attn_isa isa;   /* limit; speed only */
+    const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
+                                               0: the feed ends with ATTN_CANCELED */
+    enum attn_gemm gemm;                    /* speed only */
+    enum attn_isa isa;                      /* the best that may be used; speed only */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT ((struct attn_session_options){.isa = ATTN_ISA_BEST})
 
-/* Plans and allocates everything. ATTN_INVALID for lengths, edits or attention that do not fit the
+/* Plans and allocates everything. ATTN_INVALID for lengths, edits or a trace that do not fit the
  * model. */
 ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
                                               const struct attn_session_options *options,
@@ -64,9 +66,17 @@ ATTN_API enum attn_status attn_session_measure(const struct attn_model *model,
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /*
+ * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Keys and values
+ * are projected once, during the next feed. ATTN_INVALID once something was fed (reset first), for
+ * more rows than options.n_source, and for a model without such layers.
+ */
+ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
+                                                  size_t n, struct attn_error *err);
+
+/*
  * Appends N tokens (N >= 1) and runs the model over them. ATTN_INVALID for an id outside
- * 0..n_vocab-1 or too many positions: nothing has changed then. After any failure in the run itself
- * the session must be reset.
+ * 0..n_vocab-1 or too many positions: nothing has changed then. ATTN_FORMAT when a weight turns out
+ * not to be finite; ATTN_CANCELED; or what the trace returned: the session must be reset then.
  */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
@@ -76,9 +86,8 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
                                                        size_t n, struct attn_error *err);
 
 /*
- * Logits [n_vocab] after the last position fed; computed on the first call after a feed, borrowed
- * until the next feed. ATTN_INVALID without has_logits, before any feed, or for a model without an
- * output layer.
+ * Logits [n_vocab] after the last position fed, unscaled; computed on the first call after a feed,
+ * borrowed until the next feed. ATTN_INVALID without has_logits or before any feed.
  */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
@@ -91,12 +100,12 @@ ATTN_API enum attn_status attn_session_log_probability(struct attn_session *sess
 /* Positions fed so far. */
 ATTN_API size_t attn_session_n_position(const struct attn_session *session);
 
-/* Forgets all but the first N positions (0 <= n <= n_position); needs ATTN_CACHE_ALL_LAYERS unless
- * n is 0. */
+/* Forgets all but the first N positions (0 <= n <= n_position); the source stays. Needs
+ * ATTN_CACHE_ALL_LAYERS unless n is 0. */
 ATTN_API enum attn_status attn_session_rewind(struct attn_session *session, size_t n,
                                               struct attn_error *err);
 
-/* Forgets everything, keeps the memory; also after a failed or canceled feed. */
+/* Forgets all positions, keeps the source and the memory; also after a failed or canceled feed. */
 ATTN_API void attn_session_reset(struct attn_session *session);
 
 /* Rows (of one layer and head) that edits have changed since the session was created. */

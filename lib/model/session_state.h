@@ -49,8 +49,10 @@ struct attn_session {
     size_t n_edited;   /* rows changed by edits */
     bool is_broken;    /* a feed failed: only a reset helps */
     bool has_last_logits;
+    size_t n_source; /* rows of the source that was set */
 
     struct attn_arena arena; /* owns all that follows */
+    float *source;           /* [options.n_source, d_source] */
     float *resid;            /* [n_max, D] */
     float *normed;           /* [n_max, D] */
     float *q, *k, *v, *z;    /* [n_max, H*E], [n_max, G*E], [n_max, G*Ev], [n_max, H*Ev] */
@@ -86,6 +88,9 @@ bool attn_session_watches(const struct attn_session *session, enum attn_site sit
 void attn_session_apply(struct attn_session *session, const struct attn_edit_target *target);
 void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event);
 bool attn_session_wants_row(const struct attn_session *session, size_t position);
+
+/* Whether LAYER takes its keys and values from the source. */
+bool attn_session_is_cross(const struct attn_session *session, int layer);
 
 /* heads.c: pattern and z of all heads of LAYER that are needed. */
 void attn_session_attend(struct attn_session *session, int layer);

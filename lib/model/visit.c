@@ -20,6 +20,11 @@ void attn_session_apply(struct attn_session *session, const struct attn_edit_tar
     session->n_edited += attn_edits_apply(session->options.edits, session->options.n_edit, target);
 }
 
+bool attn_session_is_cross(const struct attn_session *session, int layer)
+{
+    return layer != ATTN_NO_LAYER && session->config->is_cross[layer];
+}
+
 /* Rows first .. last-1 of EVENT, counted from its own first. */
 static void send(struct attn_session *session, const struct attn_trace_event *event, size_t first,
                  size_t last)
@@ -37,7 +42,8 @@ void attn_session_tell(struct attn_session *session, const struct attn_trace_eve
 {
     const struct attn_selection *selection = session->options.trace->selection;
     const bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    const size_t n_position = attn_selection_dims(selection)->n_position;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_position = is_key ? attn_site_n_key(dims, event->layer) : dims->n_position;
     size_t row = 0;
 
     while (row < event->n_row && session->step.status == ATTN_OK) {
@@ -93,6 +99,10 @@ void attn_session_visit(struct attn_session *session, enum attn_site site, int l
 
     if (session->step.status != ATTN_OK || (!is_watched && session->options.n_edit == 0))
         return;
+    if (layout == ATTN_LAYOUT_KEY && attn_session_is_cross(session, layer)) {
+        target.row0 = 0;
+        target.n_row = session->n_source;
+    }
     if (layout == ATTN_LAYOUT_VECTOR) {
         visit_part(session, &target, is_watched);
         return;

@@ -59,7 +59,7 @@ static void write_name(char name[NAME_SIZE], const char *prefix,
                  number + 1);
 }
 
-static size_t dimension(char letter, const struct attn_config *config)
+static size_t dimension(char letter, const struct attn_config *config, int layer)
 {
     switch (letter) {
     case 'V':
@@ -78,6 +78,8 @@ static size_t dimension(char letter, const struct attn_config *config)
         return config->d_value;
     case 'F':
         return config->d_mlp;
+    case 'S':
+        return config->is_cross[layer] ? config->d_source : config->d_model;
     default:
         return config->n_head * config->d_head +
                config->n_kv_head * (config->d_head + config->d_value);
@@ -142,7 +144,7 @@ static bool is_readable(enum attn_dtype dtype)
 }
 
 static enum attn_status check_tensor(const struct binder *binder,
-                                     const struct attn_weight_rule *rule,
+                                     const struct attn_weight_rule *rule, int layer,
                                      const struct attn_safetensors_entry *entry,
                                      struct attn_error *err)
 {
@@ -160,7 +162,7 @@ static enum attn_status check_tensor(const struct binder *binder,
             err, ATTN_UNSUPPORTED, "'%s' in '%s' has type %s, expected F32, F16 or BF16",
             attn_quote_string(entry->name).text, path.text, attn_dtype_name(tensor->dtype));
     for (size_t i = 0; i < rank; i++) {
-        expected[i] = dimension(rule->shape[i], binder->config);
+        expected[i] = dimension(rule->shape[i], binder->config, layer);
         is_same = is_same && tensor->shape[i] == expected[i];
     }
     if (is_same)
@@ -270,7 +272,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     if (entry == NULL)
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
                               attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
-    status = check_tensor(binder, rule, entry, err);
+    status = check_tensor(binder, rule, layer, entry, err);
     if (status != ATTN_OK)
         return status;
     if (rule->part == ATTN_PART_OUTPUT_FOUND)

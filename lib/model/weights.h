@@ -66,7 +66,8 @@ enum attn_weight_kind {
 struct attn_weight_rule {
     const char
         *name; /* behind the prefix; # stands for the layer's number; /name never has a prefix */
-    const char *shape; /* V D H G E F as in trace/site.h, P n_ctx, U d_value, A = H*E + G*E + G*U */
+    const char *
+        shape; /* V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or d_source, A = H*E + G*E + G*U */
     enum attn_weight_part part;
     enum attn_weight_kind kind;
     size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */

@@ -27,6 +27,12 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
 {
     const char *name = attn_site_name(edit->site);
     const size_t heads = n_head(edit->site, dims);
+    const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
+    const bool is_key = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
+    const size_t n_row = is_key ? n_key : dims->n_position;
+    const size_t n_col = attn_site_layout(edit->site) == ATTN_LAYOUT_MATRIX
+                             ? n_key
+                             : attn_site_width(edit->site, dims);
 
     if ((dims->sites & ATTN_SITE_BIT(edit->site)) == 0)
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
@@ -39,15 +45,15 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
         (edit->head < 0 || (size_t)edit->head >= heads))
         return attn_error_set(err, ATTN_INVALID, "an edit of '%s' names head %d, expected 0 to %zu",
                               name, edit->head, heads - 1);
-    if (!is_in_range(edit->row0, edit->row1, dims->n_position))
+    if (!is_in_range(edit->row0, edit->row1, n_row))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names positions %zu to %zu, expected some of 0 to "
                               "%zu",
-                              name, edit->row0, edit->row1, dims->n_position);
-    if (!is_in_range(edit->col0, edit->col1, attn_site_width(edit->site, dims)))
+                              name, edit->row0, edit->row1, n_row);
+    if (!is_in_range(edit->col0, edit->col1, n_col))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' names columns %zu to %zu, expected some of 0 to %zu",
-                              name, edit->col0, edit->col1, attn_site_width(edit->site, dims));
+                              name, edit->col0, edit->col1, n_col);
     return ATTN_OK;
 }
 

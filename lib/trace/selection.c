@@ -400,13 +400,14 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
         shape[1] = attn_selection_n_head(selection, layer);
         break;
     case ATTN_LAYOUT_KEY:
-        shape[0] = dims->n_position;
+        shape[0] = attn_site_n_key(dims, layer);
         shape[1] = n_kv_head(selection, layer);
         break;
     case ATTN_LAYOUT_MATRIX:
         shape[0] = attn_selection_n_head(selection, layer);
         shape[1] = selection->n_query;
-        break;
+        shape[2] = attn_site_n_key(dims, layer);
+        return 3;
     }
     shape[2] = width;
     return 3;

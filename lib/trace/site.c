@@ -63,6 +63,11 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     }
 }
 
+size_t attn_site_n_key(const struct attn_dims *dims, int layer)
+{
+    return dims->is_cross != NULL && dims->is_cross[layer] ? dims->n_source : dims->n_position;
+}
+
 size_t attn_site_archive_name(enum attn_site site, int layer,
                               char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {

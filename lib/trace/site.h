@@ -65,8 +65,10 @@ enum { ATTN_NO_LAYER = -1, ATTN_ALL_LAYERS = -1, ATTN_ALL_HEADS = -1 };
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
-    size_t n_position; /* positions of the run, T = S */
-    uint64_t sites;    /* bit ATTN_SITE_BIT(s): the model has site s */
+    size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
+    size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
+    const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
+    uint64_t sites;       /* bit ATTN_SITE_BIT(s): the model has site s */
 };
 
 ATTN_API const char *attn_site_name(enum attn_site site);       /* "pattern" */
@@ -74,8 +76,12 @@ ATTN_API const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 
-/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern. */
+/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
+ * where a layer attends to the source: see attn_site_n_key). */
 ATTN_API size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
+
+/* Keys that LAYER attends to, S: n_position, or n_source. */
+ATTN_API size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
 
