@@ -192,6 +192,15 @@ bool attn_source_has_part(const struct attn_source *source, const char *name)
     return !is_absent;
 }
 
+void attn_file_drop_pages(const void *data, size_t size)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t first = (uintptr_t)data / page * page;
+
+    /* Advice only: where it is refused the memory stays. */
+    (void)madvise((void *)first, (uintptr_t)data + size - first, MADV_DONTNEED);
+}
+
 void attn_file_close(struct attn_file *file)
 {
     /* mmap and attn_alloc gave this memory; it is const only for those who read it. */

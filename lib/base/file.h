@@ -29,6 +29,12 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
 /* Whether part NAME exists (it may still be unreadable). */
 bool attn_source_has_part(const struct attn_source *source, const char *name);
 
+/*
+ * Gives back the memory behind SIZE bytes at DATA, which must lie in a mapped file: the next touch
+ * reads them again. For scattered reads, around which the system brings in much that nobody wants.
+ */
+void attn_file_drop_pages(const void *data, size_t size);
+
 void attn_file_close(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
 
 #endif

@@ -1,6 +1,7 @@
 /* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
 #include "model/session.h"
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "model/config_read.h"
 #include "model/session_state.h"
@@ -9,6 +10,9 @@
 
 /* Below this many multiply-adds a step is done before a second thread has woken up. */
 static const double min_shared_work = 2e5;
+
+/* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
+static const size_t many_rows = 64;
 
 static enum attn_status check_options(const struct attn_model *model,
                                       const struct attn_session_options *options,
@@ -86,13 +90,11 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     session->dims = attn_config_dims(session->config, options->n_max);
     session->dims.n_source = options->n_source;
     session->end = attn_session_find_end(session);
-    session->shape =
-        (struct attn_dense_shape){.d_head = session->config->d_head,
-                                  .d_value = session->config->d_value,
-                                  .n_max = options->n_max > options->n_source
-                                               ? options->n_max
-                                               : options->n_source,
-                                  .ldq = session->config->n_head * session->config->d_head};
+    session->shape = (struct attn_dense_shape){
+        .d_head = session->config->d_head,
+        .d_value = session->config->d_value,
+        .n_max = options->n_max > options->n_source ? options->n_max : options->n_source,
+        .ldq = session->config->n_head * session->config->d_head};
     session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
     session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
     attn_session_plan(session, &session->arena);
@@ -309,6 +311,8 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     for (size_t i = 0; i < n; i++)
         session->engine.kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes,
                                          table->dtype, d, session->resid + i * d);
+    if (n >= many_rows && attn_safetensors_owns_address(session->model->st, table->data))
+        attn_file_drop_pages(table->data, n_vocab * row_bytes);
     return run_step(session);
 }
 
