@@ -9,14 +9,19 @@
 
 #include <stddef.h>
 
-/* The codes a script may rely on; 128+n is a process ended by signal n. */
+/* The codes a script may rely on; 128+n is a process ended by signal n. X(NAME, code, text) */
+#define EXIT_MAP(X)                                                                                \
+    X(DONE, 0, "done")                                                                             \
+    X(INTERNAL, 1, "internal failure or out of memory")                                            \
+    X(USAGE, 2, "usage: options and their values")                                                 \
+    X(MODEL, 3, "model or vocabulary unreadable")                                                  \
+    X(INPUT, 4, "invalid input: the text or ids")                                                  \
+    X(OUTPUT, 5, "output cannot be written")
+
 enum {
-    EXIT_DONE = 0,
-    EXIT_INTERNAL = 1, /* out of memory, a failure of our own */
-    EXIT_USAGE = 2,    /* options and their values */
-    EXIT_MODEL = 3,    /* model or vocabulary unreadable */
-    EXIT_INPUT = 4,    /* the text or ids are invalid */
-    EXIT_OUTPUT = 5,   /* output cannot be written */
+#define EXIT_ENUM(name, code, text) EXIT_##name = (code),
+    EXIT_MAP(EXIT_ENUM)
+#undef EXIT_ENUM
 };
 
 struct option;
@@ -31,5 +36,9 @@ struct command {
     size_t n_option;
     int (*main)(int argc, char **argv); /* arguments after the name; returns the exit code */
 };
+
+/* All of them, in the order of the help: the list in main.c. */
+extern const struct command *const commands[];
+extern const size_t n_command;
 
 #endif

@@ -5,6 +5,7 @@
 #include "command.h"
 #include "help.h"
 #include "interrupt.h"
+#include "manual.h"
 #include "options.h"
 #include "print.h"
 #include "report.h"
@@ -19,12 +20,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define VERSION "0.1.0"
-
 /* One line a command; cmd/<name>.c defines command_<name>. */
 #define COMMAND_MAP(X)                                                                             \
     X(run)                                                                                         \
     X(tokenize)                                                                                    \
+    X(completion)                                                                                  \
     X(help)
 
 #define COMMAND_EXTERN(name) extern const struct command command_##name;
@@ -32,45 +32,45 @@ COMMAND_MAP(COMMAND_EXTERN)
 #undef COMMAND_EXTERN
 
 #define COMMAND_ADDRESS(name) &command_##name,
-static const struct command *const table[] = {COMMAND_MAP(COMMAND_ADDRESS)};
+const struct command *const commands[] = {COMMAND_MAP(COMMAND_ADDRESS)};
 #undef COMMAND_ADDRESS
 
-enum { N_COMMAND = sizeof(table) / sizeof(table[0]) };
+const size_t n_command = sizeof(commands) / sizeof(commands[0]);
 
 static const struct command *find(const char *name)
 {
-    for (size_t i = 0; i < N_COMMAND; i++)
-        if (strcmp(table[i]->name, name) == 0)
-            return table[i];
+    for (size_t i = 0; i < n_command; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
 }
 
 static int report_unknown(const char *what, const char *name)
 {
     char hint[128] = "'attn-cli --help' lists the commands";
-    for (size_t i = 0; i < N_COMMAND; i++) {
+    for (size_t i = 0; i < n_command; i++) {
         size_t size = strlen(name);
-        if (is_near(edit_distance(name, size, table[i]->name, strlen(table[i]->name)), size))
-            snprintf(hint, sizeof(hint), "did you mean '%s'?", table[i]->name);
+        if (is_near(edit_distance(name, size, commands[i]->name, strlen(commands[i]->name)), size))
+            snprintf(hint, sizeof(hint), "did you mean '%s'?", commands[i]->name);
     }
     return report_problem(EXIT_USAGE, hint, "unknown %s '%s'", what, name);
 }
 
 static void print_overview(struct attn_sink *out)
 {
-    print_text(out, "attn-cli " VERSION ": runs GPT-style models on a CPU and shows their "
+    print_text(out, "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their "
                     "attention\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
-    for (size_t i = 0; i < N_COMMAND; i++)
-        help_row(out, table[i]->name, table[i]->summary, 13);
+    for (size_t i = 0; i < n_command; i++)
+        help_row(out, commands[i]->name, commands[i]->summary, 14);
     print_text(out, "\nOptions:\n");
     help_row(out, "-h, --help", "print this help; 'attn-cli help COMMAND' lists its options", 16);
     help_row(out, "--version", "print the version and what the numeric code uses here", 16);
-    print_text(out,
-               "\nExit codes: 0 done, 1 internal failure or out of memory, 2 usage, 3 model or\n"
-               "vocabulary unreadable, 4 invalid input, 5 output cannot be written, 128+n\n"
-               "ended by signal n.\n"
-               "\nTry:\n"
-               "  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
+    print_text(out, "\nExit codes:\n");
+#define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
+    EXIT_MAP(EXIT_ROW)
+#undef EXIT_ROW
+    help_row(out, "128+n", "ended by signal n", 9);
+    print_text(out, "\nTry:\n  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
 }
 
 static int print_help(const struct command *command)
@@ -89,21 +89,55 @@ static int print_version(void)
     struct attn_sink *out = NULL;
     int code = print_open(&out);
     if (code == EXIT_DONE)
-        print(out, "attn-cli " VERSION " (%s, %s)\n", attn_isa_name(attn_isa_detect()),
+        print(out, "attn-cli " ATTN_VERSION " (%s, %s)\n", attn_isa_name(attn_isa_detect()),
               attn_gemm_can_jit() ? "libxsmm" : "portable matrix products");
     return print_close(out, code);
 }
 
-static const struct option help_options[] = {OPTION_HELP_ROW};
+struct help_args {
+    struct text_list names;
+    bool is_manual;
+};
+
+static const struct option help_options[] = {
+    {.argument = "COMMAND", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
+    {.name = "man",
+     .group = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct help_args, is_manual),
+     .help = "print the manual page, for 'man -l' or groff"},
+    OPTION_HELP_ROW,
+};
+
+static int print_manual(void)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        manual_page(out);
+    return print_close(out, code);
+}
+
+static int help(const struct help_args *args)
+{
+    if (args->names.n > 1)
+        return report_problem(EXIT_USAGE, NULL, "'help' takes one command, got %zu", args->names.n);
+    if (args->is_manual)
+        return print_manual();
+    if (args->names.n == 0)
+        return print_help(NULL);
+    const struct command *command = find(args->names.items[0]);
+    return command ? print_help(command) : report_unknown("command", args->names.items[0]);
+}
 
 static int help_main(int argc, char **argv)
 {
-    if (argc > 1)
-        return report_problem(EXIT_USAGE, NULL, "'help' takes one command, got %d", argc);
-    if (argc == 0 || strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
-        return print_help(NULL);
-    const struct command *command = find(argv[0]);
-    return command ? print_help(command) : report_unknown("command", argv[0]);
+    struct help_args args = {0};
+    int code = options_parse(&command_help, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = help(&args);
+    text_list_release(&args.names);
+    return code;
 }
 
 const struct command command_help = {
@@ -111,7 +145,7 @@ const struct command command_help = {
     .summary = "help on attn-cli, or on one command",
     .usage = "[COMMAND]",
     .options = help_options,
-    .n_option = 1,
+    .n_option = sizeof(help_options) / sizeof(help_options[0]),
     .main = help_main,
 };
 

@@ -2,8 +2,10 @@
 #include "model_args.h"
 
 #include "command.h"
+#include "print.h"
 #include "report.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,25 +18,24 @@ static bool is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* Puts FOLDER/MIDDLE/NAME into PATH when that is a directory. */
-static bool try_folder(char path[MODEL_PATH_SIZE], const char *folder, size_t folder_size,
-                       const char *middle, const char *name)
+/* Called with a folder that may hold models, and may not be there; true ends the visit. */
+typedef bool (*folder_fn)(void *user, const char *folder);
+
+/* VISIT of the path FOLDER [size] MIDDLE; nothing when that is too long. */
+static bool visit_folder(const char *folder, size_t size, const char *middle, folder_fn visit,
+                         void *user)
 {
-    char candidate[MODEL_PATH_SIZE];
-    int size =
-        snprintf(candidate, sizeof(candidate), "%.*s%s/%s", (int)folder_size, folder, middle, name);
-    if (size < 0 || (size_t)size >= sizeof(candidate) || !is_directory(candidate))
-        return false;
-    memcpy(path, candidate, (size_t)size + 1);
-    return true;
+    char path[MODEL_PATH_SIZE];
+    int length = snprintf(path, sizeof(path), "%.*s%s", (int)size, folder, middle);
+    return length > 0 && (size_t)length < sizeof(path) && visit(user, path);
 }
 
-static bool find_in_search_path(const char *name, char path[MODEL_PATH_SIZE])
+static bool visit_search_path(folder_fn visit, void *user)
 {
     const char *folders = getenv("ATTN_CLI_MODEL_PATH");
     while (folders && *folders) {
         size_t size = strcspn(folders, ":");
-        if (size > 0 && try_folder(path, folders, size, "", name))
+        if (size < MODEL_PATH_SIZE && visit_folder(folders, size, "", visit, user))
             return true;
         folders += size;
         folders += *folders == ':';
@@ -43,7 +44,7 @@ static bool find_in_search_path(const char *name, char path[MODEL_PATH_SIZE])
 }
 
 /* PREFIX/bin/attn-cli is beside PREFIX/share; build/release/attn-cli is below the source tree. */
-static bool find_near_program(const char *name, char path[MODEL_PATH_SIZE])
+static bool visit_near_program(folder_fn visit, void *user)
 {
     char program[MODEL_PATH_SIZE];
     ssize_t size = readlink("/proc/self/exe", program, sizeof(program));
@@ -52,18 +53,41 @@ static bool find_near_program(const char *name, char path[MODEL_PATH_SIZE])
     const char *slash = memrchr(program, '/', (size_t)size);
     if (!slash)
         return false;
-    size_t folder_size = (size_t)(slash - program);
-    return try_folder(path, program, folder_size, "/../share/attn-cli/models", name) ||
-           try_folder(path, program, folder_size, "/../../models", name);
+    size_t folder = (size_t)(slash - program);
+    return visit_folder(program, folder, "/../share/attn-cli/models", visit, user) ||
+           visit_folder(program, folder, "/../../models", visit, user);
+}
+
+static bool visit_folders(folder_fn visit, void *user)
+{
+    return visit_search_path(visit, user) || visit_near_program(visit, user);
+}
+
+struct lookup {
+    const char *name;
+    char *path; /* [MODEL_PATH_SIZE], where it was found */
+};
+
+/* A folder_fn. */
+static bool look_up(void *user, const char *folder)
+{
+    struct lookup *lookup = user;
+    char path[MODEL_PATH_SIZE];
+    int size = snprintf(path, sizeof(path), "%s/%s", folder, lookup->name);
+    if (size < 0 || (size_t)size >= sizeof(path) || !is_directory(path))
+        return false;
+    memcpy(lookup->path, path, (size_t)size + 1);
+    return true;
 }
 
 static int find_directory(const char *name, struct model_source *found)
 {
     bool is_name = !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    struct lookup lookup = {name, found->path};
     found->source.name = name;
     if (is_directory(name) || !is_name) {
         found->source.directory = name;
-    } else if (find_in_search_path(name, found->path) || find_near_program(name, found->path)) {
+    } else if (visit_folders(look_up, &lookup)) {
         found->source.directory = found->path;
     } else if (strcmp(name, BUILTIN_NAME) != 0) {
         return report_problem(EXIT_MODEL,
@@ -98,4 +122,35 @@ int model_source_find(const struct model_args *args, struct model_source *found)
     add_override(found, "vocab.json", args->vocab);
     add_override(found, "model.safetensors", args->weights);
     return EXIT_DONE;
+}
+
+/* Whether a shell may take NAME as it is: what completes command lines expands its words. */
+static bool is_plain(const char *name)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
+    return name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0';
+}
+
+/* A folder_fn: prints the names of the models in FOLDER. */
+static bool print_names(void *user, const char *folder)
+{
+    struct dirent **entries;
+    int n = scandir(folder, &entries, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        char path[MODEL_PATH_SIZE];
+        int size = snprintf(path, sizeof(path), "%s/%s/config.json", folder, name);
+        if (is_plain(name) && (size_t)size < sizeof(path) && access(path, F_OK) == 0)
+            print(user, "%s\n", name);
+        free(entries[i]);
+    }
+    if (n >= 0)
+        free(entries);
+    return false;
+}
+
+void model_names_print(struct attn_sink *out)
+{
+    visit_folders(print_names, out);
 }

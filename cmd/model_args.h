@@ -67,4 +67,7 @@ struct model_source {
  */
 int model_source_find(const struct model_args *args, struct model_source *found);
 
+/* The names of the models in those folders, one a line, if no shell takes them for more. */
+void model_names_print(struct attn_sink *out);
+
 #endif

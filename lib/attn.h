@@ -16,6 +16,9 @@
 #ifndef ATTN_H
 #define ATTN_H
 
+/* The one place that says it; the first two numbers are those of the shared library's name. */
+#define ATTN_VERSION "0.1.0"
+
 #include "attention/attention.h"
 #include "base/dtype.h"
 #include "base/number.h"

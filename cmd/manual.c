@@ -1,0 +1,217 @@
+/*
+ * manual.c - writes the manual page. What it says of commands, options, variables and exit codes
+ * comes from the tables that parsing and --help use. The macros are those of man(7) that groff and
+ * mandoc share.
+ */
+#include "manual.h"
+
+#include "command.h"
+#include "options.h"
+#include "print.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Of the last change to the texts in this file. */
+#define DATE "2025-11-20"
+
+/*
+ * Text as it is: a `-` must not become a hyphen nor a quote a typographic one, or what is pasted
+ * from the page does not run, and a line must not begin like a request. SIZE bytes, in one line.
+ */
+static void print_roff(struct attn_sink *out, const char *text, size_t size)
+{
+    static const char *const escapes[128] = {
+        ['\\'] = "\\e",  ['-'] = "\\-",   ['\''] = "\\(aq", ['"'] = "\\(dq",
+        ['`'] = "\\(ga", ['^'] = "\\(ha", ['~'] = "\\(ti",
+    };
+    if (size > 0 && text[0] == '.')
+        print_text(out, "\\&");
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 128 && escapes[c])
+            print_text(out, escapes[c]);
+        else
+            attn_sink_write(out, text + i, 1);
+    }
+}
+
+/*
+ * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. What ends one
+ * like a sentence must not become one, "9.*".
+ */
+static void print_filled(struct attn_sink *out, const char *text, size_t size)
+{
+    enum { WIDTH = 70 };
+    char last = ' '; /* character of this line, if it has any */
+    for (size_t at = 0, column = 0; at < size;) {
+        const char *space = memchr(text + at, ' ', size - at);
+        size_t word = space ? (size_t)(space - text) - at : size - at;
+        if (column > 0 && column + 1 + word > WIDTH) {
+            print_text(out, strchr(".!?*", last) ? "\\&\n" : "\n");
+            column = 0;
+        } else if (column > 0) {
+            print_text(out, " ");
+        }
+        print_roff(out, text + at, word);
+        if (word > 0)
+            last = text[at + word - 1];
+        column += word + 1;
+        at += word + 1;
+    }
+    print_text(out, "\n");
+}
+
+static void print_line(struct attn_sink *out, const char *text)
+{
+    print_filled(out, text, strlen(text));
+}
+
+/* Paragraphs with an empty line between them; roff leaves an indented line as it is. */
+static void print_paragraphs(struct attn_sink *out, const char *text)
+{
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size = strcspn(text, "\n");
+        if (size == 0)
+            print_text(out, ".PP\n");
+        else
+            print_filled(out, text, size);
+    }
+}
+
+/* Examples have two spaces in front, for the help. */
+static void print_examples(struct attn_sink *out, const char *text)
+{
+    print_text(out, ".EX\n");
+    for (size_t size; *text; text += size + (text[size] == '\n')) {
+        size_t indent = strspn(text, " ");
+        size = strcspn(text, "\n");
+        print_roff(out, text + indent, size - indent);
+        print_text(out, "\n");
+    }
+    print_text(out, ".EE\n");
+}
+
+static void print_option(struct attn_sink *out, const struct option *option)
+{
+    print_text(out, ".TP\n");
+    if (option->letter)
+        print(out, "\\fB\\-%c\\fP, ", option->letter);
+    print_text(out, "\\fB\\-\\-");
+    print_roff(out, option->name, strlen(option->name));
+    print_text(out, "\\fP");
+    if (option->argument) {
+        print_text(out, " \\fI");
+        print_roff(out, option->argument, strlen(option->argument));
+        print_text(out, "\\fP");
+    }
+    print_text(out, "\n");
+    print_line(out, option->help);
+    if (option->environment)
+        print(out, "[\\fB%s\\fP]\n", option->environment);
+}
+
+static void print_command(struct attn_sink *out, const struct command *command)
+{
+    print(out, ".SH COMMAND %s\n", command->name);
+    print(out, ".B attn\\-cli %s\n", command->name);
+    print_line(out, command->usage);
+    print_text(out, ".PP\n");
+    if (command->description)
+        print_paragraphs(out, command->description);
+    else
+        print_line(out, command->summary);
+    const char *group = NULL;
+    for (size_t i = 0; i < command->n_option; i++) {
+        const struct option *option = &command->options[i];
+        if (!option->name)
+            continue;
+        if (!group || strcmp(group, option->group) != 0)
+            print(out, ".SS %s\n", option->group);
+        group = option->group;
+        print_option(out, option);
+    }
+}
+
+/* Whether COMMANDS before this one have an option that stands for the same variable. */
+static bool is_repeated(size_t n_before, const char *variable)
+{
+    for (size_t i = 0; i < n_before; i++)
+        for (size_t j = 0; j < commands[i]->n_option; j++) {
+            const char *other = commands[i]->options[j].environment;
+            if (other && strcmp(other, variable) == 0)
+                return true;
+        }
+    return false;
+}
+
+static void print_environment(struct attn_sink *out)
+{
+    print_text(out, ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < n_command; i++)
+        for (size_t j = 0; j < commands[i]->n_option; j++) {
+            const struct option *option = &commands[i]->options[j];
+            if (!option->environment || is_repeated(i, option->environment))
+                continue;
+            print(out, ".TP\n.B %s\n", option->environment);
+            print_text(out, "stands for \\fB\\-\\-");
+            print_roff(out, option->name, strlen(option->name));
+            print_text(out, "\\fP where that is not given\n");
+        }
+    print_text(out,
+               ".TP\n.B ATTN_CLI_MODEL_PATH\n"
+               "folders of models, separated by colons, where a bare name is looked for first\n");
+}
+
+static void print_exit_status(struct attn_sink *out)
+{
+    print_text(out, ".SH EXIT STATUS\n");
+#define EXIT_ROW(name, code, text)                                                                 \
+    print_text(out, ".TP\n.B " #code "\n");                                                        \
+    print_line(out, text);
+    EXIT_MAP(EXIT_ROW)
+#undef EXIT_ROW
+    print_text(out, ".TP\n.B 128+n\nended by signal n\n"
+                    ".PP\n"
+                    "A closed pipe ends the program quietly with 0.\n");
+}
+
+void manual_page(struct attn_sink *out)
+{
+    print_text(out, ".TH ATTN\\-CLI 1 " DATE " \"attn\\-cli " ATTN_VERSION "\" \"User Commands\"\n"
+                    ".SH NAME\n"
+                    "attn\\-cli \\- run GPT\\-style models on a CPU and show their attention\n"
+                    ".SH SYNOPSIS\n");
+    for (size_t i = 0; i < n_command; i++) {
+        print(out, "%s.B attn\\-cli %s\n", i > 0 ? ".br\n" : "", commands[i]->name);
+        print_line(out, commands[i]->usage);
+    }
+    print_text(out,
+               ".br\n.B attn\\-cli \\-\\-version\n"
+               ".SH DESCRIPTION\n"
+               "Text in, attention out: runs GPT\\-style decoders on a CPU and shows what their\n"
+               "attention does, as text or as arrays.\n"
+               "It reads GPT\\-2 directories of Hugging Face and small models of its own; without\n"
+               "\\fB\\-\\-model\\fP a small built\\-in example is used.\n"
+               ".PP\n"
+               "Options may be written \\fB\\-\\-name\\fP \\fIVALUE\\fP,\n"
+               "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
+               "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
+               "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
+               "Standard output holds data only; an error is one line on standard error, with at\n"
+               "most one line after it that says what to try.\n");
+    for (size_t i = 0; i < n_command; i++)
+        print_command(out, commands[i]);
+    print_exit_status(out);
+    print_environment(out);
+    print_text(out, ".SH FILES\n"
+                    ".TP\n.I ../share/attn\\-cli/models\n"
+                    "models that come with the program, found from the folder it lies in\n"
+                    ".SH EXAMPLES\n");
+    for (size_t i = 0; i < n_command; i++)
+        if (commands[i]->examples)
+            print_examples(out, commands[i]->examples);
+    print_text(out, ".SH SEE ALSO\n"
+                    "The library that the program is made of: \\fI<attn.h>\\fP,\n"
+                    ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
+}
