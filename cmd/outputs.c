@@ -12,17 +12,57 @@
 
 #include <string.h>
 
+/* The formats in the order in which they are written. */
+static const struct format {
+    enum attn_output_format format;
+    const char *option;
+    size_t offset; /* of its path in the struct output_args */
+} formats[] = {
+    {ATTN_OUTPUT_CSV, "--csv", offsetof(struct output_args, csv)},
+    {ATTN_OUTPUT_TIDY, "--tidy", offsetof(struct output_args, tidy)},
+    {ATTN_OUTPUT_NPY, "--npy", offsetof(struct output_args, npy)},
+    {ATTN_OUTPUT_NPZ, "--npz", offsetof(struct output_args, npz)},
+    {ATTN_OUTPUT_JSON, "--json", offsetof(struct output_args, json)},
+};
+
+enum { N_FORMAT = sizeof(formats) / sizeof(formats[0]) };
+
+static const char *path_of(const struct output_args *args, size_t i)
+{
+    return *(const char *const *)((const char *)args + formats[i].offset);
+}
+
 static bool is_standard(const char *path)
 {
     return path && strcmp(path, "-") == 0;
 }
 
+bool outputs_are_wanted(const struct output_args *args)
+{
+    for (size_t i = 0; i < N_FORMAT; i++)
+        if (path_of(args, i))
+            return true;
+    return false;
+}
+
 int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
-    if (is_standard(args->csv) && is_standard(args->npz))
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--csv -' and '--npz -' cannot both be standard output");
-    *is_standard_used = is_standard(args->csv) || is_standard(args->npz);
+    const char *first = NULL;
+    for (size_t i = 0; i < N_FORMAT; i++) {
+        if (!is_standard(path_of(args, i)))
+            continue;
+        if (first)
+            return report_problem(EXIT_USAGE, NULL,
+                                  "'%s -' and '%s -' cannot both be standard output", first,
+                                  formats[i].option);
+        first = formats[i].option;
+    }
+    if (is_standard(args->npy))
+        return report_problem(EXIT_USAGE, "--npz - writes all arrays to standard output",
+                              "'--npy' is '-', expected a directory");
+    if (args->id && !args->tidy)
+        return report_problem(EXIT_USAGE, NULL, "--id is a column of --tidy, which is not given");
+    *is_standard_used = first != NULL;
     return EXIT_DONE;
 }
 
@@ -49,13 +89,13 @@ int outputs_open(struct outputs *outputs, const struct output_args *args, bool h
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     options.precision = (int)args->precision;
+    options.id = args->id;
     int code = EXIT_DONE;
     if (has_text)
         code = add(outputs, ATTN_OUTPUT_TEXT, "-", run, &options);
-    if (code == EXIT_DONE && args->csv)
-        code = add(outputs, ATTN_OUTPUT_CSV, args->csv, run, &options);
-    if (code == EXIT_DONE && args->npz)
-        code = add(outputs, ATTN_OUTPUT_NPZ, args->npz, run, &options);
+    for (size_t i = 0; code == EXIT_DONE && i < N_FORMAT; i++)
+        if (path_of(args, i))
+            code = add(outputs, formats[i].format, path_of(args, i), run, &options);
     return code;
 }
 
@@ -97,6 +137,19 @@ enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
         return failure.status;
     }
     return ATTN_OK;
+}
+
+int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions)
+{
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct output *output = &outputs->items[i];
+        struct attn_error err = {0};
+        if (output->writer &&
+            attn_writer_predictions(output->writer, predictions, &err) != ATTN_OK &&
+            !drop_closed(outputs, output))
+            return report(&err, EXIT_OUTPUT);
+    }
+    return EXIT_DONE;
 }
 
 int outputs_finish(struct outputs *outputs)

@@ -6,9 +6,11 @@
 
 #include "attn.h"
 
+/* Where each format goes, "-" for standard output, or NULL. */
 struct output_args {
-    const char *csv; /* directory, "-" or NULL */
-    const char *npz; /* file, "-" or NULL */
+    const char *csv, *npy; /* directories */
+    const char *tidy, *npz, *json;
+    const char *id; /* the first column of tidy, or NULL */
     int64_t precision;
 };
 
@@ -21,19 +23,45 @@ struct output_args {
      .offset = offsetof(struct T, output.csv),                                                     \
      .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard "       \
              "output"},                                                                            \
+        {.name = "tidy",                                                                           \
+         .argument = "FILE",                                                                       \
+         .group = "Output",                                                                        \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, output.tidy),                                                \
+         .help = "write the patterns, and nothing else, into one long CSV: a line for each cell "  \
+                 "that is not masked"},                                                            \
+        {.name = "id",                                                                             \
+         .argument = "TEXT",                                                                       \
+         .group = "Output",                                                                        \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, output.id),                                                  \
+         .help = "what the id column of --tidy says, to tell runs apart; default: 0"},             \
+        {.name = "npy",                                                                            \
+         .argument = "DIR",                                                                        \
+         .group = "Output",                                                                        \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, output.npy),                                                 \
+         .help = "write one array a file into DIR, for numpy.load"},                               \
         {.name = "npz",                                                                            \
          .argument = "FILE",                                                                       \
          .group = "Output",                                                                        \
          .kind = OPTION_TEXT,                                                                      \
          .offset = offsetof(struct T, output.npz),                                                 \
-         .help = "write all tensors into one archive for numpy.load; '-' is standard output"},     \
+         .help = "write all tensors into one archive for numpy.load"},                             \
+        {.name = "json",                                                                           \
+         .argument = "FILE",                                                                       \
+         .group = "Output",                                                                        \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, output.json),                                                \
+         .help = "write tokens, tensors and predictions into one JSON document"},                  \
     {                                                                                              \
         .name = "precision", .argument = "N", .group = "Output", .kind = OPTION_NUMBER, .max = 17, \
         .offset = offsetof(struct T, output.precision),                                            \
-        .help = "digits after the point in CSV; default: as many as bring back the same number"    \
+        .help = "digits after the point in CSV and JSON; default: as many as bring back the same " \
+                "number"                                                                           \
     }
 
-enum { OUTPUTS_MAX = 3 };
+enum { OUTPUTS_MAX = 6 };
 
 struct outputs {
     struct attn_sink *standard; /* borrowed */
@@ -46,7 +74,10 @@ struct outputs {
     bool is_abandoned; /* by a closed pipe, and there is nothing else to write */
 };
 
-/* Whether ARGS put data on standard output. Reports more than one; returns an exit code. */
+/* Whether ARGS name any output. */
+bool outputs_are_wanted(const struct output_args *args);
+
+/* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
 
 /* Makes the writers: those of ARGS, or the text writer. */
@@ -56,6 +87,9 @@ int outputs_open(struct outputs *outputs, const struct output_args *args, bool h
 /* An attn_trace_fn: hands the event to every writer. USER is the struct outputs. */
 enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
                                struct attn_error *err);
+
+/* Tells the writers what comes next, after the last event. Reports and returns an exit code. */
+int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions);
 
 /* The files appear. Reports and returns an exit code; either way no writer is left. */
 int outputs_finish(struct outputs *outputs);

@@ -52,28 +52,30 @@ static int by_logit(const void *a, const void *b)
     return x->id < y->id ? -1 : 1; /* equal ones in the order of the vocabulary */
 }
 
-static int print_candidates(const struct candidate *candidates, size_t n, size_t n_shown,
-                            const struct attn_tokenizer *tokenizer, struct attn_sink *out)
+/* The first N_SHOWN of N sorted candidates. */
+static int keep_candidates(struct prediction *prediction, const struct candidate *candidates,
+                           size_t n, size_t n_shown, const struct attn_tokenizer *tokenizer)
 {
     double sum = 0.0;
     for (size_t i = n; i-- > 0;) /* small ones first */
         sum += exp(candidates[i].logit - candidates[0].logit);
-    int code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < n_shown; i++) {
-        size_t size = 0;
-        const char *token =
-            tokenizer ? attn_tokenizer_token(tokenizer, candidates[i].id, &size) : NULL;
-        print(out, "%.6f\t%d\t", exp(candidates[i].logit - candidates[0].logit) / sum,
-              (int)candidates[i].id);
-        if (token)
-            code = print_escaped(out, token, size);
-        print_text(out, "\n");
+    prediction->top = calloc(n_shown, sizeof(*prediction->top));
+    if (!prediction->top)
+        return report_no_memory();
+    for (size_t i = 0; i < n_shown; i++) {
+        struct attn_candidate *top = &prediction->top[i];
+        top->id = candidates[i].id;
+        top->probability = exp(candidates[i].logit - candidates[0].logit) / sum;
+        if (tokenizer)
+            top->token = attn_tokenizer_token(tokenizer, top->id, &top->token_size);
     }
-    return code;
+    prediction->found.top = prediction->top;
+    prediction->found.n_top = n_shown;
+    return EXIT_DONE;
 }
 
-static int print_top(struct attn_session *session, size_t n_top, size_t n_vocab,
-                     const struct attn_tokenizer *tokenizer, struct attn_sink *out)
+static int find_top(struct prediction *prediction, struct attn_session *session, size_t n_top,
+                    size_t n_vocab, const struct attn_tokenizer *tokenizer)
 {
     const float *logits;
     struct attn_error err = {0};
@@ -85,8 +87,8 @@ static int print_top(struct attn_session *session, size_t n_top, size_t n_vocab,
     for (size_t i = 0; i < n_vocab; i++)
         candidates[i] = (struct candidate){(double)logits[i], (int32_t)i};
     qsort(candidates, n_vocab, sizeof(*candidates), by_logit);
-    int code =
-        print_candidates(candidates, n_vocab, n_top < n_vocab ? n_top : n_vocab, tokenizer, out);
+    int code = keep_candidates(prediction, candidates, n_vocab, n_top < n_vocab ? n_top : n_vocab,
+                               tokenizer);
     free(candidates);
     return code;
 }
@@ -111,24 +113,54 @@ static enum attn_status log_probability(struct attn_session *session,
     return status;
 }
 
-int prediction_print(const struct prediction *prediction, const struct prediction_args *args,
-                     struct attn_session *session, size_t n_vocab,
-                     const struct attn_tokenizer *tokenizer, struct attn_sink *out)
+static int find_next(struct prediction *prediction, const struct text_list *texts,
+                     struct attn_session *session)
+{
+    prediction->next = calloc(prediction->n, sizeof(*prediction->next));
+    if (!prediction->next)
+        return report_no_memory();
+    for (size_t i = 0; i < prediction->n; i++) {
+        struct attn_continuation *next = &prediction->next[i];
+        struct attn_error err = {0};
+        enum attn_status status =
+            log_probability(session, &prediction->continuations[i], &next->log_probability, &err);
+        if (status != ATTN_OK)
+            return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
+        next->text = texts->items[i];
+    }
+    prediction->found.next = prediction->next;
+    prediction->found.n_next = prediction->n;
+    return EXIT_DONE;
+}
+
+int prediction_find(struct prediction *prediction, const struct prediction_args *args,
+                    struct attn_session *session, size_t n_vocab,
+                    const struct attn_tokenizer *tokenizer)
 {
     int code = EXIT_DONE;
     if (args->top > 0)
-        code = print_top(session, (size_t)args->top, n_vocab, tokenizer, out);
-    if (args->top > 0 && prediction->n > 0)
+        code = find_top(prediction, session, (size_t)args->top, n_vocab, tokenizer);
+    if (code == EXIT_DONE && prediction->n > 0)
+        code = find_next(prediction, &args->next, session);
+    return code;
+}
+
+int prediction_print(const struct prediction *prediction, struct attn_sink *out)
+{
+    const struct attn_predictions *found = &prediction->found;
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+        print(out, "%.6f\t%d\t", top->probability, (int)top->id);
+        if (top->token)
+            code = print_escaped(out, top->token, top->token_size);
         print_text(out, "\n");
-    for (size_t i = 0; code == EXIT_DONE && i < prediction->n; i++) {
-        struct attn_error err = {0};
-        double sum;
-        enum attn_status status =
-            log_probability(session, &prediction->continuations[i], &sum, &err);
-        if (status != ATTN_OK)
-            return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
-        print(out, "%.6f\t", sum);
-        code = print_escaped(out, args->next.items[i], strlen(args->next.items[i]));
+    }
+    if (found->n_top > 0 && found->n_next > 0)
+        print_text(out, "\n");
+    for (size_t i = 0; code == EXIT_DONE && i < found->n_next; i++) {
+        print(out, "%.6f\t", found->next[i].log_probability);
+        code = print_escaped(out, found->next[i].text, strlen(found->next[i].text));
         print_text(out, "\n");
     }
     return code;
@@ -139,5 +171,7 @@ void prediction_release(struct prediction *prediction)
     for (size_t i = 0; i < prediction->n; i++)
         attn_encoding_release(&prediction->continuations[i]);
     free(prediction->continuations);
+    free(prediction->top);
+    free(prediction->next);
     *prediction = (struct prediction){0};
 }

@@ -54,7 +54,9 @@ struct run {
     struct attn_edit *edits;
     size_t n_edit;
     struct prediction prediction;
+    struct attn_run_option *given; /* options that shape the run, for outputs that tell them */
     struct attn_run labels;
+    bool is_standard_used; /* by data, so nothing else may be printed there */
     struct outputs outputs;
     struct attn_trace trace;
     struct attn_pool *pool;
@@ -123,8 +125,10 @@ const struct command command_run = {
     .usage = "[OPTIONS] TEXT",
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
-        "its heads, as text on standard output. With --csv or --npz they go into files\n"
-        "instead; with --top or --next the predictions take the place of the text.\n"
+        "its heads, as text on standard output. With --csv, --tidy, --npy, --npz or\n"
+        "--json they go into files instead, several at once if you like; '-' as FILE is\n"
+        "standard output. With --top or --next the predictions take the place of the\n"
+        "text.\n"
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
@@ -148,12 +152,13 @@ static void note_time(struct run *run, const char *what)
 
 static int check_arguments(struct run *run)
 {
-    bool is_standard_used;
+    const struct output_args *output = &run->args.output;
     int code = prompt_check(&run->args.prompt, EXAMPLE);
     if (code == EXIT_DONE)
-        code = outputs_check(&run->args.output, &is_standard_used);
-    if (code == EXIT_DONE && is_standard_used && prediction_is_wanted(&run->args.prediction))
-        return report_problem(EXIT_USAGE, "write the data into a file: --csv DIR, --npz FILE",
+        code = outputs_check(output, &run->is_standard_used);
+    if (code == EXIT_DONE && run->is_standard_used && !output->json &&
+        prediction_is_wanted(&run->args.prediction))
+        return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
                               "--top and --next print on standard output, which holds data");
     return code;
 }
@@ -239,10 +244,32 @@ static int check_length(struct run *run)
     return code;
 }
 
+/* What was given of the options that decide what the tensors hold; all of them are texts. */
+static int note_options(struct run *run)
+{
+    const size_t n = sizeof(options) / sizeof(options[0]);
+    run->given = calloc(n, sizeof(*run->given));
+    if (!run->given)
+        return report_no_memory();
+    for (size_t i = 0; i < n; i++) {
+        const struct option *option = &options[i];
+        if (option->kind != OPTION_TEXT || (strcmp(option->group, "Selection") != 0 &&
+                                            strcmp(option->group, "Interventions") != 0))
+            continue;
+        const char *value = *(const char *const *)((const char *)&run->args + option->offset);
+        if (value)
+            run->given[run->labels.n_option++] = (struct attn_run_option){option->name, value};
+    }
+    run->labels.options = run->given;
+    return EXIT_DONE;
+}
+
 static int label_tokens(struct run *run)
 {
     run->labels.model = attn_model_name(run->model);
     run->labels.ids = run->ids;
+    run->labels.begin = run->encoding.begin;
+    run->labels.end = run->encoding.end;
     if (!run->tokenizer)
         return EXIT_DONE;
     run->tokens = calloc(run->n, sizeof(*run->tokens));
@@ -274,7 +301,7 @@ static int choose(struct run *run)
 static int open_outputs(struct run *run)
 {
     const struct output_args *output = &run->args.output;
-    bool has_text = !output->csv && !output->npz && !prediction_is_wanted(&run->args.prediction);
+    bool has_text = !outputs_are_wanted(output) && !prediction_is_wanted(&run->args.prediction);
     interrupt_catch();
     run->outputs.standard = run->out;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
@@ -344,12 +371,20 @@ static int feed(struct run *run)
     return EXIT_DONE;
 }
 
+static int predict(struct run *run)
+{
+    if (!prediction_is_wanted(&run->args.prediction))
+        return EXIT_DONE;
+    int code = prediction_find(&run->prediction, &run->args.prediction, run->session,
+                               attn_model_config(run->model)->n_vocab, run->tokenizer);
+    return code == EXIT_DONE ? outputs_predict(&run->outputs, &run->prediction.found) : code;
+}
+
 static int finish(struct run *run)
 {
     int code = outputs_finish(&run->outputs);
-    if (code == EXIT_DONE && prediction_is_wanted(&run->args.prediction))
-        code = prediction_print(&run->prediction, &run->args.prediction, run->session,
-                                attn_model_config(run->model)->n_vocab, run->tokenizer, run->out);
+    if (code == EXIT_DONE && !run->is_standard_used)
+        code = prediction_print(&run->prediction, run->out);
     note_time(run, "finished");
     return code;
 }
@@ -364,6 +399,7 @@ static void release(struct run *run)
     attn_selection_free(run->selection);
     free(run->tokens);
     free(run->token_sizes);
+    free(run->given);
     if (run->ids != run->encoding.ids)
         free(run->ids);
     attn_encoding_release(&run->encoding);
@@ -378,8 +414,9 @@ static void release(struct run *run)
 static int perform(struct run *run)
 {
     static int (*const steps[])(struct run *) = {
-        check_arguments, open_model,   open_tokenizer, encode, check_length, label_tokens,
-        choose,          open_outputs, start_session,  feed,   finish,
+        check_arguments, open_model, open_tokenizer, encode,        check_length, label_tokens,
+        note_options,    choose,     open_outputs,   start_session, feed,         predict,
+        finish,
     };
     const char *sites = run->args.selection.sites;
     int code = EXIT_DONE;

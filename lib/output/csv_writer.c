@@ -7,17 +7,15 @@
  * step has few open at a time; one fed in many steps has all of them open, as far as
  * the system allows.
  */
-#include "output/float_text.h"
+#include "output/csv_field.h"
+#include "output/directory.h"
+#include "output/number_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { CELLS_AT_ONCE = 64 };
 
@@ -31,34 +29,15 @@ struct csv_file {
 
 struct csv_writer {
     struct attn_writer base;
-    char *directory;           /* owns; NULL when writing to a sink */
-    bool has_made_directory;   /* removed again when nothing was written */
-    bool has_files;            /* one was committed */
-    struct attn_buffer labels; /* all row labels, quoted where needed, one after the other */
-    size_t *label_ends;        /* [n_position] owns */
-    struct csv_file *files;    /* [n_file] owns */
+    struct attn_directory directory; /* not open when writing to a sink */
+    struct attn_buffer labels;       /* all row labels, quoted where needed, one after the other */
+    size_t *label_ends;              /* [n_position] owns */
+    struct csv_file *files;          /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer row; /* the row being made */
 };
 
 /* --- Labels -------------------------------------------------------------------------------- */
-
-/* A field as RFC 4180 wants it: in quotes, quotes doubled, when it holds a comma or a quote. (The
- * escaped text of a token holds no line ends.) */
-static void append_field(struct attn_buffer *out, const char *text, size_t size)
-{
-    if (!memchr(text, ',', size) && !memchr(text, '"', size)) {
-        attn_buffer_append(out, text, size);
-        return;
-    }
-    attn_buffer_append_char(out, '"');
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '"')
-            attn_buffer_append_char(out, '"');
-        attn_buffer_append_char(out, text[i]);
-    }
-    attn_buffer_append_char(out, '"');
-}
 
 static enum attn_status make_labels(struct csv_writer *w, struct attn_error *err)
 {
@@ -78,7 +57,7 @@ static enum attn_status make_labels(struct csv_writer *w, struct attn_error *err
         attn_buffer_append(&label, text, size);
         status = attn_buffer_check(&label, err);
         if (status == ATTN_OK)
-            append_field(&w->labels, label.data, label.size);
+            attn_csv_field_append(&w->labels, label.data, label.size);
         w->label_ends[p] = w->labels.size;
     }
     if (status == ATTN_OK)
@@ -110,25 +89,24 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
                                     struct attn_sink **sink, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
-    struct attn_buffer path = {0};
+    struct attn_buffer name = {0};
     enum attn_status status;
 
-    if (!w->directory) {
+    if (w->base.sink) {
         *sink = w->base.sink;
         return ATTN_OK;
     }
-    attn_buffer_append_format(&path, "%s/", w->directory);
     if (event->layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(&path, "L%0*d", count_digits(dims->n_layer), event->layer);
+        attn_buffer_append_format(&name, "L%0*d", count_digits(dims->n_layer), event->layer);
     if (attn_site_has_heads(event->site))
-        attn_buffer_append_format(&path, "H%0*d", count_digits(dims->n_head), event->head);
-    attn_buffer_append_format(&path, "%s%s.csv", event->layer != ATTN_NO_LAYER ? "." : "",
+        attn_buffer_append_format(&name, "H%0*d", count_digits(dims->n_head), event->head);
+    attn_buffer_append_format(&name, "%s%s.csv", event->layer != ATTN_NO_LAYER ? "." : "",
                               attn_site_name(event->site));
-    attn_buffer_string(&path);
-    status = attn_buffer_check(&path, err);
+    attn_buffer_string(&name);
+    status = attn_buffer_check(&name, err);
     if (status == ATTN_OK)
-        status = attn_sink_create_file(path.data, sink, err);
-    attn_buffer_release(&path);
+        status = attn_directory_create_file(&w->directory, name.data, sink, err);
+    attn_buffer_release(&name);
     return status;
 }
 
@@ -193,17 +171,11 @@ static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_
 static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
                                    struct attn_error *err)
 {
-    enum attn_status status;
+    struct attn_sink *sink = file->sink;
 
-    if (file->sink == w->base.sink) {
-        status = attn_sink_check(file->sink, err);
-    } else {
-        status = attn_sink_commit(file->sink, err);
-        attn_sink_free(file->sink);
-    }
-    w->has_files |= status == ATTN_OK;
     *file = w->files[--w->n_file];
-    return status;
+    return sink == w->base.sink ? attn_sink_check(sink, err)
+                                : attn_directory_commit_file(&w->directory, sink, err);
 }
 
 /* --- Rows ---------------------------------------------------------------------------------- */
@@ -216,12 +188,11 @@ static void append_cells(struct csv_writer *w, const float *values, size_t n_vis
 
     for (size_t i = 0; i < n_visible; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->row, (size_t)CELLS_AT_ONCE * (1 + ATTN_FIXED_TEXT_SIZE));
+            out = attn_buffer_reserve(&w->row, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';
-        out += precision < 0 ? attn_format_float(values[i], out)
-                             : attn_float_text_fixed(values[i], precision, out);
+        out += attn_number_text(values[i], precision, out);
         w->row.size = (size_t)(out - w->row.data);
     }
     out = attn_buffer_reserve(&w->row, width - n_visible);
@@ -266,28 +237,6 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
 
 /* --- Opening and the end ------------------------------------------------------------------- */
 
-static enum attn_status make_directory(struct csv_writer *w, const char *path,
-                                       struct attn_error *err)
-{
-    struct stat info;
-
-    w->directory = attn_strndup(path, strlen(path), err);
-    if (!w->directory)
-        return ATTN_NO_MEMORY;
-    if (mkdir(path, 0777) == 0) {
-        w->has_made_directory = true;
-        return ATTN_OK;
-    }
-    if (errno != EEXIST)
-        return attn_error_errno(err, "make directory", path, errno);
-    if (stat(path, &info) != 0)
-        return attn_error_errno(err, "open directory", path, errno);
-    if (!S_ISDIR(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "'%s' is a file, expected a directory for CSV files",
-                              attn_quote_string(path).text);
-    return ATTN_OK;
-}
-
 static size_t count_matrices(const struct attn_writer *writer)
 {
     const struct attn_selection *selection = writer->run.selection;
@@ -316,7 +265,7 @@ static enum attn_status open_csv(struct attn_writer *writer, const char *path,
     if (status != ATTN_OK)
         return status;
     if (path)
-        return make_directory(w, path, err);
+        return attn_directory_open(&w->directory, path, "CSV", err);
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
@@ -339,10 +288,8 @@ static void release_csv(struct attn_writer *writer)
     for (size_t i = 0; i < w->n_file; i++)
         if (w->files[i].sink != writer->sink)
             attn_sink_free(w->files[i].sink);
-    if (w->has_made_directory && !w->has_files)
-        rmdir(w->directory); /* a failed run leaves nothing behind; fails harmlessly if not empty */
+    attn_directory_close(&w->directory);
     attn_free(w->files);
-    attn_free(w->directory);
     attn_free(w->label_ends);
     attn_buffer_release(&w->labels);
     attn_buffer_release(&w->row);

@@ -20,12 +20,20 @@
 #define ATTN_FORMAT_MAP(X)                                                                         \
     X(TEXT, "text") /* tables for reading: one sink */                                             \
     X(CSV, "csv")   /* a directory, one matrix a file; one matrix alone may go to a sink */        \
-    X(NPZ, "npz")   /* one archive of NPY members, stored, zip64 by size */
+    X(TIDY, "tidy") /* one CSV file with a line for each unmasked cell of the patterns */          \
+    X(NPY, "npy")   /* a directory, one array a file */                                            \
+    X(NPZ, "npz")   /* one archive of NPY members, stored, zip64 by size */                        \
+    X(JSON, "json") /* one document */
 
 enum attn_output_format {
 #define ATTN_FORMAT_ENUM(id, text) ATTN_OUTPUT_##id,
     ATTN_FORMAT_MAP(ATTN_FORMAT_ENUM)
 #undef ATTN_FORMAT_ENUM
+};
+
+/* An option that shaped a run, as it was given. */
+struct attn_run_option {
+    const char *name, *value;
 };
 
 /* What is being run, for labels and shapes. Borrowed by writers for their life. */
@@ -35,26 +43,50 @@ struct attn_run {
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */
+    const size_t *begin, *end; /* [n_position] each token's bytes in the text, or NULL */
+    const struct attn_run_option *options; /* [n_option] what shaped the run; json names them */
+    size_t n_option;
+};
+
+/* What a model expects after the prompt. */
+struct attn_candidate {
+    int32_t id;
+    const char *token; /* its bytes, or NULL */
+    size_t token_size;
+    double probability; /* 0..1 */
+};
+
+struct attn_continuation {
+    const char *text;       /* terminated */
+    double log_probability; /* natural, summed over its tokens */
+};
+
+struct attn_predictions {
+    const struct attn_candidate *top; /* [n_top] the most probable first */
+    size_t n_top;
+    const struct attn_continuation *next; /* [n_next] */
+    size_t n_next;
 };
 
 struct attn_writer_options {
-    int precision; /* digits after the point in CSV, 0..17; -1: the shortest that reads back the
-                      same float32 */
+    int precision;  /* digits after the point in csv, tidy and json, 0..17; -1: the shortest that
+                       reads back the same float32 */
+    const char *id; /* the first column of tidy; NULL: 0. Borrowed by the writer for its life */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})
 
 struct attn_writer;
 
-/* PATH is a file (text, npz) or a directory (csv: made when absent, written into when it exists).
- */
+/* PATH is a file, or for csv and npy a directory: made when absent, written into when it exists.
+ * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns. */
 ATTN_API enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
                                              const struct attn_run *run,
                                              const struct attn_writer_options *options,
                                              struct attn_writer **writer, struct attn_error *err);
 
-/* Into a sink instead of a path (standard output). The writer does not own or commit it. CSV:
- * ATTN_INVALID unless exactly one matrix is selected. */
+/* Into a sink instead of a path (standard output). The writer does not own or commit it. csv:
+ * ATTN_INVALID unless exactly one matrix is selected; npy: always. */
 ATTN_API enum attn_status
 attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
                         const struct attn_run *run, const struct attn_writer_options *options,
@@ -64,6 +96,11 @@ attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
 ATTN_API enum attn_status attn_writer_event(struct attn_writer *writer,
                                             const struct attn_trace_event *event,
                                             struct attn_error *err);
+
+/* Once, after the last event, before _finish. json has a place for them, other formats do not. */
+ATTN_API enum attn_status attn_writer_predictions(struct attn_writer *writer,
+                                                  const struct attn_predictions *predictions,
+                                                  struct attn_error *err);
 
 /* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
  * the target is as it was before; of a directory, each file is new and whole or as it was. */

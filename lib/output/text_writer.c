@@ -68,9 +68,10 @@ static struct group *group_of(struct text_writer *w, enum attn_site site, int la
     return &w->groups[site == ATTN_SITE_EMBED ? 0 : w->n_group - 1];
 }
 
-static enum attn_status count_site(struct attn_writer *writer, enum attn_site site, int layer,
-                                   struct attn_error *err)
+static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
 {
+    (void)user;
     (void)err;
     group_of((struct text_writer *)writer, site, layer)->n_site_left++;
     return ATTN_OK;
@@ -419,7 +420,7 @@ static enum attn_status open_text(struct attn_writer *writer, const char *path,
     w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
     if (!w->groups)
         return ATTN_NO_MEMORY;
-    status = attn_writer_each_site(writer, count_site, err);
+    status = attn_writer_each_site(writer, count_site, NULL, err);
     if (status == ATTN_OK)
         status = attn_token_texts_init(&w->tokens, &writer->run, err);
     return status == ATTN_OK ? print_tokens(w, err) : status;

@@ -4,12 +4,15 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "output/event_queue.h"
 #include "output/float_text.h"
 
+#include <math.h>
+
 static const struct attn_writer_ops *const formats[] = {
-    [ATTN_OUTPUT_TEXT] = &attn_text_writer_ops,
-    [ATTN_OUTPUT_CSV] = &attn_csv_writer_ops,
-    [ATTN_OUTPUT_NPZ] = &attn_npz_writer_ops,
+    [ATTN_OUTPUT_TEXT] = &attn_text_writer_ops, [ATTN_OUTPUT_CSV] = &attn_csv_writer_ops,
+    [ATTN_OUTPUT_TIDY] = &attn_tidy_writer_ops, [ATTN_OUTPUT_NPY] = &attn_npy_writer_ops,
+    [ATTN_OUTPUT_NPZ] = &attn_npz_writer_ops,   [ATTN_OUTPUT_JSON] = &attn_json_writer_ops,
 };
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
@@ -32,10 +35,7 @@ bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site,
                   : attn_selection_has_head(selection, layer, head);
 }
 
-enum attn_status attn_writer_each_site(struct attn_writer *writer,
-                                       enum attn_status (*visit)(struct attn_writer *writer,
-                                                                 enum attn_site site, int layer,
-                                                                 struct attn_error *err),
+enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
                                        struct attn_error *err)
 {
     const struct attn_selection *selection = writer->run.selection;
@@ -44,22 +44,23 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer,
 
     /* embed is the one site of the model that comes before the layers */
     if (attn_selection_wants(selection, ATTN_SITE_EMBED, ATTN_NO_LAYER))
-        status = visit(writer, ATTN_SITE_EMBED, ATTN_NO_LAYER, err);
+        status = visit(writer, user, ATTN_SITE_EMBED, ATTN_NO_LAYER, err);
     for (int layer = 0; layer < n_layer; layer++)
         for (int site = 0; site < ATTN_N_SITE && status == ATTN_OK; site++)
             if (attn_site_is_in_layer(site) && attn_selection_wants(selection, site, layer))
-                status = visit(writer, site, layer, err);
+                status = visit(writer, user, site, layer, err);
     for (int site = ATTN_SITE_EMBED + 1; site < ATTN_N_SITE && status == ATTN_OK; site++)
         if (!attn_site_is_in_layer(site) && attn_selection_wants(selection, site, ATTN_NO_LAYER))
-            status = visit(writer, site, ATTN_NO_LAYER, err);
+            status = visit(writer, user, site, ATTN_NO_LAYER, err);
     return status;
 }
 
-static enum attn_status count_rows(struct attn_writer *writer, enum attn_site site, int layer,
-                                   struct attn_error *err)
+static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
 {
     size_t shape[3], n_row;
 
+    (void)user;
     attn_selection_shape(writer->run.selection, site, layer, shape);
     if (!attn_site_has_heads(site))
         shape[1] = 1;
@@ -87,7 +88,7 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
             writer->queries[writer->n_query++] = p;
         }
     }
-    return attn_writer_each_site(writer, count_rows, err);
+    return attn_writer_each_site(writer, count_rows, NULL, err);
 }
 
 /* --- Events -------------------------------------------------------------------------------- */
@@ -98,6 +99,11 @@ size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row)
                      attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
 
     return is_masked && row + 1 < event->n_col ? row + 1 : event->n_col;
+}
+
+float attn_site_masked_value(enum attn_site site)
+{
+    return site == ATTN_SITE_PATTERN ? 0 : -INFINITY;
 }
 
 /* Whether the selection holds the event; then *place says where. */
@@ -156,17 +162,25 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     *rows_left -= event->n_row;
     writer->n_row_left -= event->n_row;
     place.is_last = *rows_left == 0;
-    status = writer->ops->event(writer, event, &place, err);
+    status = writer->queue ? attn_event_queue_take(writer->queue, event, &place, err)
+                           : writer->ops->event(writer, event, &place, err);
     return status == ATTN_OK && writer->sink ? attn_sink_check(writer->sink, err) : status;
+}
+
+static enum attn_status check_rows(const struct attn_writer *writer, struct attn_error *err)
+{
+    if (writer->n_row_left > 0)
+        return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
+                              writer->n_row_left);
+    return ATTN_OK;
 }
 
 static enum attn_status finish(struct attn_writer *writer, struct attn_error *err)
 {
-    enum attn_status status;
+    enum attn_status status = check_rows(writer, err);
 
-    if (writer->n_row_left > 0)
-        return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
-                              writer->n_row_left);
+    if (status != ATTN_OK)
+        return status;
     status = writer->ops->finish(writer, err);
     if (status != ATTN_OK || !writer->sink)
         return status;
@@ -211,6 +225,8 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     }
     if (status == ATTN_OK)
         status = w->ops->open(w, target.path, err);
+    if (status == ATTN_OK && w->is_in_order)
+        status = attn_event_queue_create(w, &w->queue, err);
     return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
 }
 
@@ -266,6 +282,22 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
     return keep_failure(writer, take_event(writer, event, err), err);
 }
 
+enum attn_status attn_writer_predictions(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (writer->failure.status != ATTN_OK)
+        return repeat_failure(writer, err);
+    if (!writer->ops->predictions)
+        return ATTN_OK;
+    status = check_rows(writer, err);
+    if (status == ATTN_OK)
+        status = writer->ops->predictions(writer, predictions, err);
+    return keep_failure(writer, status, err);
+}
+
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err)
 {
     if (writer->failure.status != ATTN_OK)
@@ -278,6 +310,7 @@ void attn_writer_free(struct attn_writer *writer)
     if (!writer)
         return;
     writer->ops->release(writer);
+    attn_event_queue_free(writer->queue);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);
     attn_free(writer->queries);

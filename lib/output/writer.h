@@ -29,12 +29,21 @@ struct attn_writer_ops {
                               const struct attn_place *place, struct attn_error *err);
     /* All events came. The frame commits the sink afterwards. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
+    /* What comes next, after all events; NULL: the format has no place for it. */
+    enum attn_status (*predictions)(struct attn_writer *writer,
+                                    const struct attn_predictions *predictions,
+                                    struct attn_error *err);
     void (*release)(struct attn_writer *writer);
 };
 
 extern const struct attn_writer_ops attn_text_writer_ops;
 extern const struct attn_writer_ops attn_csv_writer_ops;
+extern const struct attn_writer_ops attn_tidy_writer_ops;
+extern const struct attn_writer_ops attn_npy_writer_ops;
 extern const struct attn_writer_ops attn_npz_writer_ops;
+extern const struct attn_writer_ops attn_json_writer_ops;
+
+struct attn_event_queue;
 
 struct attn_writer {
     const struct attn_writer_ops *ops;
@@ -42,9 +51,11 @@ struct attn_writer {
     struct attn_writer_options options;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
-    size_t n_position;         /* positions of the run */
-    size_t *queries;           /* [n_query] owns; the kept queries, ascending */
-    size_t n_query;            /* their number */
+    bool is_in_order;               /* set by _open: events come as event_queue.h orders them */
+    struct attn_event_queue *queue; /* owns; NULL unless is_in_order */
+    size_t n_position;              /* positions of the run */
+    size_t *queries;                /* [n_query] owns; the kept queries, ascending */
+    size_t n_query;                 /* their number */
     size_t *query_rank;        /* [n_position] owns; index in `queries`, SIZE_MAX for the others */
     size_t *rows_left;         /* [(n_layer + 1) * ATTN_N_SITE] owns; rows still to come */
     size_t n_row_left;         /* their sum */
@@ -63,10 +74,9 @@ static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 }
 
 /* Calls VISIT for each wanted site, in the order of the events: embed, layer by layer, the rest. */
-enum attn_status attn_writer_each_site(struct attn_writer *writer,
-                                       enum attn_status (*visit)(struct attn_writer *writer,
-                                                                 enum attn_site site, int layer,
-                                                                 struct attn_error *err),
+typedef enum attn_status (*attn_visit_fn)(struct attn_writer *writer, void *user,
+                                          enum attn_site site, int layer, struct attn_error *err);
+enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
                                        struct attn_error *err);
 
 /* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
@@ -76,5 +86,8 @@ bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site,
 
 /* Columns of ROW (a position) that an event shows: the later ones are masked. */
 size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row);
+
+/* What arrays hold in a masked cell: 0 in patterns, minus infinity in scores. */
+float attn_site_masked_value(enum attn_site site);
 
 #endif

@@ -1,7 +1,6 @@
 /* zip_archive.c - see zip_archive.h. Numbers in records are little-endian. */
 #include "output/zip_archive.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -11,6 +10,7 @@ enum {
     DATE = 1 << 5 | 1, /* 1980-01-01 */
     MODE = 0100644,    /* of the unpacked file: regular, rw-r--r-- */
     ZIP64_EXTRA = 1,
+    IS_DESCRIBED = 1 << 3, /* general purpose flag */
 };
 
 static unsigned char *put(unsigned char *out, uint64_t value, int n_byte)
@@ -41,11 +41,11 @@ static bool is_large(uint64_t value)
 
 /* Version, flags, method 0 (stored), time, date, CRC, both sizes, the name's length: the part that
  * local and central headers share. */
-static unsigned char *put_description(unsigned char *out, const struct attn_zip_entry *entry,
-                                      bool is_zip64)
+static unsigned char *put_shared(unsigned char *out, const struct attn_zip_entry *entry,
+                                 bool is_zip64)
 {
     out = put(out, is_zip64 ? VERSION_ZIP64 : VERSION_PLAIN, 2);
-    out = put(out, 0, 2);
+    out = put(out, entry->is_described ? IS_DESCRIBED : 0, 2);
     out = put(out, 0, 2);
     out = put(out, 0, 2);
     out = put(out, DATE, 2);
@@ -58,18 +58,35 @@ static unsigned char *put_description(unsigned char *out, const struct attn_zip_
 size_t attn_zip_local_header(const struct attn_zip_entry *entry,
                              unsigned char out[ATTN_ZIP_RECORD_SIZE])
 {
+    struct attn_zip_entry local = *entry;
     bool is_zip64 = is_large(entry->size);
     unsigned char *at = put(out, 0x04034b50, 4);
 
-    at = put_description(at, entry, is_zip64);
+    if (local.is_described) {
+        local.crc = 0;
+        local.size = is_zip64 ? UINT32_MAX : 0;
+    }
+    at = put_shared(at, &local, is_zip64);
     at = put(at, is_zip64 ? 20 : 0, 2);
     at = put_name(at, entry->name);
     if (is_zip64) {
         at = put(at, ZIP64_EXTRA, 2);
         at = put(at, 16, 2);
-        at = put(at, entry->size, 8);
-        at = put(at, entry->size, 8);
+        at = put(at, entry->is_described ? 0 : entry->size, 8);
+        at = put(at, entry->is_described ? 0 : entry->size, 8);
     }
+    return (size_t)(at - out);
+}
+
+size_t attn_zip_description(const struct attn_zip_entry *entry,
+                            unsigned char out[ATTN_ZIP_RECORD_SIZE])
+{
+    int n_byte = is_large(entry->size) ? 8 : 4;
+    unsigned char *at = put(out, 0x08074b50, 4);
+
+    at = put(at, entry->crc, 4);
+    at = put(at, entry->size, n_byte);
+    at = put(at, entry->size, n_byte);
     return (size_t)(at - out);
 }
 
@@ -81,7 +98,7 @@ size_t attn_zip_central_header(const struct attn_zip_entry *entry,
     unsigned char *at = put(out, 0x02014b50, 4);
 
     at = put(at, MADE_ON_UNIX | (is_zip64 ? VERSION_ZIP64 : VERSION_PLAIN), 2);
-    at = put_description(at, entry, is_zip64);
+    at = put_shared(at, entry, is_zip64);
     at = put(at, is_zip64 ? 4 + extra : 0, 2);
     at = put(at, 0, 2); /* comment */
     at = put(at, 0, 2); /* disk */

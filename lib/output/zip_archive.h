@@ -6,6 +6,7 @@
 #ifndef ATTN_OUTPUT_ZIP_ARCHIVE_H
 #define ATTN_OUTPUT_ZIP_ARCHIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,12 +18,16 @@ struct attn_zip_entry {
     uint64_t size;                 /* bytes of its content */
     uint64_t offset;               /* of its local header in the archive */
     uint32_t crc;                  /* CRC-32 of the content */
+    bool is_described; /* CRC and size follow the content, for streams: then the local header has
+                          neither, and attn_zip_description comes after */
 };
 
 /* Each writes one record to OUT and returns its length. A local header's length depends on the name
  * and the size alone. */
 size_t attn_zip_local_header(const struct attn_zip_entry *entry,
                              unsigned char out[ATTN_ZIP_RECORD_SIZE]);
+size_t attn_zip_description(const struct attn_zip_entry *entry,
+                            unsigned char out[ATTN_ZIP_RECORD_SIZE]);
 size_t attn_zip_central_header(const struct attn_zip_entry *entry,
                                unsigned char out[ATTN_ZIP_RECORD_SIZE]);
 

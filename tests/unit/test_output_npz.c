@@ -119,6 +119,7 @@ static bool read_member(const struct archive *archive, size_t index, struct memb
 {
     const unsigned char *end = archive->bytes + archive->size - 22, *central, *local, *npy;
     size_t name_size, header_size, size;
+    bool is_described;
 
     ck_assert_uint_eq(number_at(end, 4), 0x06054b50);
     if (index >= number_at(end + 10, 2))
@@ -130,8 +131,10 @@ static bool read_member(const struct archive *archive, size_t index, struct memb
     ck_assert_uint_eq(number_at(central, 4), 0x02014b50);
     local = archive->bytes + number_at(central + 42, 4);
     ck_assert_uint_eq(number_at(local, 4), 0x04034b50);
-    /* version to name length are the same in both records */
-    ck_assert_int_eq(memcmp(local + 4, central + 6, 24), 0);
+    /* version to name length are the same in both records, CRC and sizes of a stream aside */
+    is_described = number_at(local + 6, 2) == 8;
+    ck_assert_int_eq(memcmp(local + 4, central + 6, is_described ? 10 : 24), 0);
+    ck_assert_int_eq(memcmp(local + 26, central + 28, 2), 0);
     ck_assert_uint_eq(number_at(local + 8, 2), 0);           /* stored */
     ck_assert_uint_eq(number_at(local + 10, 4), 0x00210000); /* 1980-01-01 00:00 */
     name_size = number_at(local + 26, 2);
@@ -140,9 +143,14 @@ static bool read_member(const struct archive *archive, size_t index, struct memb
     member->name[name_size] = '\0';
     ck_assert_int_eq(memcmp(local + 30, central + 46, name_size), 0);
     npy = local + 30 + name_size + number_at(local + 28, 2);
-    size = number_at(local + 18, 4);
-    ck_assert_uint_eq(number_at(local + 22, 4), size);
-    ck_assert_uint_eq(slow_crc(npy, size), number_at(local + 14, 4));
+    size = number_at(central + 20, 4);
+    ck_assert_uint_eq(number_at(central + 24, 4), size);
+    ck_assert_uint_eq(slow_crc(npy, size), number_at(central + 16, 4));
+    if (is_described) { /* zeros in the local header; after the content what they should be */
+        ck_assert_uint_eq(number_at(local + 14, 8) + number_at(local + 22, 4), 0);
+        ck_assert_uint_eq(number_at(npy + size, 4), 0x08074b50);
+        ck_assert_int_eq(memcmp(npy + size + 4, central + 16, 12), 0);
+    }
 
     ck_assert_int_eq(memcmp(npy, "\x93NUMPY\x01\x00", 8), 0);
     header_size = 10 + number_at(npy + 8, 2);
@@ -285,14 +293,15 @@ START_TEST(ids_and_tokens_come_first)
 }
 END_TEST
 
-START_TEST(blocks_feeds_and_pipes_give_the_same_bytes)
+START_TEST(blocks_and_feeds_give_the_same_bytes)
 {
-    struct archive archive;
+    for (int to = TO_MEMORY; to <= TO_STREAM; to++) {
+        struct archive archive;
 
-    set_up();
-    attn_made_up_run_select(&made, "*", "all", "all");
-    archive = write_archive(TO_MEMORY, SIZE_MAX, 0);
-    for (int to = TO_MEMORY; to <= TO_STREAM; to++)
+        set_up();
+        attn_made_up_run_select(&made, "*", "all", "all");
+        archive = write_archive(to, SIZE_MAX, 0);
+        ck_assert_everything(&archive);
         for (size_t i = 1; i <= 5; i++) {
             struct archive other = write_archive(to, i % 2 ? i : SIZE_MAX, i % 2 ? 0 : i);
 
@@ -304,7 +313,30 @@ START_TEST(blocks_feeds_and_pipes_give_the_same_bytes)
                           memcmp(other.bytes, archive.bytes, archive.size) == 0);
             free(other.bytes);
         }
+        tear_down(&archive);
+    }
+}
+END_TEST
+
+START_TEST(streams_describe_their_members_afterwards)
+{
+    struct archive archive;
+    struct attn_zip_entry entry = {.name = "x.npy", .size = 5, .crc = 7, .is_described = true};
+    unsigned char record[ATTN_ZIP_RECORD_SIZE];
+
+    set_up();
+    archive = write_archive(TO_STREAM, 2, 0);
+    ck_assert_uint_eq(number_at(archive.bytes + 6, 2), 8); /* the flag */
     tear_down(&archive);
+    ck_assert_uint_eq(attn_zip_description(&entry, record), 16);
+    entry.size = UINT64_C(5000000000);
+    ck_assert_uint_eq(attn_zip_local_header(&entry, record), 30 + 5 + 20);
+    ck_assert_uint_eq(number_at(record + 18, 8), UINT64_MAX);
+    ck_assert_uint_eq(number_at(record + 39, 8), 0);
+    ck_assert_uint_eq(attn_zip_description(&entry, record), 24);
+    ck_assert_uint_eq(number_at(record + 4, 4), 7);
+    ck_assert_uint_eq(number_at(record + 8, 8), entry.size);
+    ck_assert_uint_eq(number_at(record + 16, 8), entry.size);
 }
 END_TEST
 
@@ -404,7 +436,8 @@ END_TEST
 
 START_TEST(large_archives_use_zip64)
 {
-    struct attn_zip_entry entry = {"x.npy", UINT64_C(5000000000), UINT64_C(6000000000), 7};
+    struct attn_zip_entry entry = {
+        .name = "x.npy", .size = UINT64_C(5000000000), .offset = UINT64_C(6000000000), .crc = 7};
     unsigned char record[ATTN_ZIP_RECORD_SIZE];
 
     ck_assert_uint_eq(attn_zip_local_header(&entry, record), 30 + 5 + 20);
@@ -499,7 +532,8 @@ START_TEST(a_full_device_is_reported)
 END_TEST
 
 ATTN_SUITE("output_npz", holds_every_tensor_exactly, ids_and_tokens_come_first,
-           blocks_feeds_and_pipes_give_the_same_bytes, keys_that_did_not_exist_yet_are_masked,
-           a_selection_says_what_it_holds, nothing_selected_narrowly_needs_no_extra_arrays,
+           blocks_and_feeds_give_the_same_bytes, streams_describe_their_members_afterwards,
+           keys_that_did_not_exist_yet_are_masked, a_selection_says_what_it_holds,
+           nothing_selected_narrowly_needs_no_extra_arrays,
            checksums_do_not_depend_on_the_order_of_pieces, large_archives_use_zip64,
            npy_headers_keep_the_numbers_aligned, failures_leave_no_file, a_full_device_is_reported)

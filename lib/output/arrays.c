@@ -1,0 +1,299 @@
+/* arrays.c - see arrays.h. */
+#include "output/arrays.h"
+
+#include "output/token_text.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(float) == 4,
+               "memory is written as it is, as '<f4'");
+
+enum { STAGE_FLOATS = 1 << 16 }; /* 256 KiB */
+
+/* Adds an array whose name, dtype, rank and shape are set; takes over its data when that succeeds.
+ * ELEMENT is the size of one number. */
+static enum attn_status add(struct attn_arrays *arrays, struct attn_array array, size_t element,
+                            struct attn_error *err)
+{
+    void *items = arrays->items;
+    enum attn_status status =
+        attn_grow(&items, &arrays->capacity, arrays->n + 1, sizeof array, err);
+
+    arrays->items = items;
+    if (status != ATTN_OK)
+        return status;
+    array.size = element;
+    for (int i = 0; i < array.rank; i++)
+        if (!attn_checked_mul(array.size, array.shape[i], &array.size))
+            return attn_error_no_memory(err);
+    arrays->items[arrays->n++] = array;
+    return ATTN_OK;
+}
+
+/* --- The small arrays ------------------------------------------------------------------------ */
+
+/* [n] of int64. */
+static enum attn_status add_integers(struct attn_arrays *arrays, const char *name,
+                                     const int64_t *values, size_t n, struct attn_error *err)
+{
+    struct attn_array array = {.dtype = "<i8", .rank = 1, .shape = {n}};
+    enum attn_status status;
+
+    snprintf(array.name, sizeof array.name, "%s", name);
+    array.data = attn_alloc(n, sizeof *values, err);
+    if (!array.data)
+        return ATTN_NO_MEMORY;
+    memcpy(array.data, values, n * sizeof *values);
+    status = add(arrays, array, sizeof *values, err);
+    if (status != ATTN_OK)
+        attn_free(array.data);
+    return status;
+}
+
+static enum attn_status add_ids(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                struct attn_error *err)
+{
+    size_t n = writer->n_position;
+    enum attn_status status;
+    int64_t *ids;
+
+    if (!writer->run.ids)
+        return ATTN_OK;
+    ids = attn_alloc(n, sizeof *ids, err);
+    if (!ids)
+        return ATTN_NO_MEMORY;
+    for (size_t p = 0; p < n; p++)
+        ids[p] = writer->run.ids[p];
+    status = add_integers(arrays, "ids", ids, n, err);
+    attn_free(ids);
+    return status;
+}
+
+/* Code points of TEXT as UTF-32 at OUT (NULL: only counted). Escaped text is valid UTF-8. */
+static size_t put_code_points(const char *text, size_t size, uint32_t *out)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < size; n++) {
+        uint32_t code_point;
+        size_t length = attn_utf8_decode(text + at, size - at, &code_point);
+
+        if (out)
+            out[n] = code_point;
+        at += length > 0 ? length : 1;
+    }
+    return n;
+}
+
+/* tokens [n_position] as numpy's unicode: each padded with zeros to the longest. */
+static enum attn_status add_tokens(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                   struct attn_error *err)
+{
+    struct attn_array array = {.name = "tokens", .rank = 1, .shape = {writer->n_position}};
+    struct attn_token_texts texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &writer->run, err);
+    size_t width = 1, size; /* numpy knows no empty strings */
+
+    if (status != ATTN_OK || texts.n == 0)
+        goto done;
+    for (size_t p = 0; p < texts.n; p++) {
+        const char *text = attn_token_text(&texts, p, &size);
+        size_t n = put_code_points(text, size, NULL);
+
+        width = n > width ? n : width;
+    }
+    array.data = attn_alloc(texts.n, width * sizeof(uint32_t), err);
+    if (!array.data) {
+        status = ATTN_NO_MEMORY;
+        goto done;
+    }
+    for (size_t p = 0; p < texts.n; p++) {
+        const char *text = attn_token_text(&texts, p, &size);
+
+        put_code_points(text, size, (uint32_t *)(void *)array.data + p * width);
+    }
+    snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
+    status = add(arrays, array, width * sizeof(uint32_t), err);
+    if (status != ATTN_OK)
+        attn_free(array.data);
+done:
+    attn_token_texts_release(&texts);
+    return status;
+}
+
+/* queries: which positions the rows of the arrays are. */
+static enum attn_status add_queries(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                    struct attn_error *err)
+{
+    enum attn_status status;
+    int64_t *queries;
+
+    if (attn_selection_is_all_queries(writer->run.selection))
+        return ATTN_OK;
+    queries = attn_alloc(writer->n_query, sizeof *queries, err);
+    if (!queries)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < writer->n_query; i++)
+        queries[i] = (int64_t)writer->queries[i];
+    status = add_integers(arrays, "queries", queries, writer->n_query, err);
+    attn_free(queries);
+    return status;
+}
+
+static bool wants_heads(const struct attn_writer *writer, int layer)
+{
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (attn_site_has_heads(site) && attn_site_is_in_layer(site) &&
+            attn_selection_wants(writer->run.selection, site, layer))
+            return true;
+    return false;
+}
+
+/* blocks.L.heads: which query heads the arrays of the layer hold. */
+static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                  struct attn_error *err)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    enum attn_status status = ATTN_OK;
+    int64_t *heads;
+
+    if (attn_selection_is_all_heads(selection))
+        return ATTN_OK;
+    heads = attn_alloc(dims->n_head, sizeof *heads, err);
+    if (!heads)
+        return ATTN_NO_MEMORY;
+    for (int layer = 0; layer < (int)dims->n_layer && status == ATTN_OK; layer++) {
+        char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+        size_t n = 0;
+
+        if (!wants_heads(writer, layer))
+            continue;
+        for (int head = 0; head < (int)dims->n_head; head++)
+            if (attn_selection_has_head(selection, layer, head))
+                heads[n++] = head;
+        snprintf(name, sizeof name, "blocks.%d.heads", layer);
+        status = add_integers(arrays, name, heads, n, err);
+    }
+    attn_free(heads);
+    return status;
+}
+
+/* --- All of them ------------------------------------------------------------------------------- */
+
+static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                 int layer, struct attn_error *err)
+{
+    struct attn_arrays *arrays = user;
+    struct attn_array array = {.dtype = "<f4"};
+
+    attn_site_archive_name(site, layer, array.name);
+    array.rank = attn_selection_shape(writer->run.selection, site, layer, array.shape);
+    arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
+    return add(arrays, array, sizeof(float), err);
+}
+
+enum attn_status attn_arrays_init(struct attn_arrays *arrays, struct attn_writer *writer,
+                                  struct attn_error *err)
+{
+    enum attn_status status;
+
+    arrays->of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *arrays->of_slot, err);
+    if (!arrays->of_slot)
+        return ATTN_NO_MEMORY;
+    status = add_ids(arrays, writer, err);
+    if (status == ATTN_OK)
+        status = add_tokens(arrays, writer, err);
+    if (status == ATTN_OK)
+        status = add_queries(arrays, writer, err);
+    if (status == ATTN_OK)
+        status = add_heads(arrays, writer, err);
+    arrays->n_small = arrays->n;
+    return status == ATTN_OK ? attn_writer_each_site(writer, add_site, arrays, err) : status;
+}
+
+void attn_array_drop(struct attn_array *array)
+{
+    attn_free(array->data);
+    array->data = NULL;
+}
+
+void attn_arrays_release(struct attn_arrays *arrays)
+{
+    for (size_t i = 0; i < arrays->n; i++)
+        attn_array_drop(&arrays->items[i]);
+    attn_free(arrays->items);
+    attn_free(arrays->of_slot);
+    attn_free(arrays->stage);
+}
+
+/* --- Rows ---------------------------------------------------------------------------------- */
+
+bool attn_array_is_scattered(enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_QUERY || attn_site_layout(site) == ATTN_LAYOUT_KEY;
+}
+
+/* Copies a row; keys that the event did not have yet are masked. */
+static void fill_row(float *out, size_t width, const struct attn_trace_event *event, size_t row)
+{
+    memcpy(out, event->data + row * event->ld, event->n_col * sizeof *out);
+    for (size_t i = event->n_col; i < width; i++)
+        out[i] = attn_site_masked_value(event->site);
+}
+
+enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_array *array = attn_arrays_find(arrays, event);
+    size_t width = array->shape[array->rank - 1];
+    bool is_scattered = attn_array_is_scattered(event->site);
+    size_t first = is_scattered ? place->row * array->shape[1] + place->head
+                                : place->head * array->shape[1] + place->row;
+    size_t step = is_scattered ? array->shape[1] : 1;
+
+    if (!array->data)
+        array->data = attn_alloc_uninitialized(array->size, 1, err);
+    if (!array->data)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < event->n_row; r++)
+        fill_row((float *)(void *)array->data + (first + r * step) * width, width, event, r);
+    return ATTN_OK;
+}
+
+enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writer *writer,
+                                    const struct attn_trace_event *event,
+                                    const struct attn_place *place, attn_array_put_fn put,
+                                    struct attn_error *err)
+{
+    struct attn_array *array = attn_arrays_find(arrays, event);
+    size_t width = array->shape[array->rank - 1];
+    size_t row_size = width * sizeof(float);
+    size_t offset = (place->head * array->shape[1] + place->row) * row_size;
+    size_t n_at_once = STAGE_FLOATS / width + 1, n;
+
+    if (event->n_col == width && event->ld == width) {
+        put(writer, array, offset, event->data, event->n_row * row_size);
+        return ATTN_OK;
+    }
+    if (arrays->n_stage < n_at_once * width) {
+        attn_free(arrays->stage);
+        arrays->n_stage = 0;
+        arrays->stage = attn_alloc_uninitialized(n_at_once * width, sizeof(float), err);
+        if (!arrays->stage)
+            return ATTN_NO_MEMORY;
+        arrays->n_stage = n_at_once * width;
+    }
+    for (size_t row = 0; row < event->n_row; row += n) {
+        n = event->n_row - row < n_at_once ? event->n_row - row : n_at_once;
+        for (size_t r = 0; r < n; r++)
+            fill_row(arrays->stage + r * width, width, event, row + r);
+        put(writer, array, offset + row * row_size, arrays->stage, n * row_size);
+    }
+    return ATTN_OK;
+}

@@ -1,0 +1,339 @@
+/*
+ * json_writer.c - one document:
+ *
+ *     {"schema": 1, "model": ..., "options": {...}, "ids": [...], "tokens": [...],
+ *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
+ *      "predictions": {"top": [{"id", "token", "probability"}], "next": [{"text", "logprob"}]}}
+ *
+ * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
+ * cells and what is no finite number are null. What the run does not know (the tokens of ids without
+ * a vocabulary) is null too; predictions are there when there are some. All text is escaped as
+ * everywhere, so the document is UTF-8 whatever the tokens are.
+ */
+#include "output/arrays.h"
+#include "output/number_text.h"
+#include "output/token_text.h"
+#include "output/writer.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { SCHEMA = 1, CELLS_AT_ONCE = 64 };
+
+struct json_writer {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+    struct attn_buffer text; /* what is being made; written and emptied row by row */
+    struct attn_buffer escaped;
+    bool has_tensors; /* one was begun */
+};
+
+/* --- Pieces ---------------------------------------------------------------------------------- */
+
+static void append(struct json_writer *w, const char *text)
+{
+    attn_buffer_append_string(&w->text, text);
+}
+
+/* Hands what was made to the sink. */
+static enum attn_status flush(struct json_writer *w, struct attn_error *err)
+{
+    enum attn_status status = attn_buffer_check(&w->text, err);
+
+    if (status == ATTN_OK)
+        attn_sink_write(w->base.sink, w->text.data, w->text.size);
+    w->text.size = 0;
+    return status;
+}
+
+/* A string of escaped text, which is printable UTF-8 on one line: two characters are left. */
+static void append_string(struct json_writer *w, const char *text, size_t size)
+{
+    attn_buffer_append_char(&w->text, '"');
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            attn_buffer_append_char(&w->text, '\\');
+        attn_buffer_append_char(&w->text, text[i]);
+    }
+    attn_buffer_append_char(&w->text, '"');
+}
+
+/* A string of any bytes, or null. */
+static void append_escaped(struct json_writer *w, const char *bytes, size_t size)
+{
+    if (!bytes) {
+        append(w, "null");
+        return;
+    }
+    attn_buffer_reset(&w->escaped);
+    attn_escape_append(&w->escaped, bytes, size);
+    w->text.has_failed |= w->escaped.has_failed;
+    append_string(w, w->escaped.data, w->escaped.size);
+}
+
+static void append_number(struct json_writer *w, float value)
+{
+    char *out = attn_buffer_reserve(&w->text, ATTN_NUMBER_TEXT_SIZE);
+
+    if (!isfinite(value))
+        append(w, "null");
+    else if (out)
+        w->text.size += attn_number_text(value, w->base.options.precision, out);
+}
+
+static void append_separator(struct json_writer *w, size_t index)
+{
+    if (index > 0)
+        attn_buffer_append_char(&w->text, ',');
+}
+
+/* --- Before the tensors ------------------------------------------------------------------------ */
+
+static void append_options(struct json_writer *w)
+{
+    const struct attn_run *run = &w->base.run;
+
+    append(w, ",\n\"options\": {");
+    for (size_t i = 0; i < run->n_option; i++) {
+        append_separator(w, i);
+        append_escaped(w, run->options[i].name, strlen(run->options[i].name));
+        append(w, ": ");
+        append_escaped(w, run->options[i].value, strlen(run->options[i].value));
+    }
+    append(w, "}");
+}
+
+static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
+{
+    struct attn_token_texts texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+
+    append(w, texts.n > 0 ? ",\n\"tokens\": [" : ",\n\"tokens\": null");
+    for (size_t p = 0; p < texts.n && status == ATTN_OK; p++) {
+        size_t size;
+        const char *text = attn_token_text(&texts, p, &size);
+
+        append_separator(w, p);
+        append_string(w, text, size);
+    }
+    append(w, texts.n > 0 ? "]" : "");
+    attn_token_texts_release(&texts);
+    return status;
+}
+
+static void append_positions(struct json_writer *w)
+{
+    const struct attn_run *run = &w->base.run;
+
+    append(w, run->ids ? ",\n\"ids\": [" : ",\n\"ids\": null");
+    for (size_t p = 0; run->ids && p < w->base.n_position; p++)
+        attn_buffer_append_format(&w->text, p > 0 ? ",%" PRId32 : "%" PRId32, run->ids[p]);
+    append(w, run->ids ? "]" : "");
+    append(w, run->begin ? ",\n\"offsets\": [" : ",\n\"offsets\": null");
+    for (size_t p = 0; run->begin && p < w->base.n_position; p++)
+        attn_buffer_append_format(&w->text, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],
+                                  run->end[p]);
+    append(w, run->begin ? "]" : "");
+}
+
+/* --- Tensors ------------------------------------------------------------------------------- */
+
+static void begin_tensor(struct json_writer *w, const struct attn_array *array)
+{
+    append(w, w->has_tensors ? ",\n" : "\n");
+    append_string(w, array->name, strlen(array->name));
+    append(w, ": ");
+    w->has_tensors = true;
+}
+
+/* `queries` and `blocks.L.heads`, which say what narrowed tensors hold. */
+static void append_integers(struct json_writer *w, const struct attn_array *array)
+{
+    const int64_t *values = (const int64_t *)(const void *)array->data;
+
+    begin_tensor(w, array);
+    for (size_t i = 0; i < array->shape[0]; i++)
+        attn_buffer_append_format(&w->text, i > 0 ? ",%" PRId64 : "[%" PRId64, values[i]);
+    append(w, "]");
+}
+
+/* Text for one cell after its separator; returns where it ends. */
+static char *put_cell(char *out, float value, int precision)
+{
+    if (isfinite(value))
+        return out + attn_number_text(value, precision, out);
+    memcpy(out, "null", 4);
+    return out + 4;
+}
+
+/* A row of WIDTH cells, of which the first N_VISIBLE are not masked. */
+static void append_row(struct json_writer *w, const float *values, size_t n_visible, size_t width)
+{
+    int precision = w->base.options.precision;
+    char *out = NULL;
+
+    for (size_t i = 0; i < width; i++) {
+        if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
+            out = attn_buffer_reserve(&w->text, CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (!out)
+            return;
+        *out++ = i > 0 ? ',' : '[';
+        out = put_cell(out, i < n_visible ? values[i] : NAN, precision);
+        w->text.size = (size_t)(out - w->text.data);
+    }
+    attn_buffer_append_char(&w->text, ']');
+}
+
+/* The brackets between one row and the next: ROW of N_ROW in a group, GROUP of them in the tensor.
+ */
+static void append_before_row(struct json_writer *w, const struct attn_array *array, size_t group,
+                              size_t row)
+{
+    if (group == 0 && row == 0)
+        begin_tensor(w, array);
+    if (array->rank == 3 && row == 0)
+        append(w, group == 0 ? "[[\n" : "],[\n");
+    else
+        append(w, row == 0 ? "[\n" : ",\n");
+}
+
+static void end_tensor(struct json_writer *w, const struct attn_array *array)
+{
+    append(w, array->rank == 3 ? "]]" : "]");
+}
+
+/* An array that was put together in memory. */
+static enum attn_status write_gathered(struct json_writer *w, struct attn_array *array,
+                                       struct attn_error *err)
+{
+    const float *values = (const float *)(const void *)array->data;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < array->shape[0]; i++)
+        for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
+            append_before_row(w, array, i, j);
+            append_row(w, values, array->shape[2], array->shape[2]);
+            values += array->shape[2];
+            status = flush(w, err);
+        }
+    end_tensor(w, array);
+    attn_array_drop(array);
+    return status;
+}
+
+static enum attn_status write_rows(struct json_writer *w, const struct attn_array *array,
+                                   const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    size_t width = array->shape[array->rank - 1];
+    enum attn_status status = ATTN_OK;
+
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+        append_before_row(w, array, place->head, place->row + r);
+        append_row(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
+                   width);
+        status = flush(w, err);
+    }
+    if (place->is_last)
+        end_tensor(w, array);
+    return status;
+}
+
+/* --- The format ---------------------------------------------------------------------------- */
+
+static enum attn_status open_json(struct attn_writer *writer, const char *path,
+                                  struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+    enum attn_status status = attn_arrays_init(&w->arrays, writer, err);
+
+    (void)path;
+    if (status != ATTN_OK)
+        return status;
+    writer->is_in_order = true;
+    attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
+    append_escaped(w, writer->run.model, writer->run.model ? strlen(writer->run.model) : 0);
+    append_options(w);
+    status = append_tokens(w, err);
+    append_positions(w);
+    append(w, ",\n\"tensors\": {");
+    for (size_t i = 0; i < w->arrays.n_small; i++)
+        if (strcmp(w->arrays.items[i].dtype, "<i8") == 0 &&
+            strcmp(w->arrays.items[i].name, "ids") != 0)
+            append_integers(w, &w->arrays.items[i]);
+    return status == ATTN_OK ? flush(w, err) : status;
+}
+
+static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+    struct attn_array *array = attn_arrays_find(&w->arrays, event);
+    enum attn_status status;
+
+    if (!attn_array_is_scattered(event->site))
+        return write_rows(w, array, event, place, err);
+    status = attn_arrays_gather(&w->arrays, event, place, err);
+    return status == ATTN_OK && place->is_last ? write_gathered(w, array, err) : status;
+}
+
+static enum attn_status predictions_json(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    append(w, "\n},\n\"predictions\": {\n\"top\": [");
+    for (size_t i = 0; i < predictions->n_top; i++) {
+        const struct attn_candidate *top = &predictions->top[i];
+
+        attn_buffer_append_format(
+            &w->text, "%s\n{\"id\": %" PRId32 ", \"token\": ", i > 0 ? "," : "", top->id);
+        append_escaped(w, top->token, top->token_size);
+        append(w, ", \"probability\": ");
+        append_number(w, (float)top->probability);
+        append(w, "}");
+    }
+    append(w, "],\n\"next\": [");
+    for (size_t i = 0; i < predictions->n_next; i++) {
+        const struct attn_continuation *next = &predictions->next[i];
+
+        append(w, i > 0 ? ",\n{\"text\": " : "\n{\"text\": ");
+        append_escaped(w, next->text, strlen(next->text));
+        append(w, ", \"logprob\": ");
+        append_number(w, (float)next->log_probability);
+        append(w, "}");
+    }
+    append(w, "]");
+    return flush(w, err);
+}
+
+static enum attn_status finish_json(struct attn_writer *writer, struct attn_error *err)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    append(w, "\n}\n}\n"); /* of the tensors or the predictions, and of the document */
+    return flush(w, err);
+}
+
+static void release_json(struct attn_writer *writer)
+{
+    struct json_writer *w = (struct json_writer *)writer;
+
+    attn_arrays_release(&w->arrays);
+    attn_buffer_release(&w->text);
+    attn_buffer_release(&w->escaped);
+}
+
+const struct attn_writer_ops attn_json_writer_ops = {
+    .size = sizeof(struct json_writer),
+    .open = open_json,
+    .event = event_json,
+    .finish = finish_json,
+    .predictions = predictions_json,
+    .release = release_json,
+};

@@ -1,0 +1,131 @@
+/*
+ * npy_writer.c - one array a file: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
+ *
+ * A file is open from the first rows of its array to the last, which go straight to their place.
+ * Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory, and so
+ * are those of a target that cannot seek.
+ */
+#include "output/arrays.h"
+#include "output/directory.h"
+#include "output/npy_header.h"
+#include "output/writer.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+
+struct npy_writer {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+    struct attn_directory directory;
+    struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
+};
+
+static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
+{
+    return &w->files[array - w->arrays.items];
+}
+
+static enum attn_status open_file(struct npy_writer *w, const struct attn_array *array,
+                                  struct attn_error *err)
+{
+    char name[sizeof array->name + 4], header[ATTN_NPY_HEADER_SIZE];
+    struct attn_sink **file = file_of(w, array);
+    enum attn_status status;
+
+    snprintf(name, sizeof name, "%s.npy", array->name);
+    status = attn_directory_create_file(&w->directory, name, file, err);
+    if (status == ATTN_OK)
+        attn_sink_write(*file, header,
+                        attn_npy_header(array->dtype, array->shape, array->rank, header));
+    return status;
+}
+
+static enum attn_status close_file(struct npy_writer *w, struct attn_array *array,
+                                   struct attn_error *err)
+{
+    struct attn_sink **file = file_of(w, array), *sink = *file;
+
+    if (array->data)
+        attn_sink_write(sink, array->data, array->size);
+    attn_array_drop(array);
+    *file = NULL;
+    return attn_directory_commit_file(&w->directory, sink, err);
+}
+
+/* An attn_array_put_fn. */
+static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
+                      const void *bytes, size_t size)
+{
+    struct attn_sink *file = *file_of((struct npy_writer *)writer, array);
+
+    attn_sink_write_at(file, attn_sink_position(file) + offset, bytes, size);
+}
+
+static enum attn_status open_npy(struct attn_writer *writer, const char *path,
+                                 struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+    enum attn_status status;
+
+    if (!path)
+        return attn_error_set(err, ATTN_INVALID, "NPY files need a directory, not a stream");
+    status = attn_arrays_init(&w->arrays, writer, err);
+    if (status != ATTN_OK)
+        return status;
+    w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
+    if (!w->files)
+        return ATTN_NO_MEMORY;
+    status = attn_directory_open(&w->directory, path, "NPY", err);
+    for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++) {
+        status = open_file(w, &w->arrays.items[i], err);
+        if (status == ATTN_OK)
+            status = close_file(w, &w->arrays.items[i], err);
+    }
+    return status;
+}
+
+static enum attn_status event_npy(struct attn_writer *writer, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+    struct attn_array *array = attn_arrays_find(&w->arrays, event);
+    struct attn_sink **file = file_of(w, array);
+    enum attn_status status = *file ? ATTN_OK : open_file(w, array, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_array_is_scattered(event->site) || !attn_sink_is_seekable(*file)
+                 ? attn_arrays_gather(&w->arrays, event, place, err)
+                 : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(*file, err);
+    return status == ATTN_OK && place->is_last ? close_file(w, array, err) : status;
+}
+
+static enum attn_status finish_npy(struct attn_writer *writer, struct attn_error *err)
+{
+    (void)writer;
+    (void)err;
+    return ATTN_OK; /* every file was committed with its last row */
+}
+
+static void release_npy(struct attn_writer *writer)
+{
+    struct npy_writer *w = (struct npy_writer *)writer;
+
+    for (size_t i = 0; w->files && i < w->arrays.n; i++)
+        attn_sink_free(w->files[i]);
+    attn_free(w->files);
+    attn_directory_close(&w->directory);
+    attn_arrays_release(&w->arrays);
+}
+
+const struct attn_writer_ops attn_npy_writer_ops = {
+    .size = sizeof(struct npy_writer),
+    .needs_directory = true,
+    .open = open_npy,
+    .event = event_npy,
+    .finish = finish_npy,
+    .release = release_npy,
+};
