@@ -8,6 +8,7 @@ MODE ?= release
 BUILD := build/$(MODE)
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
+PREFIX ?= /usr/local
 export CC PKG_CONFIG BUILD
 
 ifeq ($(filter $(MODE),release asan tsan coverage fuzz),)
@@ -17,6 +18,10 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
 MAKEFLAGS += --no-print-directory
+
+# attn.h says the version. Until 1.0 a new second number may be another interface: each has a name.
+VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/attn.h)
+SONAME := libattn.so.$(basename $(VERSION))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -47,7 +52,8 @@ ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES),$(wildcard lib/*/*.c))
+EXAMPLES := $(wildcard lib/examples/*.c)
+LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(wildcard cmd/*.c)
@@ -58,7 +64,7 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 THREADED_TESTS := $(filter $(BUILD)/tests/unit/test_base_pool% $(BUILD)/tests/unit/test_session%, \
     $(UNIT_TESTS))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
-OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS)
+OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 
 # V=1 shows the commands instead of their short form.
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
@@ -68,7 +74,7 @@ all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(BUILD)/libattn.so ## build the tool 
 
 # --- Compiling and linking ----------------------------------------------------------------------
 
-FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))))
+FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))) $(VERSION))
 ifneq ($(FLAGS),$(strip $(file <$(BUILD)/flags)))
 .PHONY: $(BUILD)/flags
 endif
@@ -109,7 +115,7 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 
 # Only ATTN_API functions leave the shared library; libxsmm, a static archive, stays inside.
 $(BUILD)/libattn.so: $(LIB_OBJECTS)
-	$(call say,LD)$(LINK) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL \
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a
@@ -164,7 +170,7 @@ coverage: ## run the tests and tell which part of each source they executed
 # --- Lint ---------------------------------------------------------------------------------------
 
 SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
-TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES))
+TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) $(EXAMPLES))
 
 lint: deps ## check layers, symbols, headers, format, and run clang-tidy
 	@$(MAKE) -k -O layers symbols headers format-check tidy
@@ -197,6 +203,52 @@ $(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_avx2.o .clang
 	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_avx2) -DATTN_ISA=avx2 -std=c11
 	@touch $@
 
+# --- Installing ---------------------------------------------------------------------------------
+
+PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h)
+MODEL_FILES := $(wildcard models/*/*)
+COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
+BASH_COMPLETION := share/bash-completion/completions/attn-cli
+ZSH_COMPLETION := share/zsh/site-functions/_attn-cli
+FISH_COMPLETION := share/fish/vendor_completions.d/attn-cli.fish
+place := $(DESTDIR)$(abspath $(PREFIX))
+copy := install -D -m 644
+
+man: $(BUILD)/attn-cli.1 ## make the manual page, build/release/attn-cli.1
+
+$(BUILD)/attn-cli.1: $(BUILD)/attn-cli
+	$(call say,MAN)$< help --man >$@
+
+$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
+	$(call say,GEN)$< completion $* >$@
+
+install: all man $(COMPLETIONS) ## install tool, library, manual, completions and models below PREFIX
+	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
+	@$(copy) $(BUILD)/libattn.a $(place)/lib/libattn.a
+	@$(copy) $(BUILD)/libattn.so $(place)/lib/libattn.so.$(VERSION)
+	@ln -sf libattn.so.$(VERSION) $(place)/lib/$(SONAME)
+	@ln -sf $(SONAME) $(place)/lib/libattn.so
+	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; done
+	@mkdir -p $(place)/lib/pkgconfig
+	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" lib/attn.pc.in >$(place)/lib/pkgconfig/attn.pc
+	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
+	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
+	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
+	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
+	@set -e; for file in $(MODEL_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
+	@echo 'attn-cli $(VERSION) is in $(place)'
+
+uninstall: ## remove what install has put there
+	rm -rf $(place)/include/attn $(place)/share/attn-cli
+	rm -f $(addprefix $(place)/,bin/attn-cli lib/libattn.a lib/libattn.so lib/$(SONAME) \
+	    lib/libattn.so.$(VERSION) lib/pkgconfig/attn.pc share/man/man1/attn-cli.1 \
+	    $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+
+dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
+	@mkdir -p build
+	git archive --prefix=attn-cli-$(VERSION)/ -o build/attn-cli-$(VERSION).tar.gz HEAD
+
 # --- The rest -----------------------------------------------------------------------------------
 
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
@@ -217,6 +269,6 @@ help: ## list the targets
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh test-threaded check check-sanitized coverage lint layers \
-    symbols headers format format-check tidy deps deps-build deps-test clean help
+    symbols headers format format-check tidy man install uninstall dist deps deps-build deps-test clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -76,7 +76,7 @@ find_libraries() {
     fi
     mkdir -p "$(dirname "$prefix")"
     # shellcheck disable=SC2086
-    echo "$libs $("$pkg_config" --libs $modules)" >"$prefix.libs"
+    echo "$("$pkg_config" --libs $modules) $libs" >"$prefix.libs" # libm last: for static linking
     # shellcheck disable=SC2086
     "$pkg_config" --cflags $modules >"$prefix.cflags"
 }
