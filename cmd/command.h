@@ -16,7 +16,8 @@
     X(USAGE, 2, "usage: options and their values")                                                 \
     X(MODEL, 3, "model or vocabulary unreadable")                                                  \
     X(INPUT, 4, "invalid input: the text or ids")                                                  \
-    X(OUTPUT, 5, "output cannot be written")
+    X(OUTPUT, 5, "output cannot be written")                                                       \
+    X(CHECK, 7, "a check failed")
 
 enum {
 #define EXIT_ENUM(name, code, text) EXIT_##name = (code),

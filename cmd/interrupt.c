@@ -14,8 +14,8 @@
 
 static volatile sig_atomic_t must_stop;
 static volatile sig_atomic_t caught;       /* the signal, or 0 */
-static volatile sig_atomic_t is_truncated; /* the watched model lost pages */
-static const struct attn_model *volatile watched;
+static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
+static const struct attn_safetensors *volatile watched;
 
 static void on_interrupt(int number)
 {
@@ -26,10 +26,10 @@ static void on_interrupt(int number)
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    const struct attn_model *model = watched;
+    const struct attn_safetensors *weights = watched;
     uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
-    if (!model || !attn_model_owns_address(model, info->si_addr) ||
+    if (!weights || !attn_safetensors_owns_address(weights, info->si_addr) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {
         signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
@@ -75,15 +75,20 @@ void interrupt_end(void)
     raise(caught);
 }
 
-void interrupt_watch_model(const struct attn_model *model)
+void interrupt_watch_weights(const struct attn_safetensors *weights)
 {
     struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
-    watched = model;
-    if (model)
+    watched = weights;
+    if (weights)
         sigaction(SIGBUS, &action, NULL);
     else
         signal(SIGBUS, SIG_DFL);
+}
+
+void interrupt_watch_model(const struct attn_model *model)
+{
+    interrupt_watch_weights(model ? attn_model_safetensors(model) : NULL);
 }
 
 bool interrupt_is_model_truncated(void)

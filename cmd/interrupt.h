@@ -30,9 +30,12 @@ bool interrupt_is_pending(void);
 void interrupt_end(void);
 
 /*
- * From now on a page of MODEL's mapped weights that is no longer in its file reads as zeros and
- * sets the flag. NULL ends this; call that before the model is closed.
+ * From now on a page of mapped WEIGHTS that is no longer in its file reads as zeros and sets the
+ * flag. NULL ends this; call that before they are closed.
  */
+void interrupt_watch_weights(const struct attn_safetensors *weights);
+
+/* The same for the weights of MODEL. */
 void interrupt_watch_model(const struct attn_model *model);
 
 /* Whether that has happened: what was computed is then worthless. */

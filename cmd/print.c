@@ -45,6 +45,26 @@ int print_escaped(struct attn_sink *out, const char *text, size_t size)
     return EXIT_DONE;
 }
 
+int print_json_string(struct attn_sink *out, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    print_text(out, "\"");
+    /* Of what JSON wants escaped, printable text has only these two. */
+    for (const char *at = escaped; *at;) {
+        size_t plain = strcspn(at, "\"\\");
+        attn_sink_write(out, at, plain);
+        at += plain;
+        if (*at)
+            print(out, "\\%c", *at++);
+    }
+    print_text(out, "\"");
+    attn_text_free(escaped);
+    return EXIT_DONE;
+}
+
 int print_close(struct attn_sink *out, int code)
 {
     struct attn_error err = {0};

@@ -24,6 +24,9 @@ void print_text(struct attn_sink *out, const char *text);
 /* The printable form of a token (INTERFACE.md "Token text"). Reports and returns an exit code. */
 int print_escaped(struct attn_sink *out, const char *text, size_t size);
 
+/* The same as a JSON string in quotes. */
+int print_json_string(struct attn_sink *out, const char *text, size_t size);
+
 /*
  * Flushes and frees OUT, which may be NULL. Returns CODE, or when that is EXIT_DONE and the output
  * could not be written, reports this and returns EXIT_OUTPUT; a closed pipe is no failure.

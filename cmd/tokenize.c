@@ -66,27 +66,6 @@ const struct command command_tokenize = {
     .main = tokenize_main,
 };
 
-/* A token's printable text as a JSON string: of what JSON wants escaped, only these two are left.
- */
-static int print_json_string(struct attn_sink *out, const char *text, size_t size)
-{
-    struct attn_error err = {0};
-    char *escaped;
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    print_text(out, "\"");
-    for (const char *at = escaped; *at;) {
-        size_t plain = strcspn(at, "\"\\");
-        attn_sink_write(out, at, plain);
-        at += plain;
-        if (*at)
-            print(out, "\\%c", *at++);
-    }
-    print_text(out, "\"");
-    attn_text_free(escaped);
-    return EXIT_DONE;
-}
-
 static int print_table(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
                        const struct attn_encoding *encoding)
 {

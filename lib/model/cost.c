@@ -118,41 +118,43 @@ static uint64_t find_weights(const struct attn_model *model, size_t n)
            found.norms.n_byte + found.output.n_byte;
 }
 
-/* Pairs of one head, added over the layers. */
-static uint64_t count_pairs(const struct attn_config *config, uint64_t n)
+/* Adds the pairs, projections and matrices of one layer. */
+static void add_layer(const struct attn_config *c, size_t layer, struct attn_cost *cost)
 {
-    uint64_t n_pair = 0;
+    const uint64_t d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
+    const uint64_t d_kv = c->n_kv_head * (c->d_head + c->d_value);
+    const uint64_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
+    const uint64_t d_in = c->is_cross[layer] ? c->d_source : c->d_model;
+    const bool is_causal = !c->is_cross[layer] && c->attention[layer].mask == ATTN_MASK_CAUSAL;
+    const uint64_t n_pair = is_causal ? multiply(n, n + 1) / 2 : multiply(n, n_key);
 
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        const bool is_causal = config->attention[layer].mask == ATTN_MASK_CAUSAL;
-
-        n_pair = add(n_pair, is_causal ? multiply(n, n + 1) / 2 : multiply(n, n));
+    if (c->has_projections) {
+        cost->projections = add(cost->projections, multiply(n, multiply(c->d_model, d_qk)));
+        cost->projections = add(cost->projections, multiply(n_key, multiply(d_in, d_kv)));
     }
-    return n_pair;
+    if (c->has_out_proj)
+        cost->projections = add(cost->projections, multiply(n, multiply(d_z, c->d_model)));
+    cost->n_pair = add(cost->n_pair, multiply(n_pair, c->n_head));
+    cost->matrices = add(cost->matrices, multiply(n_pair, d_qk + d_z));
 }
 
 static void find_operations(const struct attn_config *c, struct attn_cost *cost)
 {
-    const uint64_t n = cost->n_position, n_row = multiply(n, c->n_layer), d = c->d_model;
-    const uint64_t d_qkv = c->n_head * c->d_head + c->n_kv_head * (c->d_head + c->d_value);
-    uint64_t d_out = 0; /* columns of all projections that D goes into, or comes out of */
+    const uint64_t n = cost->n_position, d = c->d_model;
 
-    if (c->has_projections)
-        d_out += d_qkv;
-    if (c->has_out_proj)
-        d_out += c->n_head * c->d_value;
-    cost->n_pair = multiply(count_pairs(c, n), c->n_head);
-    cost->projections = multiply(n_row, multiply(d, d_out));
-    cost->matrices = multiply(cost->n_pair, c->d_head + c->d_value);
-    cost->mlp = multiply(n_row, multiply(2 * d, c->d_mlp));
+    for (size_t layer = 0; layer < c->n_layer; layer++)
+        add_layer(c, layer, cost);
+    cost->mlp = multiply(multiply(n, c->n_layer), multiply(2 * d, c->d_mlp));
     cost->output = c->output == ATTN_OUTPUT_NONE ? 0 : multiply(n, multiply(d, c->n_vocab));
 }
 
 static void find_caches(const struct attn_config *c, struct attn_cost *cost)
 {
-    const uint64_t n_row = multiply(cost->n_position, c->n_layer);
-    const uint64_t one = multiply(n_row, (c->d_head + c->d_value) * sizeof(float));
+    uint64_t n_key = 0, one;
 
+    for (size_t layer = 0; layer < c->n_layer; layer++)
+        n_key = add(n_key, c->is_cross[layer] ? cost->n_source : cost->n_position);
+    one = multiply(n_key, (c->d_head + c->d_value) * sizeof(float));
     cost->keys_values = multiply(one, c->n_kv_head);
     cost->keys_values_plain = multiply(one, c->n_head);
     cost->keys_values_multi_query = one;
@@ -191,6 +193,7 @@ static enum attn_status find_session(const struct attn_model *model,
     enum attn_status status;
 
     options.n_max = cost->n_position;
+    options.n_source = cost->n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.trace = &trace;
     status = attn_session_measure(model, &options, &n_byte, err);
@@ -199,14 +202,19 @@ static enum attn_status find_session(const struct attn_model *model,
     return status;
 }
 
-enum attn_status attn_cost_find(const struct attn_model *model, size_t n, struct attn_cost *cost,
-                                struct attn_error *err)
+enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
+                                struct attn_cost *cost, struct attn_error *err)
 {
-    const struct attn_dims dims = attn_config_dims(&model->config, n);
+    struct attn_dims dims = attn_config_dims(&model->config, n);
     struct attn_cost found = {.n_position = n};
     struct attn_selection *selection = NULL;
-    enum attn_status status = attn_selection_create(&dims, &selection, err);
+    enum attn_status status;
 
+    for (size_t layer = 0; layer < model->config.n_layer; layer++)
+        if (model->config.is_cross[layer])
+            found.n_source = n_source;
+    dims.n_source = found.n_source;
+    status = attn_selection_create(&dims, &selection, err);
     if (status != ATTN_OK)
         return status;
     status = find_session(model, selection, &found, err);

@@ -2,15 +2,16 @@
  * cost.h - what a model holds, and what a run costs before it is made.
  *
  *     struct attn_cost cost;
- *     if (attn_cost_find(model, 1024, &cost, &err) == ATTN_OK)
+ *     if (attn_cost_find(model, 1024, 0, &cost, &err) == ATTN_OK)
  *         printf("%" PRIu64 " multiply-adds\n", cost.matrices);
  *
  * A run is the whole model over T positions in one feed: every layer, and the logits of every
  * position where there is an output layer. Whoever wants less pays less. Numbers that do not fit
  * are UINT64_MAX.
  *
- * Letters as in trace/site.h, and P for the pairs of query and key that a layer's mask leaves:
- * T (T + 1) / 2 when it is causal, T T without a mask.
+ * Letters as in trace/site.h, for each layer its own: S is T, or the rows of the source where the
+ * layer attends to one, and Ds the width of what its keys and values are made of. P are the pairs
+ * of query and key that the mask leaves: T (T + 1) / 2 when it is causal, else T S.
  */
 #ifndef ATTN_MODEL_COST_H
 #define ATTN_MODEL_COST_H
@@ -31,29 +32,32 @@ struct attn_parameters {
 
 struct attn_cost {
     size_t n_position; /* T */
+    size_t n_source;   /* rows of the source; 0 when no layer attends to one */
     uint64_t n_pair;   /* H P, added over the layers */
 
-    /* Multiply-adds of the matrix products. What is left, elementwise work, is small beside them.
-     */
-    uint64_t projections; /* T D (H E + G E + G Ev), and T H Ev D for the output projection */
+    /* Multiply-adds of the matrix products, added over the layers. Elementwise work is small
+     * beside them. */
+    uint64_t projections; /* T D H E + S Ds G (E + Ev), and T H Ev D for the output projection */
     uint64_t matrices;    /* q k^T and pattern v: H P (E + Ev) */
     uint64_t mlp;         /* 2 T D F */
     uint64_t output;      /* T D V, once */
 
     /* Bytes. */
-    uint64_t weights;           /* that are read: of the embedding's rows one a token at most */
-    uint64_t keys_values;       /* T G (E + Ev) floats a layer: the cache of a whole model */
-    uint64_t keys_values_plain; /* what it would be with a key/value head for each query head */
-    uint64_t keys_values_multi_query; /* ... and with one for all of them */
-    uint64_t
-        session; /* attn_session_measure: one thread, pattern and z watched, one layer cached */
-    uint64_t sites[ATTN_N_SITE]; /* the whole of each tensor over all layers; 0: not in the model */
+    uint64_t weights; /* those that are read; of the embedding, one row a position at most */
+    uint64_t session; /* attn_session_measure: one thread, the default sites, one layer cached */
+    uint64_t keys_values;             /* S G (E + Ev) floats a layer: the cache of all layers */
+    uint64_t keys_values_plain;       /* the same with a key/value head for each query head */
+    uint64_t keys_values_multi_query; /* the same with one for all of them */
+    uint64_t sites[ATTN_N_SITE];      /* each tensor of all layers, whole; 0: not in the model */
 };
 
 ATTN_API struct attn_parameters attn_model_parameters(const struct attn_model *model);
 
-/* ATTN_INVALID when N positions do not fit the model. */
-ATTN_API enum attn_status attn_cost_find(const struct attn_model *model, size_t n,
+/*
+ * For N positions, and N_SOURCE rows of a source, which only counts when a layer attends to it.
+ * ATTN_INVALID when they do not fit the model.
+ */
+ATTN_API enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                          struct attn_cost *cost, struct attn_error *err);
 
 #endif

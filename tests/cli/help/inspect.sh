@@ -1,0 +1,2 @@
+attn-cli help inspect
+attn-cli inspect --help | cmp - <(attn-cli help inspect)

@@ -1,0 +1,2 @@
+attn-cli inspect
+attn-cli inspect -m life-is-short | cmp - <(attn-cli inspect life-is-short)

@@ -1,0 +1,1 @@
+attn-cli inspect --json --length 8 "$FIXTURES/attn-grouped"

@@ -1,0 +1,3 @@
+cp -r "$MODELS/life-is-short" model
+echo '{"Life": 7}' >model/vocab.json
+attn-cli inspect model

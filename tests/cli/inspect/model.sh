@@ -1,0 +1,1 @@
+attn-cli inspect "$MODELS/tiny-gpt2"

@@ -1,0 +1,1 @@
+attn-cli inspect --source-length 4 tiny-gpt2

@@ -1,0 +1,1 @@
+attn-cli inspect --length 18 "$MODELS/tiny-gpt2"

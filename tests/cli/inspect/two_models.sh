@@ -1,0 +1,1 @@
+attn-cli inspect -m life-is-short tiny-gpt2
