@@ -136,7 +136,7 @@ run: deps-build ## build, then show the attention of one sentence
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
-	@tests/run.sh unit cli readme
+	@tests/run.sh unit cli readme $(if $(filter release,$(MODE)),install)
 
 tests: all $(UNIT_TESTS)
 	@:

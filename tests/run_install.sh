@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# run_install.sh - installs into a scratch folder and uses what is there as other programs would.
+#
+# BUILD names the build folder, whose sources are compiled; `make test` gives it.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+build=${BUILD:-build/release}
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/prefix
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+pkg_config=${PKG_CONFIG:-pkg-config}
+version=$("$build/attn-cli" --version | cut -d ' ' -f 2)
+soname=libattn.so.${version%.*}
+
+make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }; }
+same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }
+files_of() { (cd "$1" && find . ! -type d | LC_ALL=C sort); }
+
+run_one_head() { "$scratch/one_head" models/tiny-gpt2 2.1 'The cat sat on the mat'; }
+needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
+
+installs_the_listed_files() {
+    make_target install PREFIX="$prefix" || return
+    files_of "$prefix" | grep -vE '^\./(include|share/attn-cli/models)/' >"$scratch/seen"
+    sed -e "s/VERSION/$version/" -e "s/SONAME/$soname/" tests/install/files >"$scratch/expected"
+    same "$scratch/expected" "$scratch/seen" && [ "$("$pkg_config" --modversion attn)" = "$version" ]
+}
+
+installs_headers_that_stand_alone() {
+    local header flags
+    read -ra flags < <("$pkg_config" --cflags attn)
+    [ -s "$prefix/include/attn/attn.h" ] || return
+    for header in $(cd "$prefix/include/attn" && find . -name '*.h'); do
+        printf '#include <%s>\nint unit;\n' "${header#./}" |
+            "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -fsyntax-only -x c - ||
+            return
+    done
+}
+
+finds_the_installed_models() {
+    (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) >"$scratch/seen"
+    (cd models && printf '%s\n' */ | tr -d /) | LC_ALL=C sort >"$scratch/expected"
+    same "$scratch/expected" "$scratch/seen" &&
+        (cd "$scratch" && env -i "$prefix/bin/attn-cli" run -m tiny-gpt2 'The cat') >"$scratch/seen"
+}
+
+# The word splitting of its output is how pkg-config is used.
+# shellcheck disable=SC2046
+runs_a_program_linked_with_the_shared_library() {
+    "${CC:-cc}" -std=c11 lib/examples/one_head.c -o "$scratch/one_head" \
+        $("$pkg_config" --cflags --libs attn) || return
+    needed "$scratch/one_head" | grep -qxF "$soname" || return
+    LD_LIBRARY_PATH=$prefix/lib run_one_head >"$scratch/seen" &&
+        same tests/install/one_head.out "$scratch/seen"
+}
+
+# shellcheck disable=SC2046
+runs_a_program_linked_with_the_archive() {
+    "${CC:-cc}" -std=c11 lib/examples/one_head.c -o "$scratch/one_head" $("$pkg_config" --cflags attn) \
+        $("$pkg_config" --static --libs attn | sed 's/-lattn/-l:libattn.a/') || return
+    ! needed "$scratch/one_head" | grep -F libattn || return
+    run_one_head >"$scratch/seen" && same tests/install/one_head.out "$scratch/seen"
+}
+
+names_no_DESTDIR_in_what_it_installs() {
+    make_target install DESTDIR="$scratch/stage" PREFIX=/opt/attn || return
+    files_of "$prefix" >"$scratch/expected"
+    files_of "$scratch/stage/opt/attn" >"$scratch/seen"
+    same "$scratch/expected" "$scratch/seen" && ! grep -rIF "$scratch" "$scratch/stage"
+}
+
+uninstalls_every_file() {
+    make_target uninstall PREFIX="$prefix" || return
+    files_of "$prefix" >"$scratch/seen"
+    same /dev/null "$scratch/seen" && [ ! -e "$prefix/include/attn" ] && [ ! -e "$prefix/share/attn-cli" ]
+}
+
+for test in installs_the_listed_files installs_headers_that_stand_alone \
+    finds_the_installed_models runs_a_program_linked_with_the_shared_library \
+    runs_a_program_linked_with_the_archive names_no_DESTDIR_in_what_it_installs uninstalls_every_file; do
+    if $test; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED tests/run_install.sh: $test"
+    fi
+done
+
+echo "install: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]
