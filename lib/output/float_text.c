@@ -59,6 +59,12 @@ static uint32_t multiply_sticky(uint64_t power, uint32_t x)
     return (uint32_t)(product >> 32) | ((uint32_t)product > 1);
 }
 
+/* Without a branch, as which of them it is is anybody's guess. */
+static uint32_t choose(bool is_first, uint32_t first, uint32_t second)
+{
+    return second ^ ((first ^ second) & -(uint32_t)is_first);
+}
+
 /* The shortest, then nearest, decimal in the rounding interval of V, which is not 0. */
 static struct decimal shortest(struct binary v)
 {
@@ -71,18 +77,16 @@ static struct decimal shortest(struct binary v)
     uint32_t low = multiply_sticky(power, (4 * v.c - 2 + v.is_edge) << shift) + is_odd;
     uint32_t high = multiply_sticky(power, (4 * v.c + 2) << shift) - is_odd;
     uint32_t value = multiply_sticky(power, (4 * v.c) << shift);
-    uint32_t floor = value / 4;
-    uint32_t short_floor = floor / 10;
-    bool fits_down = low <= 40 * short_floor;
-    bool fits_up = 40 * short_floor + 40 <= high;
+    uint32_t floor = value / 4, short_floor = floor / 10;
+    bool fits_below = low <= 40 * short_floor, fits_above = 40 * short_floor + 40 <= high;
+    bool is_short = (floor >= 10) & (fits_below ^ fits_above);
+    uint32_t shorter = short_floor + fits_above;
+    uint32_t nearest = (value + 1 + floor % 2) / 4; /* a tie goes to the even one */
 
-    if (floor >= 10 && fits_down != fits_up)
-        return (struct decimal){short_floor + fits_up, k + 1};
-    fits_down = low <= 4 * floor;
-    fits_up = 4 * floor + 4 <= high;
-    if (fits_down == fits_up) /* both: the nearest, a tie to the even one */
-        fits_up = value % 4 > 2 || (value % 4 == 2 && floor % 2 == 1);
-    return (struct decimal){floor + fits_up, k};
+    fits_below = low <= 4 * floor;
+    fits_above = 4 * floor + 4 <= high;
+    nearest = choose(fits_below ^ fits_above, floor + fits_above, nearest);
+    return (struct decimal){choose(is_short, shorter, nearest), k + is_short};
 }
 
 static bool is_integer(struct binary v)
@@ -90,67 +94,87 @@ static bool is_integer(struct binary v)
     return v.q <= 0 && v.q > -FRACTION_BITS - 1 && (v.c & ((UINT32_C(1) << -v.q) - 1)) == 0;
 }
 
-/* Digits of X < 10^9; X = 0 has one. */
+static const uint32_t powers_of_ten[] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+};
+
+/* Digits of X, 0 < X < 10^9: 1233 / 4096 is a little more than log10(2). */
 static int count_digits(uint32_t x)
 {
-    if (x >= 10000)
-        return x < 1000000 ? 5 + (x >= 100000) : 7 + (x >= 10000000) + (x >= 100000000);
-    return x < 100 ? 1 + (x >= 10) : 3 + (x >= 1000);
+    int n = ((32 - __builtin_clz(x)) * 1233) >> 12;
+
+    return n + (x >= powers_of_ten[n]);
 }
 
-/* Writes the last N digits of X so that they end before END. */
-static void write_digits(char *end, uint32_t x, int n)
+enum { DIGITS_MAX = 9, TEXT_SIZE = sizeof(uint128) };
+
+/*
+ * The last N digits of X < 10^9, the first in the lowest byte; other bytes are 0. Eight of them are
+ * made at once: a number in two lanes of four digits, then four of two, then eight of one, where a
+ * lane is divided by multiplying with 5243 / 2^19 (1/100) and 103 / 2^10 (1/10), rounded down.
+ */
+static uint128 spell(uint32_t x, int n)
 {
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                                "25262728293031323334353637383940414243444546474849"
-                                "50515253545556575859606162636465666768697071727374"
-                                "75767778798081828384858687888990919293949596979899";
+    uint32_t first = x / 100000000, rest = x % 100000000;
+    uint64_t lanes = (uint64_t)(rest % 10000) << 32 | rest / 10000;
+    uint64_t high = (lanes * 5243 >> 19) & UINT64_C(0x0000007f0000007f);
 
-    for (; n >= 2; n -= 2, x /= 100)
-        memcpy(end -= 2, pairs + (size_t)(x % 100) * 2, 2);
-    if (n == 1)
-        end[-1] = (char)('0' + x % 10);
+    lanes = (lanes - high * 100) << 16 | high;
+    high = (lanes * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    lanes = ((lanes - high * 10) << 8 | high) + UINT64_C(0x3030303030303030);
+    return ((uint128)lanes << 8 | ('0' + first)) >> 8 * (DIGITS_MAX - n);
 }
 
-/* d.ddde-xx */
-static size_t write_scientific(char *out, uint32_t digits, int n, int exponent)
+static void put_text(char *out, uint128 text)
+{
+    memcpy(out, &text, TEXT_SIZE);
+}
+
+/* d.ddde-xx from N digits */
+static size_t write_scientific(char *out, uint128 digits, int n, int exponent)
 {
     char *at = out + n + (n > 1);
+    int e = exponent < 0 ? -exponent : exponent;
 
-    write_digits(at, digits, n);
-    out[0] = n > 1 ? out[1] : out[0];
+    put_text(out + 1, digits);
+    out[0] = (char)digits;
     if (n > 1)
         out[1] = '.';
     *at++ = 'e';
     *at++ = exponent < 0 ? '-' : '+';
-    write_digits(at + 2, (uint32_t)(exponent < 0 ? -exponent : exponent), 2);
-    return (size_t)(at + 2 - out);
+    *at++ = (char)('0' + e / 10);
+    *at++ = (char)('0' + e % 10);
+    return (size_t)(at - out);
 }
 
+/* Always writes TEXT_SIZE bytes, so that no branch depends on the number of digits. */
 static size_t write_decimal(char *out, struct decimal d)
 {
     enum { FIXED_FROM = -4, FIXED_BELOW = 16 }; /* as Python's repr: 1e-4 <= x < 1e16 */
+    uint128 digits;
+    uint64_t rest;
     int n, point;
 
     while (d.digits % 10 == 0)
         d.digits /= 10, d.exponent++;
     n = count_digits(d.digits);
     point = n + d.exponent; /* digits before the decimal point */
+    digits = spell(d.digits, n);
     if (point <= FIXED_FROM || point > FIXED_BELOW)
-        return write_scientific(out, d.digits, n, point - 1);
+        return write_scientific(out, digits, n, point - 1);
     if (point <= 0) {
         memcpy(out, "0.000", 5);
-        write_digits(out + 2 - point + n, d.digits, n);
+        put_text(out + 2 - point, digits);
         return (size_t)(2 - point + n);
     }
+    put_text(out, digits);
     if (d.exponent >= 0) {
-        write_digits(out + n, d.digits, n);
         memset(out + n, '0', (size_t)d.exponent);
         return (size_t)point;
     }
-    write_digits(out + n + 1, d.digits, n);
-    memmove(out, out + 1, (size_t)point);
     out[point] = '.';
+    rest = (uint64_t)(digits >> 8 * point);
+    memcpy(out + point + 1, &rest, sizeof rest);
     return (size_t)n + 1;
 }
 
@@ -215,18 +239,37 @@ static uint128 divide_rounded(uint128 x, int shift)
     return quotient + (rest > half || (rest == half && quotient % 2 == 1));
 }
 
-size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEXT_SIZE])
+static size_t write_digits(char *out, uint32_t x, int n)
+{
+    put_text(out, spell(x, n));
+    return (size_t)n;
+}
+
+/* |v| < 2^24 with at most nine digits after the point: all fits 64 bits. */
+static size_t write_small(char *out, struct binary v, int precision)
+{
+    uint32_t unit = powers_of_ten[precision], whole;
+    uint64_t x = (uint64_t)v.c * unit;
+    uint64_t quotient = x >> -v.q, rest = x & ((UINT64_C(1) << -v.q) - 1);
+    uint64_t half = UINT64_C(1) << (-v.q - 1);
+    size_t size;
+
+    quotient += (rest > half) | ((rest == half) & (quotient % 2 == 1));
+    whole = quotient < unit ? 0 : (uint32_t)(quotient / unit);
+    size = write_digits(out, whole, whole == 0 ? 1 : count_digits(whole));
+    if (precision == 0)
+        return size;
+    out[size++] = '.';
+    return size +
+           write_digits(out + size, (uint32_t)(quotient - (uint64_t)whole * unit), precision);
+}
+
+static size_t write_large(char *out, struct binary v, int precision)
 {
     uint128 whole, fraction = 0;
     uint64_t unit = 1;
-    uint32_t bits;
-    struct binary v;
-    size_t size = 0;
+    size_t size;
 
-    if (!isfinite(value))
-        return write_special(value, out);
-    memcpy(&bits, &value, sizeof bits);
-    v = take_apart(bits);
     for (int i = 0; i < precision; i++)
         unit *= 10;
     if (v.q >= 0) {
@@ -236,12 +279,26 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
         fraction = whole % unit;
         whole /= unit;
     }
-    if (bits >> 31)
-        out[size++] = '-';
-    size += write_integer(out + size, whole, 1);
-    if (precision > 0) {
-        out[size++] = '.';
-        size += write_integer(out + size, fraction, precision);
-    }
-    return size;
+    size = write_integer(out, whole, 1);
+    if (precision == 0)
+        return size;
+    out[size++] = '.';
+    return size + write_integer(out + size, fraction, precision);
+}
+
+size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEXT_SIZE])
+{
+    uint32_t bits;
+    struct binary v;
+    size_t sign;
+
+    if (!isfinite(value))
+        return write_special(value, out);
+    memcpy(&bits, &value, sizeof bits);
+    v = take_apart(bits);
+    sign = bits >> 31;
+    out[0] = '-'; /* overwritten when positive */
+    if (precision <= DIGITS_MAX && v.q < 0 && v.q > -64)
+        return sign + write_small(out + sign, v, precision);
+    return sign + write_large(out + sign, v, precision);
 }
