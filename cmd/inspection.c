@@ -35,7 +35,7 @@ static void append_word(struct fields *fields, const char *name, const char *wor
 const char *attention_kind_word(enum attn_attention_kind kind)
 {
     static const char *const words[] = {
-#define KIND_WORD(id, text) [ATTN_ATTENTION_##id] = text,
+#define KIND_WORD(id, text) [ATTN_ATTENTION_##id] = (text),
         ATTN_ATTENTION_KIND_MAP(KIND_WORD)
 #undef KIND_WORD
     };
@@ -62,7 +62,8 @@ struct fields inspection_config(const struct inspection *inspection)
     append_count(&fields, "d_head", config->d_head);
     append_count(&fields, "d_value", config->d_value);
     append_count(&fields, "d_mlp", config->d_mlp);
-    append_count(&fields, "d_source", config->d_source);
+    if (inspection->cost.n_source > 0)
+        append_count(&fields, "d_source", config->d_source);
     append(&fields, (struct field){.name = "n_ctx", .kind = FIELD_LIMIT, .number = config->n_ctx});
     append_count(&fields, "n_vocab", config->n_vocab);
     append_word(&fields, "norm", norms[config->norm]);
