@@ -174,21 +174,24 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
 
 /*
  * A part that was asked for by an override exists whatever its path is, and so does a link that
- * leads nowhere: opening them says what is wrong.
+ * leads nowhere: opening them says what is wrong. Nothing is allocated, since "no memory" could not
+ * be told from either answer.
  */
 bool attn_source_has_part(const struct attn_source *source, const char *name)
 {
     struct stat info;
     bool is_absent;
-    char *path;
+    int folder;
 
     if (find_override(source, name) || find_blob(source, name))
         return true;
     if (!source->directory)
         return false;
-    path = part_path(source, name, NULL);
-    is_absent = path && lstat(path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR);
-    attn_free(path);
+    folder = open(source->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    is_absent = (folder < 0 || fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) &&
+                (errno == ENOENT || errno == ENOTDIR);
+    if (folder >= 0)
+        close(folder);
     return !is_absent;
 }
 

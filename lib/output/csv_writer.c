@@ -206,16 +206,19 @@ static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace
                                    struct attn_sink *sink, struct attn_error *err)
 {
     size_t width = attn_site_width(event->site, attn_selection_dims(w->base.run.selection));
+    enum attn_status status = ATTN_OK;
 
-    for (size_t r = 0; r < event->n_row; r++) {
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         attn_buffer_reset(&w->row);
         append_label(w, event->row0 + r);
         append_cells(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
                      width);
         attn_buffer_append_char(&w->row, '\n');
-        attn_sink_write(sink, w->row.data, w->row.size);
+        status = attn_buffer_check(&w->row, err); /* the next reset forgets a failure */
+        if (status == ATTN_OK)
+            attn_sink_write(sink, w->row.data, w->row.size);
     }
-    return attn_buffer_check(&w->row, err);
+    return status;
 }
 
 static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,

@@ -184,6 +184,12 @@ static void print_separator(struct text_writer *w)
     w->has_printed = true;
 }
 
+/* Empties the label; unlike a reset of the buffer this keeps a failure, for finish_text to find. */
+static void begin_label(struct text_writer *w)
+{
+    w->label.size = 0;
+}
+
 /* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
  * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
 static void add_label(struct text_writer *w, size_t position)
@@ -191,7 +197,7 @@ static void add_label(struct text_writer *w, size_t position)
     size_t size, width;
     const char *text = attn_token_text(&w->tokens, position, &size);
 
-    attn_buffer_reset(&w->label);
+    begin_label(w);
     for (; size > 0 && *text == ' '; size--)
         text++;
     while (size > 0 && text[size - 1] == ' ')
@@ -277,7 +283,7 @@ static void add_gap_row(struct text_writer *w)
 
 static void print_title(struct text_writer *w, const struct panel *panel)
 {
-    attn_buffer_reset(&w->label);
+    begin_label(w);
     if (panel->layer != ATTN_NO_LAYER)
         attn_buffer_append_format(&w->label, "layer %d", panel->layer);
     if (attn_site_has_heads(panel->site))
@@ -347,7 +353,7 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
         const char *text = attn_token_text(&w->tokens, position, &size);
         const char *quote = is_quoted ? "'" : "";
 
-        attn_buffer_reset(&w->label);
+        begin_label(w);
         attn_buffer_append_string(&w->label, quote);
         attn_buffer_append(&w->label, text, size);
         attn_buffer_append_string(&w->label, quote);
@@ -392,7 +398,7 @@ static void print_what_is_left_out(struct text_writer *w)
     };
     const char *separator = "Shortened: ";
 
-    attn_buffer_reset(&w->label);
+    begin_label(w);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].most == 0)
             continue;
