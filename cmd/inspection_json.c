@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Of the names and their meaning, not of the values: it grows when one of them changes. */
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA = 1 };
 
 /* What is printed into, and the first failure. */
 struct page {
@@ -230,7 +230,7 @@ static void put_check(struct page *page, const struct inspection *inspection)
 int inspection_print_json(const struct inspection *inspection, struct attn_sink *out)
 {
     struct page page = {out, EXIT_DONE};
-    print(out, "{\n  \"schema_version\": %d,\n  \"name\": ", SCHEMA_VERSION);
+    print(out, "{\n  \"schema\": %d,\n  \"model\": ", SCHEMA);
     put_string(&page, inspection->name, strlen(inspection->name));
     print_text(out, ",\n");
     if (inspection->model) {
