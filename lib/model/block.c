@@ -12,6 +12,7 @@
  */
 #include "model/session_state.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { ROWS_PER_TASK = 16 };
@@ -140,13 +141,39 @@ static void multiply(struct attn_session *session, const struct attn_linear *lin
     attn_linear_run(linear, &args);
 }
 
-/* The layer that ends in its heads has no output to find bad weights by: look at what was projected. */
-static void check_heads(struct attn_session *session, int layer, struct input y, size_t ld,
-                        size_t n_col)
+/* Rows of a tensor that must be finite. */
+struct finite_work {
+    struct row_work rows; /* reads x; n_col of each row */
+    size_t ld;
+    atomic_bool is_violated;
+};
+
+static void find_non_finite_rows(void *context, size_t task, int worker)
 {
-    if (attn_session_ends_in_heads(session, layer))
-        for (size_t i = 0; i < y.n_row; i++)
-            attn_session_check_finite(session, layer, y.x + i * ld, n_col);
+    struct finite_work *work = context;
+    size_t first, n = task_rows(&work->rows, task, &first);
+
+    (void)worker;
+    for (size_t i = first; i < first + n; i++)
+        if (!work->rows.session->engine.kernels->is_finite(work->rows.x + i * work->ld,
+                                                           work->rows.n_col))
+            atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+}
+
+/*
+ * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes
+ * -inf 0. So what goes into these two is looked at as well.
+ */
+static void check_rows(struct attn_session *session, int layer, struct input y, size_t ld,
+                       size_t n_col)
+{
+    struct finite_work work = {
+        .rows = {.session = session, .x = y.x, .n_row = y.n_row, .n_col = n_col}, .ld = ld};
+
+    attn_pool_run(session->step.pool, (y.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK,
+                  find_non_finite_rows, &work);
+    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
+        attn_session_blame(session, layer);
 }
 
 static void multiply_all(struct attn_session *session, const struct attn_linear *linear,
@@ -174,6 +201,7 @@ static void project(struct attn_session *session, int layer, const struct projec
 
     if (!session->config->has_projections) {
         memcpy(p->y, p->in.x, p->in.n_row * ld * sizeof(float));
+        check_rows(session, layer, (struct input){p->y, p->in.n_row}, ld, ld);
         return;
     }
     while (head < (int)p->n_head) {
@@ -187,8 +215,8 @@ static void project(struct attn_session *session, int layer, const struct projec
             continue;
         }
         multiply(session, p->linear, p->in, p->y, column, (size_t)head * p->width);
-        check_heads(session, layer, (struct input){p->y + column, p->in.n_row}, ld,
-                    (size_t)(head - first) * p->width);
+        check_rows(session, layer, (struct input){p->y + column, p->in.n_row}, ld,
+                   (size_t)(head - first) * p->width);
     }
 }
 
@@ -294,6 +322,8 @@ void attn_block_run(struct attn_session *session, int layer)
             return;
         attn_normalize(session, &w->ln2, resid, session->normed);
         multiply_all(session, &w->mlp_in, session->normed, session->mlp);
+        check_rows(session, layer, (struct input){session->mlp, session->step.n_row}, config->d_mlp,
+                   config->d_mlp);
         attn_session_visit(session, ATTN_SITE_MLP_PRE, layer, session->mlp);
         activate(session);
         attn_session_visit(session, ATTN_SITE_MLP_POST, layer, session->mlp);

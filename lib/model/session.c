@@ -1,6 +1,7 @@
 /* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
 #include "model/session.h"
 
+#include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/config_read.h"
@@ -25,10 +26,10 @@ static enum attn_status check_options(const struct attn_model *model,
     dims.n_source = options->n_source;
     if (options->n_max == 0 || options->n_max > most)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
-                              options->n_max, model->name, most);
+                              options->n_max, attn_quote_string(model->name).text, most);
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
-                              model->name);
+                              attn_quote_string(model->name).text);
     if (options->trace != NULL) {
         const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
 
@@ -37,7 +38,7 @@ static enum attn_status check_options(const struct attn_model *model,
             (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "the selection was made for another model than '%s'",
-                                  model->name);
+                                  attn_quote_string(model->name).text);
     }
     return attn_edits_check(options->edits, options->n_edit, &dims, err);
 }
@@ -164,18 +165,51 @@ bool attn_session_is_stopped(struct attn_session *session)
     return session->step.status != ATTN_OK;
 }
 
-void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n)
+/* A weight of the layer, or one that all layers rest on; or finite weights whose products are not. Edits may put in
+ * anything: then nobody is to blame. */
+void attn_session_blame(struct attn_session *session, int layer)
 {
     const struct attn_model *model = session->model;
-    const struct attn_kernels *kernels = session->engine.kernels;
+    struct attn_step *step = &session->step;
 
-    if (session->step.status != ATTN_OK || kernels->is_finite(x, n))
+    if (step->status != ATTN_OK)
         return;
-    session->step.status =
-        attn_weights_find_non_finite(model->config.model_type, model->st, layer, session->step.err);
-    if (session->step.status == ATTN_OK && layer != ATTN_NO_LAYER)
-        session->step.status = attn_weights_find_non_finite(model->config.model_type, model->st,
-                                                            ATTN_NO_LAYER, session->step.err);
+    step->status =
+        attn_weights_find_non_finite(model->config.model_type, model->st, layer, step->err);
+    if (step->status == ATTN_OK && layer != ATTN_NO_LAYER)
+        step->status = attn_weights_find_non_finite(model->config.model_type, model->st,
+                                                    ATTN_NO_LAYER, step->err);
+    if (step->status != ATTN_OK || session->options.n_edit > 0)
+        return;
+    if (layer == ATTN_NO_LAYER)
+        step->status = attn_error_set(step->err, ATTN_FORMAT,
+                                      "'%s' computes values that are not finite outside of its "
+                                      "layers, expected float32 numbers",
+                                      attn_quote_string(model->name).text);
+    else
+        step->status = attn_error_set(step->err, ATTN_FORMAT,
+                                      "layer %d of '%s' computes values that are not finite, "
+                                      "expected float32 numbers",
+                                      layer, attn_quote_string(model->name).text);
+}
+
+void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n)
+{
+    if (session->step.status == ATTN_OK && !session->engine.kernels->is_finite(x, n))
+        attn_session_blame(session, layer);
+}
+
+/* Whether the caller's numbers, N rows of N_COL that messages call WHAT, can be computed with. */
+static enum attn_status check_numbers(const struct attn_session *session, const char *what,
+                                      const float *x, size_t n, size_t n_col,
+                                      struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!session->engine.kernels->is_finite(x + i * n_col, n_col))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu of the %s is not finite, expected float32 numbers", i,
+                                  what);
+    return ATTN_OK;
 }
 
 /* Whether N more positions fit and this session can take them now. */
@@ -199,7 +233,7 @@ static enum attn_status check_feed(const struct attn_session *session, size_t n,
         if (is_cross && session->n_source == 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "layer %zu of '%s' attends to a source, and none was set", layer,
-                                  session->model->name);
+                                  attn_quote_string(session->model->name).text);
         if (!is_cross && session->options.attention[layer].mask != ATTN_MASK_CAUSAL)
             is_whole = true;
     }
@@ -219,13 +253,15 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         has_cross = has_cross || config->is_cross[layer];
     if (!has_cross)
         return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
-                              session->model->name);
+                              attn_quote_string(session->model->name).text);
     if (n == 0 || n > session->options.n_source)
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows does not fit, the session holds 1 to %zu", n,
                               session->options.n_source);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
+    if (check_numbers(session, "source", x, n, config->d_source, err) != ATTN_OK)
+        return ATTN_INVALID;
     memcpy(session->source, x, n * config->d_source * sizeof(float));
     session->n_source = n;
     return ATTN_OK;
@@ -321,6 +357,8 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
 {
     enum attn_status status = check_feed(session, n, err);
 
+    if (status == ATTN_OK)
+        status = check_numbers(session, "embeddings", x, n, session->config->d_model, err);
     if (status != ATTN_OK)
         return status;
     begin_step(session, n, err);

@@ -68,7 +68,8 @@ ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowe
 /*
  * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Keys and values
  * are projected once, during the next feed. ATTN_INVALID once something was fed (reset first), for
- * more rows than options.n_source, and for a model without such layers.
+ * more rows than options.n_source, for rows that are not finite, and for a model without such
+ * layers.
  */
 ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, const float *x,
                                                   size_t n, struct attn_error *err);
@@ -76,12 +77,14 @@ ATTN_API enum attn_status attn_session_set_source(struct attn_session *session, 
 /*
  * Appends N tokens (N >= 1) and runs the model over them. ATTN_INVALID for an id outside
  * 0..n_vocab-1 or too many positions: nothing has changed then. ATTN_FORMAT when a weight turns out
- * not to be finite; ATTN_CANCELED; or what the trace returned: the session must be reset then.
+ * not to be finite, or a value that is computed from them (a trace is told of finite ones only);
+ * ATTN_CANCELED; or what the trace returned: the session must be reset then.
  */
 ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids,
                                             size_t n, struct attn_error *err);
 
-/* The same from embeddings x [n, d_model] instead of tokens; learned positions are still added. */
+/* The same from embeddings x [n, d_model] instead of tokens; learned positions are still added.
+ * ATTN_INVALID also for rows that are not finite. */
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);
 

@@ -103,7 +103,8 @@ void attn_normalize(struct attn_session *session, const struct attn_norm_weights
 /* unembed.c: final norm and logits. */
 void attn_session_finish(struct attn_session *session);
 
-/* session.c: fails the step when X [n] is not finite because a weight of LAYER is not. */
+/* session.c: fails the step when X [n], of LAYER, is not finite; _blame: when it has been seen that it is not. */
+void attn_session_blame(struct attn_session *session, int layer);
 void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n);
 bool attn_session_is_stopped(struct attn_session *session); /* failed, or the caller canceled */
 

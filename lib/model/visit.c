@@ -25,6 +25,24 @@ bool attn_session_is_cross(const struct attn_session *session, int layer)
     return layer != ATTN_NO_LAYER && session->config->is_cross[layer];
 }
 
+/* Nobody is told NaN or infinity, but for the scores of masked keys. */
+static void check_event(struct attn_session *session, const struct attn_trace_event *event)
+{
+    const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
+
+    if (session->options.n_edit > 0 && (is_scores || event->site == ATTN_SITE_QK))
+        return; /* an edit masks keys there */
+    for (size_t i = 0; i < event->n_row; i++) {
+        const bool is_masked = is_scores && event->is_causal;
+        const size_t n = is_masked ? event->row0 + i + 1 : event->n_col;
+
+        if (!session->engine.kernels->is_finite(event->data + i * event->ld, n)) {
+            attn_session_blame(session, event->layer);
+            return;
+        }
+    }
+}
+
 /* Rows first .. last-1 of EVENT, counted from its own first. */
 static void send(struct attn_session *session, const struct attn_trace_event *event, size_t first,
                  size_t last)
@@ -35,7 +53,9 @@ static void send(struct attn_session *session, const struct attn_trace_event *ev
     part.row0 += first;
     part.n_row = last - first;
     part.data += first * event->ld;
-    session->step.status = trace->on_event(trace->user, &part, session->step.err);
+    check_event(session, &part);
+    if (session->step.status == ATTN_OK)
+        session->step.status = trace->on_event(trace->user, &part, session->step.err);
 }
 
 void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event)
