@@ -224,6 +224,14 @@ enum attn_status attn_event_queue_take(struct attn_event_queue *queue,
     return status;
 }
 
+bool attn_event_queue_is_empty(const struct attn_event_queue *queue)
+{
+    for (size_t i = 0; i < queue->n_lane; i++)
+        if (queue->lanes[i].first)
+            return false;
+    return true;
+}
+
 void attn_event_queue_free(struct attn_event_queue *queue)
 {
     if (!queue)

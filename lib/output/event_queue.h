@@ -22,6 +22,9 @@ enum attn_status attn_event_queue_take(struct attn_event_queue *queue,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err);
 
+/* Whether nothing waits: false after all rows came means that some came out of order. */
+bool attn_event_queue_is_empty(const struct attn_event_queue *queue);
+
 void attn_event_queue_free(struct attn_event_queue *queue); /* NULL is allowed */
 
 #endif

@@ -172,6 +172,8 @@ static enum attn_status check_rows(const struct attn_writer *writer, struct attn
     if (writer->n_row_left > 0)
         return attn_error_set(err, ATTN_INVALID, "the run ended with %zu selected rows missing",
                               writer->n_row_left);
+    if (writer->queue && !attn_event_queue_is_empty(writer->queue))
+        return attn_error_set(err, ATTN_INVALID, "rows came out of order");
     return ATTN_OK;
 }
 

@@ -245,6 +245,35 @@ START_TEST(feeds_give_the_same_document)
 }
 END_TEST
 
+START_TEST(rows_out_of_order_are_refused)
+{
+    struct attn_error err = {0};
+    struct attn_writer *writer;
+    struct attn_sink *sink;
+    const float row[3] = {1, 2, 3};
+    struct attn_trace_event event = {.site = ATTN_SITE_EMBED,
+                                     .layer = ATTN_NO_LAYER,
+                                     .head = ATTN_ALL_HEADS,
+                                     .n_row = 1,
+                                     .n_col = 3,
+                                     .ld = 3,
+                                     .data = row};
+
+    set_up("embed", "all", "all");
+    attn_sink_create_memory(&sink, &err);
+    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_JSON, sink, &made.run,
+                                             &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+                     ATTN_OK);
+    for (event.row0 = small.n_position; event.row0-- > 0;)
+        ck_assert_int_eq(attn_writer_event(writer, &event, &err), ATTN_OK);
+    ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "rows came out of order");
+    attn_writer_free(writer);
+    attn_sink_free(sink);
+    tear_down();
+}
+END_TEST
+
 START_TEST(failures_leave_no_file)
 {
     struct attn_error err = {0};
@@ -282,5 +311,5 @@ END_TEST
 
 ATTN_SUITE("output_json", is_one_document, what_is_not_known_is_null, what_is_not_finite_is_null,
            holds_every_number_of_every_tensor, blocks_give_the_same_document,
-           feeds_give_the_same_document, failures_leave_no_file,
+           feeds_give_the_same_document, rows_out_of_order_are_refused, failures_leave_no_file,
            a_run_that_stops_early_leaves_nothing)

@@ -340,6 +340,21 @@ START_TEST(streams_describe_their_members_afterwards)
 }
 END_TEST
 
+START_TEST(long_rows_wait_in_pieces)
+{
+    struct attn_dims dims = small;
+    struct archive archive;
+
+    dims.d_mlp = 40000; /* a piece holds two rows of these, a block has three */
+    attn_made_up_run_init(&made, &dims, words);
+    attn_made_up_run_select(&made, "resid_mid,mlp_pre", "all", "all");
+    archive = write_archive(TO_STREAM, 3, 0);
+    for (int layer = 0; layer < (int)small.n_layer; layer++)
+        ck_assert_tensor(&archive, ATTN_SITE_MLP_PRE, layer, no_head, 1);
+    tear_down(&archive);
+}
+END_TEST
+
 START_TEST(keys_that_did_not_exist_yet_are_masked)
 {
     struct archive archive;
@@ -533,7 +548,7 @@ END_TEST
 
 ATTN_SUITE("output_npz", holds_every_tensor_exactly, ids_and_tokens_come_first,
            blocks_and_feeds_give_the_same_bytes, streams_describe_their_members_afterwards,
-           keys_that_did_not_exist_yet_are_masked, a_selection_says_what_it_holds,
-           nothing_selected_narrowly_needs_no_extra_arrays,
+           long_rows_wait_in_pieces, keys_that_did_not_exist_yet_are_masked,
+           a_selection_says_what_it_holds, nothing_selected_narrowly_needs_no_extra_arrays,
            checksums_do_not_depend_on_the_order_of_pieces, large_archives_use_zip64,
            npy_headers_keep_the_numbers_aligned, failures_leave_no_file, a_full_device_is_reported)
