@@ -192,13 +192,27 @@ static int open_model(struct run *run)
     return EXIT_DONE;
 }
 
+/* A token without a row would fail only when a text happens to hold it. */
+static int check_vocabulary(const struct run *run)
+{
+    size_t n_token = attn_tokenizer_n_vocab(run->tokenizer);
+    size_t n_row = attn_model_config(run->model)->n_vocab;
+    if (n_token <= n_row)
+        return EXIT_DONE;
+    return report_problem(
+        EXIT_MODEL, NULL,
+        "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of "
+        "its embedding",
+        attn_model_name(run->model), n_token, n_row);
+}
+
 /* With ids in place of a text the vocabulary only gives labels: then it may be missing. */
 static int open_tokenizer(struct run *run)
 {
     struct attn_error err = {0};
     bool is_needed = !run->args.prompt.ids || run->args.prediction.next.n > 0;
     if (attn_tokenizer_open(&run->source.source, &run->tokenizer, &err) == ATTN_OK)
-        return EXIT_DONE;
+        return check_vocabulary(run);
     if (is_needed || err.status == ATTN_NO_MEMORY)
         return report(&err, EXIT_MODEL);
     if (run->args.is_verbose)
