@@ -8,6 +8,8 @@
  */
 #include "interrupt.h"
 
+#include "command.h"
+
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -23,10 +25,21 @@ static void on_interrupt(int number)
     must_stop = 1;
 }
 
+/* While weights are being opened nobody else knows of them, and nothing has been written yet. */
+static void end_by_truncation(void)
+{
+    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
+    ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
+    (void)ignored;
+    _exit(EXIT_MODEL);
+}
+
 static void on_bus_error(int number, siginfo_t *info, void *context)
 {
     (void)context;
     const struct attn_safetensors *weights = watched;
+    if (!weights && info->si_code == BUS_ADRERR)
+        end_by_truncation();
     uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
     if (!weights || !attn_safetensors_owns_address(weights, info->si_addr) ||
@@ -43,6 +56,13 @@ void interrupt_ignore_writes(void)
 {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+}
+
+void interrupt_catch_truncation(void)
+{
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
 }
 
 void interrupt_catch(void)
@@ -77,13 +97,7 @@ void interrupt_end(void)
 
 void interrupt_watch_weights(const struct attn_safetensors *weights)
 {
-    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
-    sigemptyset(&action.sa_mask);
     watched = weights;
-    if (weights)
-        sigaction(SIGBUS, &action, NULL);
-    else
-        signal(SIGBUS, SIG_DFL);
 }
 
 void interrupt_watch_model(const struct attn_model *model)

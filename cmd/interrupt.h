@@ -13,6 +13,15 @@
 /* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
 void interrupt_ignore_writes(void);
 
+/* What is said of a mapped file that lost its end. */
+#define INTERRUPT_TRUNCATED "the model's file was truncated while it was in use"
+
+/*
+ * Lets a file of weights that is truncated while they are opened end the process with EXIT_MODEL
+ * and a line; from then on see interrupt_watch_weights.
+ */
+void interrupt_catch_truncation(void);
+
 /*
  * Catches SIGINT, SIGTERM and SIGHUP unless they are ignored (nohup): the first one sets the flag
  * and lets the command unwind, a second one ends the process at once. To be called when there is

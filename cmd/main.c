@@ -197,6 +197,7 @@ int main(int argc, char **argv)
     open_standard_streams();
     clear_libxsmm_environment();
     interrupt_ignore_writes();
+    interrupt_catch_truncation();
     int code = dispatch(argc, argv);
     interrupt_end();
     return code;

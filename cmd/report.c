@@ -27,7 +27,7 @@ static void print_error(const char *message, const char *hint)
 int report(const struct attn_error *err, int code)
 {
     if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
-        print_error("the model's file was truncated while it was in use", NULL);
+        print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
     }
     print_error(err->message, err->hint);
