@@ -1,0 +1,100 @@
+# frame.sh - what the scripts of this folder share; each begins with `. tests/torture/frame.sh` and
+# ends with `finish`.
+#
+# A script counts what it tries. What fails is told in one line; nothing is told of what passes.
+# TORTURE=full asks for all of it, else it takes seconds.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+
+root=$PWD
+build=$(realpath "${BUILD:-build/release}")
+cli=$build/attn-cli
+part=$(basename "$0" .sh)
+passed=0 failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export LC_ALL=C ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
+
+# Every way of writing, one option a word; FOLDER/ is where.
+outputs=(csv tidy npy npz json)
+
+is_full() { [ "${TORTURE-}" = full ]; }
+
+pass() { passed=$((passed + 1)); }
+
+fail() {
+    failed=$((failed + 1))
+    printf 'FAILED %s: %s\n' "$part" "$*"
+}
+
+skip() { printf 'skipped %s: %s\n' "$part" "$*"; }
+
+# Whether PROGRAM is there; says of which Debian package it is if not.
+has() { # PROGRAM PACKAGE WHAT
+    command -v "$1" >/dev/null && return
+    skip "$3: no $1 (Debian package $2)"
+    return 1
+}
+
+finish() {
+    echo "$part: $passed passed, $failed failed"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# The options that write FORMAT into FOLDER; text has none.
+into() { # FORMAT FOLDER
+    case $1 in
+    csv | npy) printf '%s\n' "--$1" "$2/$1" ;;
+    tidy | npz | json) printf '%s\n' "--$1" "$2/all.$1" ;;
+    esac
+}
+
+# The same for all formats at once, in the array `everything`.
+everything_into() { # FOLDER
+    local format
+    everything=()
+    for format in "${outputs[@]}"; do
+        mapfile -t -O "${#everything[@]}" everything < <(into "$format" "$1")
+    done
+}
+
+# Tells what is wrong with folder SEEN when each of its files must be as in GOOD, as in OLD, or
+# absent; says nothing when all is well. Exactly as in GOOD when WHOLE is "whole".
+strange_files() { # GOOD SEEN OLD [WHOLE]
+    local line name
+    diff -rq "$1" "$2" 2>&1 | while IFS= read -r line; do
+        case $line in
+        "Only in $1"*) [ "${4-}" != whole ] || echo "$line" ;;
+        "Files $1/"*)
+            name=${line#"Files $1/"}
+            name=${name%% and *}
+            if [ "${4-}" = whole ] || ! cmp -s "$2/$name" "$3/$name"; then
+                echo "$name is neither the old nor the new file"
+            fi
+            ;;
+        *) echo "$line" ;;
+        esac
+    done
+}
+
+# Tells what is wrong with an ending: the status must be documented, and standard error be empty
+# or, after a failure, one line and at most one hint.
+strange_end() { # STATUS STDERR_FILE
+    local n_line
+    case $1 in
+    0)
+        [ ! -s "$2" ] || echo "status 0 with messages: $(head -c 200 "$2")"
+        return
+        ;;
+    1 | 3 | 4 | 5) ;;
+    *)
+        echo "status $1: $(head -c 300 "$2")"
+        return
+        ;;
+    esac
+    n_line=$(grep -vc '^hint: ' "$2")
+    if [ "$n_line" -ne 1 ] || ! grep -q '^attn-cli: error: ' "$2"; then
+        echo "status $1, expected one line of error: $(head -c 300 "$2")"
+    fi
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# system_calls.sh - every system call of a run fails in turn (strace -e inject), in each way of
+# writing, with files of earlier runs in place and without.
+#
+# The run ends with a documented status and one line, or as if nothing had happened; each file is
+# the old one, the new one, or absent; nothing is left under a temporary name.
+. "$(dirname "$0")/frame.sh"
+
+has strace strace 'system calls' || finish
+strace -o /dev/null true 2>/dev/null || { skip 'tracing is not permitted here' && finish; }
+
+# A thread that was woken by a call that did not take place sleeps for ever, and the ends of
+# processes and of memory cannot fail.
+untouched=' execve exit exit_group futex munmap rt_sigreturn arch_prctl set_tid_address \
+set_robust_list rseq gettid getpid wait4 '
+
+if is_full; then
+    errnos=(EIO ENOSPC EMFILE EINTR)
+    formats=(text "${outputs[@]}" everything)
+    models=("" "-m models/tiny-gpt2 -t 2" "-m models/tiny-gpt2 --load read -t 1")
+    states=(fresh old)
+else
+    errnos=(EIO)
+    formats=(text everything)
+    models=("-m models/life-is-short -t 2")
+    states=(old)
+fi
+
+# Runs with FORMAT in $scratch/seen. Words before -- are a command to run it under.
+run() { # FORMAT MODEL_OPTIONS [COMMAND...]
+    local format=$1 arguments=()
+    read -ra arguments <<<"$2"
+    shift 2
+    if [ "$format" = everything ]; then
+        everything_into "$scratch/seen"
+        arguments+=("${everything[@]}")
+    else
+        mapfile -t -O "${#arguments[@]}" arguments < <(into "$format" "$scratch/seen")
+    fi
+    timeout 20 "$@" "$cli" run "${arguments[@]}" -f "$scratch/text" >"$scratch/out" 2>"$scratch/err"
+}
+
+# Prints NAME FIRST LAST for each call of a run: those before main, whose first call is fcntl, are
+# the dynamic linker's.
+count_calls() { # FORMAT MODEL_OPTIONS
+    prepare fresh
+    run "$1" "$2" strace -f -qq -o "$scratch/trace"
+    awk -v untouched="$untouched" '
+        / fcntl\(0, F_GETFD/ { in_main = 1 }
+        match($2, /^[a-z0-9_]+\(/) {
+            call = substr($2, 1, RLENGTH - 1)
+            n[call]++
+            if (!in_main)
+                before[call]++
+        }
+        END {
+            for (call in n)
+                if (n[call] > before[call] && index(untouched, " " call " ") == 0)
+                    print call, before[call] + 1, n[call]
+        }' "$scratch/trace" | sort
+}
+
+prepare() { # STATE
+    rm -rf "$scratch/seen"
+    if [ "$1" = old ]; then
+        cp -r "$scratch/old" "$scratch/seen"
+    else
+        mkdir "$scratch/seen"
+    fi
+}
+
+judge() { # STATUS CALL
+    local old=$scratch/old problem whole=
+    [ "$1" -ne 0 ] || whole=whole
+    [ "$state" = old ] || old=/nonexistent
+    problem=$(strange_end "$1" "$scratch/err")
+    problem+=$(strange_files "$scratch/good" "$scratch/seen" "$old" $whole |
+        { [ "$2" = unlink ] && grep -v '\.attn-......\.tmp$' || cat; })
+    if [ "$1" -eq 0 ] && ! cmp -s "$scratch/good.out" "$scratch/out"; then
+        problem+="status 0 with other standard output"
+    fi
+    echo "$problem"
+}
+
+# Makes call N fail; tells what is wrong then.
+fail_call() { # FORMAT MODEL_OPTIONS CALL N ERRNO
+    local fault=error=$5
+    [ "$3" != brk ] || fault=retval=0 # its way of saying no
+    prepare "$state"
+    run "$1" "$2" strace -f -qq --seccomp-bpf -o /dev/null -e "trace=$3" -e "inject=$3:$fault:when=$4"
+    judge $? "$3"
+}
+
+torture() { # FORMAT MODEL_OPTIONS
+    local calls line call first last n errno problem
+    rm -rf "$scratch/good" "$scratch/old"
+    prepare fresh
+    run "$1" "$2" || { fail "$1 $2 does not run: $(cat "$scratch/err")" && return; }
+    mv "$scratch/seen" "$scratch/good"
+    cp "$scratch/out" "$scratch/good.out"
+    cp -r "$scratch/good" "$scratch/old"
+    find "$scratch/old" -type f -exec sh -c 'for f; do echo "$f" >"$f"; done' sh {} +
+
+    mapfile -t calls < <(count_calls "$1" "$2")
+    for line in "${calls[@]}"; do
+        read -r call first last <<<"$line"
+        for errno in "${errnos[@]}"; do
+            for state in "${states[@]}"; do
+                for ((n = first; n <= last; n++)); do
+                    problem=$(fail_call "$1" "$2" "$call" "$n" "$errno" 2>/dev/null)
+                    if [ -z "$problem" ]; then
+                        pass
+                    else
+                        fail "$1 $2, $state files, $call $n of $last gives $errno: $problem"
+                    fi
+                done
+            done
+        done
+    done
+}
+
+printf 'Life is short, eat dessert first\n' >"$scratch/text"
+for model in "${models[@]}"; do
+    for format in "${formats[@]}"; do
+        torture "$format" "$model"
+    done
+done
+finish
