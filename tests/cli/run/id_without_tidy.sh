@@ -1,0 +1,1 @@
+attn-cli run --id 7 --csv out "Life is"

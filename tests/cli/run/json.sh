@@ -1,0 +1,1 @@
+attn-cli run --json - "Life is short"

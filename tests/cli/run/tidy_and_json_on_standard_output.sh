@@ -1,0 +1,1 @@
+attn-cli run --json - --tidy - "Life is"

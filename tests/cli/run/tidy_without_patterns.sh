@@ -1,0 +1,1 @@
+attn-cli run --tidy - --sites z "Life is"
