@@ -1,0 +1,130 @@
+/* command.c - see command.h. */
+#include "tests/support/command.h"
+
+#include "base/utf8.h"
+
+#include <check.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MAX_ARG = 64 };
+
+/* This program is BUILD/tests/unit/test_x, the tool BUILD/attn-cli. */
+static const char *find_tool(char path[4096])
+{
+    ssize_t size = readlink("/proc/self/exe", path, 4000);
+
+    ck_assert_int_gt(size, 0);
+    path[size] = '\0';
+    for (int i = 0; i < 3; i++)
+        *strrchr(path, '/') = '\0';
+    memcpy(path + strlen(path), "/attn-cli", sizeof "/attn-cli");
+    return path;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static char *take(int descriptor, size_t *size)
+{
+    off_t end = lseek(descriptor, 0, SEEK_END);
+    char *text = malloc((size_t)end + 1);
+
+    ck_assert(end >= 0 && text != NULL);
+    ck_assert_int_eq(pread(descriptor, text, (size_t)end, 0), end);
+    text[end] = '\0';
+    *size = (size_t)end;
+    close(descriptor);
+    return text;
+}
+
+struct attn_ran attn_command_in(const char *const *environment, const char *const *args)
+{
+    char path[4096], *argv[MAX_ARG + 2], *env[MAX_ARG + 3];
+    int out = memfd_create("out", MFD_CLOEXEC), err = memfd_create("err", MFD_CLOEXEC), status;
+    posix_spawn_file_actions_t actions;
+    struct attn_ran ran = {0};
+    struct rusage usage;
+    size_t n = 0;
+    pid_t pid;
+
+    argv[0] = (char *)(uintptr_t)find_tool(path);
+    for (n = 0; args[n] != NULL && n < MAX_ARG; n++)
+        argv[n + 1] = (char *)(uintptr_t)args[n];
+    argv[n + 1] = NULL;
+    for (n = 0; environment[n] != NULL && n < MAX_ARG; n++)
+        env[n] = (char *)(uintptr_t)environment[n];
+    env[n] = (char *)(uintptr_t) "LC_ALL=C.UTF-8";
+    env[n + 1] = (char *)(uintptr_t) "ASAN_OPTIONS=allocator_may_return_null=1";
+    env[n + 2] = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+    ran.seconds = -now();
+    ck_assert_int_eq(posix_spawn(&pid, path, &actions, NULL, argv, env), 0);
+    ck_assert_int_eq(wait4(pid, &status, 0, &usage), pid);
+    ran.seconds += now();
+    posix_spawn_file_actions_destroy(&actions);
+    ran.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ran.resident = usage.ru_maxrss;
+    ran.out = take(out, &ran.n_out);
+    ran.err = take(err, &ran.n_err);
+    return ran;
+}
+
+struct attn_ran attn_command(const char *const *args)
+{
+    return attn_command_in((const char *const[]){NULL}, args);
+}
+
+void attn_ran_release(struct attn_ran *ran)
+{
+    free(ran->out);
+    free(ran->err);
+    *ran = (struct attn_ran){0};
+}
+
+void attn_assert_printable(const char *what, const char *text, size_t size)
+{
+    uint32_t code_point = 0;
+
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(text + at, size - at, &code_point);
+        ck_assert_msg(length > 0, "%s: not UTF-8 at byte %zu of\n%s", what, at, text);
+        ck_assert_msg(code_point == '\n' || attn_utf8_is_printable(code_point),
+                      "%s: U+%04X at byte %zu of\n%s", what, (unsigned)code_point, at, text);
+    }
+}
+
+void attn_assert_failed(const char *what, const struct attn_ran *ran, int code)
+{
+    static const char error[] = "attn-cli: error: ", hint[] = "hint: ";
+    const char *end = strchr(ran->err, '\n');
+
+    ck_assert_msg(ran->exit == code, "%s: exit %d, expected %d\n%s", what, ran->exit, code,
+                  ran->err);
+    ck_assert_msg(ran->n_out == 0, "%s: standard output has\n%s", what, ran->out);
+    attn_assert_printable(what, ran->err, ran->n_err);
+    ck_assert_msg(strncmp(ran->err, error, sizeof error - 1) == 0 && end != NULL, "%s: says\n%s",
+                  what, ran->err);
+    if (end[1] != '\0') {
+        ck_assert_msg(strncmp(end + 1, hint, sizeof hint - 1) == 0, "%s: says\n%s", what, ran->err);
+        end = strchr(end + 1, '\n');
+        ck_assert_msg(end != NULL && end[1] == '\0', "%s: says\n%s", what, ran->err);
+    }
+}
