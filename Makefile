@@ -150,6 +150,10 @@ cli: tests ## run the tests of the command line
 cli-refresh: tests ## take what the command line now says as expected (look at git diff)
 	@tests/run_cli.sh --refresh
 
+check-python: all ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
+	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
+	@$(MAKE) check-ctypes
+
 check-ctypes: all ## let the Python example use libattn.so (needs numpy; PYTHON names the python)
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
@@ -272,8 +276,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh check-ctypes test-threaded check check-sanitized \
-    coverage lint layers symbols headers format format-check tidy man install uninstall dist deps \
+.PHONY: all run test tests unit cli cli-refresh check-python check-ctypes test-threaded check \
+    check-sanitized coverage lint layers symbols headers format format-check tidy man install uninstall dist deps \
     deps-build deps-test clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""Opens what attn-cli writes with the programs that its users have.
+
+    check_python.py FOLDER      FOLDER is made anew; attn-cli is the one in PATH
+
+numpy loads every NPY and NPZ without pickles, pandas both forms of CSV, Python's json (strictly: no
+NaN, no duplicate keys) and jq the JSON, unzip tests the archives; and all say the same numbers. Then
+the README is followed: its console blocks are run for the files they leave, its python blocks too.
+"""
+import contextlib
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+try:
+    import numpy as np
+    import pandas as pd
+except ImportError as error:
+    sys.exit(f"check-python: {error}; install both with: pip install numpy pandas\n"
+             "(make check-python PYTHON=venv/bin/python uses another Python)")
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TINY = ROOT / "models" / "tiny-gpt2"
+TEXT = 'keys, "a" =NA\n\N{GRINNING FACE} is'
+TOKENS = ["-m", TINY, "-p", TEXT]
+
+# What is run, beside the outputs: everything, selections, one matrix, a model with other shapes.
+RUNS = {
+    "everything": TOKENS + ["--sites", "*"],
+    "selection": TOKENS + ["--sites", "*", "--heads", "1.1,1.2,2.0", "--queries", "0,3-5,-1"],
+    "default": ["-m", TINY, "-p", "The keys", "--top", "5", "--next", " are", "--next", ' "is"'],
+    "ablated": TOKENS + ["--ablate", "0.1", "--ablate-pattern", "1.*", "-q"],
+    "words": ["Life is short, eat dessert first"],
+    "ids": ["-m", ROOT / "tests" / "fixtures" / "attn-grouped", "--ids", "1,2,3,2", "--sites", "*"],
+}
+FORMS = {"--npz": "all.npz", "--npy": "npy", "--json": "all.json", "--csv": "csv",
+         "--tidy": "tidy.csv"}
+MATRICES = ("qk", "attn_scores", "pattern")
+
+
+def attn(*arguments):
+    return subprocess.run(["attn-cli", *map(str, arguments)], check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def same(a, b, where):
+    """The same shape and the same float32 in every cell, NaN and -0 included."""
+    a, b = np.ascontiguousarray(a, np.float32), np.ascontiguousarray(b, np.float32)
+    assert a.shape == b.shape, f"{where}: shapes {a.shape} and {b.shape}"
+    nan = np.isnan(a) & np.isnan(b)
+    assert (nan | (a.view(np.uint32) == b.view(np.uint32))).all(), f"{where}: numbers differ"
+
+
+# --- Arrays -----------------------------------------------------------------------------------
+
+def load_arrays(path):
+    with np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def check_arrays(folder, streamed):
+    arrays = load_arrays(folder / "all.npz")
+    for other in (load_arrays(streamed),
+                  {f.stem: np.load(f, allow_pickle=False) for f in (folder / "npy").iterdir()}):
+        assert other.keys() == arrays.keys(), arrays.keys() ^ other.keys()
+        for name, array in arrays.items():
+            assert array.dtype == other[name].dtype, name
+            assert array.tobytes() == other[name].tobytes(), name
+            assert array.shape == other[name].shape, name
+    if shutil.which("unzip"):
+        for archive in (folder / "all.npz", streamed):
+            subprocess.run(["unzip", "-tqq", archive], check=True)
+    return arrays
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+def refuse_constant(name):
+    raise ValueError(f"JSON has {name}")
+
+
+def no_duplicates(pairs):
+    assert len(dict(pairs)) == len(pairs), "a key comes twice"
+    return dict(pairs)
+
+
+def is_masked(name, shape, queries):
+    """Which cells of an array are masked in JSON and CSV: later keys, in patterns and scores."""
+    mask = np.zeros(shape, bool)
+    if name.endswith(("hook_pattern", "hook_attn_scores")):
+        mask[:] = np.arange(shape[-1]) > queries[:, None]
+    return mask
+
+
+def check_json(folder, arrays):
+    data = (folder / "all.json").read_bytes()
+    document = json.loads(data.decode("utf-8", "strict"), parse_constant=refuse_constant,
+                          object_pairs_hook=no_duplicates)
+    if shutil.which("jq"):
+        names = subprocess.run(["jq", "-r", ".tensors | keys_unsorted[]"], input=data, check=True,
+                               stdout=subprocess.PIPE).stdout.decode().split()
+        assert names == list(document["tensors"]), "jq sees other tensors"
+    assert document["schema"] == 1
+    if "tokens" in arrays:
+        assert document["tokens"] == arrays["tokens"].tolist(), "tokens differ"
+    assert document["ids"] == arrays["ids"].tolist(), "ids differ"
+    assert document["tensors"].keys() == arrays.keys() - {"ids", "tokens"}
+    queries = arrays.get("queries", np.arange(len(arrays["ids"])))
+    for name, values in document["tensors"].items():
+        array = arrays[name]
+        seen = np.array(values, np.float64)  # null is NaN
+        if array.dtype == np.float32:
+            mask = is_masked(name, array.shape, queries)
+            assert (np.isnan(seen) == mask).all(), f"{name}: null in the wrong places"
+            array = np.where(mask, np.float32("nan"), array)
+        same(array, seen, f"{name} in JSON")
+    return document
+
+
+def check_offsets(document, text):
+    assert len(document["offsets"]) == len(document["ids"])
+    pieces = [text.encode()[begin:end] for begin, end in document["offsets"]]
+    assert b"".join(pieces) == text.encode(), "offsets do not cover the text"
+
+
+def check_predictions(document, printed):
+    """What JSON says beside what was printed."""
+    top, following = (block.splitlines() for block in printed.decode().split("\n\n"))
+    seen = document["predictions"]
+    assert [f"{p['probability']:.6f}\t{p['id']}\t{p['token']}" for p in seen["top"]] == top
+    assert [f"{p['logprob']:.6f}\t{p['text']}" for p in seen["next"]] == following
+
+
+# --- CSV --------------------------------------------------------------------------------------
+
+def labels_of(arrays):
+    tokens = arrays.get("tokens")
+    return [str(p) if tokens is None else f"{p}|{tokens[p]}" for p in range(len(arrays["ids"]))]
+
+
+def array_of(stem, arrays):
+    """The array that a CSV file L00H03.site holds a slice of, and the slice's head or None."""
+    layer, head, site = re.fullmatch(r"(?:L(\d+))?(?:H(\d+))?\.?(\w+)", stem).groups()
+    layer = "" if layer is None else f"blocks.{int(layer)}."
+    name = next(layer + middle for middle in (
+        f"hook_{site}", f"attn.hook_{site}", f"mlp.hook_{site.removeprefix('mlp_')}",
+        "ln_final.hook_normalized" if site == "ln_final" else site) if layer + middle in arrays)
+    if head is None:
+        return site, arrays[name]
+    heads = arrays.get(f"{layer}heads")
+    heads = list(range(99)) if heads is None else heads.tolist()  # GPT-2 has a k and v for each
+    index = heads.index(int(head))
+    return site, arrays[name][index] if site in MATRICES else arrays[name][:, index]
+
+
+def check_csv(folder, arrays):
+    """Each file, read by pandas as the README says, beside the slice of its array."""
+    labels = labels_of(arrays)
+    queries = arrays.get("queries", np.arange(len(labels)))
+    for path in (folder / "csv").iterdir():
+        site, array = array_of(path.stem, arrays)
+        frame = pd.read_csv(path, index_col=0)
+        rows = labels if site in "kv" else [labels[q] for q in queries]
+        assert [str(label) for label in frame.index] == rows, f"{path}: row labels"
+        if site in MATRICES:
+            assert list(frame.columns) == labels, f"{path}: column labels"
+        if site in ("attn_scores", "pattern"):
+            array = np.where(np.arange(len(labels)) > queries[:, None], np.float32("nan"), array)
+        same(array, frame.to_numpy(), path)
+        with open(path, newline="", encoding="utf-8") as file:
+            for row in csv.reader(file, strict=True):
+                assert len(row) == array.shape[1] + 1, f"{path}: a row has {len(row)} cells"
+                assert not row[0].startswith(("=", "+", "-", "@")), f"{path}: {row[0]}"
+
+
+def check_tidy(folder, arrays):
+    frame = pd.read_csv(folder / "tidy.csv", keep_default_na=False)
+    assert list(frame.columns) == ["id", "layer", "head", "query", "key", "query_token",
+                                   "key_token", "weight"]
+    queries = arrays.get("queries", np.arange(len(arrays["ids"])))
+    n_line = 0
+    for (layer, head), lines in frame.groupby(["layer", "head"]):
+        array = arrays[f"blocks.{layer}.attn.hook_pattern"]
+        heads = arrays.get(f"blocks.{layer}.heads", np.arange(array.shape[0]))
+        matrix = array[list(heads).index(head)]
+        rows = np.searchsorted(queries, lines["query"])
+        same(matrix[rows, lines["key"]], lines["weight"], f"tidy, head {layer}.{head}")
+        n_line += int((queries + 1).sum())
+        if "tokens" in arrays:
+            assert (lines["query_token"] == arrays["tokens"][lines["query"]]).all()
+            assert (lines["key_token"] == arrays["tokens"][lines["key"]]).all()
+    assert len(frame) == n_line, f"tidy has {len(frame)} lines, expected {n_line}"
+
+
+def check_run(name, arguments, folder):
+    folder.mkdir()
+    outputs = [part for option, path in FORMS.items() for part in (option, folder / path)]
+    printed = attn("run", *arguments, *outputs)
+    streamed = folder / "streamed.npz"
+    if "--top" not in arguments:
+        streamed.write_bytes(attn("run", *arguments, "--npz", "-"))
+    else:
+        shutil.copy(folder / "all.npz", streamed)
+    arrays = check_arrays(folder, streamed)
+    document = check_json(folder, arrays)
+    if "-p" in arguments:
+        check_offsets(document, arguments[arguments.index("-p") + 1])
+    if "--top" in arguments:
+        check_predictions(document, printed)
+    check_csv(folder, arrays)
+    check_tidy(folder, arrays)
+    print(f"check-python: {name}: {len(arrays)} arrays, the same in every form")
+
+
+# --- README -----------------------------------------------------------------------------------
+
+def check_readme(folder):
+    """Its console and python blocks, in order, in one folder; what the console shows is tested by
+    tests/run_readme.sh."""
+    folder.mkdir()
+    for name in ("models", "data"):
+        (folder / name).symlink_to(ROOT / name)
+    os.chdir(folder)
+    n_block = 0
+    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"),
+                        re.M | re.S)
+    for language, block in blocks:
+        if language == "console":
+            for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.M):
+                subprocess.run(["bash", "-c", command.replace("\n> ", "\n")], check=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            continue
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(block, "README.md", "exec"), {})
+        assert out.getvalue().strip(), "a python block of the README prints nothing"
+        n_block += 1
+    print(f"check-python: {n_block} python blocks of the README run")
+
+
+def main(path):
+    folder = pathlib.Path(path).resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, arguments in RUNS.items():
+        check_run(name, arguments, folder / name)
+    check_readme(folder / "readme")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
