@@ -12,17 +12,33 @@
 
 #include <stdint.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { PATIENCE_SECONDS = 1 };
 
 static volatile sig_atomic_t must_stop;
 static volatile sig_atomic_t caught;       /* the signal, or 0 */
 static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
 static const struct attn_safetensors *volatile watched;
 
+/*
+ * `timeout` and others send their signal twice, to the process and to its group: that is not
+ * somebody who has lost patience, and must not keep temporary files from being removed.
+ */
 static void on_interrupt(int number)
 {
-    caught = number;
-    must_stop = 1;
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!caught) {
+        first = now;
+        caught = number;
+        must_stop = 1;
+    } else if (now.tv_sec - first.tv_sec > PATIENCE_SECONDS) {
+        signal(number, SIG_DFL);
+        raise(number); /* once this returns */
+    }
 }
 
 /* While weights are being opened nobody else knows of them, and nothing has been written yet. */
@@ -68,8 +84,10 @@ void interrupt_catch_truncation(void)
 void interrupt_catch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    struct sigaction action = {.sa_handler = on_interrupt};
     sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct sigaction old;
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)

@@ -24,8 +24,8 @@ void interrupt_catch_truncation(void);
 
 /*
  * Catches SIGINT, SIGTERM and SIGHUP unless they are ignored (nohup): the first one sets the flag
- * and lets the command unwind, a second one ends the process at once. To be called when there is
- * something to tidy up; until then, say while waiting for a text, they simply end the process.
+ * and lets the command unwind, another one a second or two later ends the process. To be called
+ * when there is something to tidy up; until then, say while waiting for a text, they simply end it.
  */
 void interrupt_catch(void);
 
