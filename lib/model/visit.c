@@ -34,7 +34,10 @@ static void check_event(struct attn_session *session, const struct attn_trace_ev
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {
         const bool is_masked = is_scores && event->is_causal;
-        const size_t n = is_masked ? event->row0 + i + 1 : event->n_col;
+        /* A softmax that meets a bad score gives NaN everywhere: its first value tells. */
+        const bool is_told_by_first =
+            event->site == ATTN_SITE_PATTERN && session->options.n_edit == 0;
+        const size_t n = is_told_by_first ? 1 : is_masked ? event->row0 + i + 1 : event->n_col;
 
         if (!session->engine.kernels->is_finite(event->data + i * event->ld, n)) {
             attn_session_blame(session, event->layer);
