@@ -15,7 +15,7 @@ char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size)
     if (buffer->has_failed)
         return NULL;
     if (!attn_checked_add(buffer->size, size, &need) ||
-        attn_grow(&data, &buffer->capacity, need, 1, NULL) != ATTN_OK) {
+        attn_grow(&data, &buffer->capacity, need > 0 ? need : 1, 1, NULL) != ATTN_OK) {
         buffer->has_failed = true;
         return NULL;
     }
@@ -25,12 +25,9 @@ char *attn_buffer_reserve(struct attn_buffer *buffer, size_t size)
 
 void attn_buffer_append(struct attn_buffer *buffer, const void *bytes, size_t size)
 {
-    char *out;
+    char *out = attn_buffer_reserve(buffer, size);
 
-    if (size == 0)
-        return;
-    out = attn_buffer_reserve(buffer, size);
-    if (!out)
+    if (!out || size == 0) /* BYTES may be NULL then */
         return;
     memcpy(out, bytes, size);
     buffer->size += size;

@@ -12,7 +12,8 @@
 
 /* Initialize with = {0}; end with attn_buffer_release. */
 struct attn_buffer {
-    char *data;      /* owns; not terminated unless asked (attn_buffer_string) */
+    char *data;      /* owns; NULL before the first append; not terminated unless asked
+                        (attn_buffer_string) */
     size_t size;     /* bytes in use */
     size_t capacity; /* bytes at data */
     bool has_failed; /* an allocation failed; further appends do nothing */

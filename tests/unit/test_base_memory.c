@@ -189,6 +189,20 @@ START_TEST(buffer_appends_in_order)
 }
 END_TEST
 
+/* Callers add offsets to `data`, which must not be NULL then, and take NULL for a failure. */
+START_TEST(buffer_has_memory_after_an_empty_append)
+{
+    struct attn_buffer appended = {0}, reserved = {0};
+
+    attn_buffer_append(&appended, NULL, 0);
+    ck_assert_ptr_nonnull(appended.data);
+    ck_assert_ptr_nonnull(attn_buffer_reserve(&reserved, 0));
+    ck_assert_uint_eq(appended.size + reserved.size, 0);
+    attn_buffer_release(&appended);
+    attn_buffer_release(&reserved);
+}
+END_TEST
+
 START_TEST(buffer_formats_text_longer_than_its_memory)
 {
     struct attn_buffer buffer = {0};
@@ -301,6 +315,7 @@ ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_ar
            growing_keeps_the_content_and_is_linear, growing_that_fails_changes_nothing,
            copies_end_with_a_nul, arena_measures_then_carves, arena_without_takes_can_be_allocated,
            arena_reports_overflow_and_lack_of_memory, buffer_appends_in_order,
-           buffer_formats_text_longer_than_its_memory, buffer_keeps_its_first_failure,
-           first_error_and_first_hint_win, long_messages_are_cut_between_characters,
-           system_errors_name_verb_path_and_reason, every_status_has_a_text)
+           buffer_formats_text_longer_than_its_memory, buffer_has_memory_after_an_empty_append,
+           buffer_keeps_its_first_failure, first_error_and_first_hint_win,
+           long_messages_are_cut_between_characters, system_errors_name_verb_path_and_reason,
+           every_status_has_a_text)
