@@ -151,6 +151,22 @@ static enum attn_status copy_piece(struct run *run, const struct attn_cached_pie
     return status;
 }
 
+/*
+ * Whether the tokens from FIRST on have SIZE bytes in all. They do, unless merging reached one that a file calls
+ * special, which stands for the letters of its key.
+ */
+static bool adds_up(const struct run *run, size_t first, size_t size)
+{
+    size_t sum = 0;
+
+    for (size_t i = first; i < run->encoding->n; i++) {
+        const int32_t id = run->encoding->ids[i];
+
+        sum += run->bpe->begin[id + 1] - run->bpe->begin[id];
+    }
+    return sum == size;
+}
+
 static enum attn_status encode_piece(struct run *run, size_t begin, size_t end,
                                      struct attn_error *err)
 {
@@ -166,6 +182,8 @@ static enum attn_status encode_piece(struct run *run, size_t begin, size_t end,
     if (piece) {
         piece->first = first;
         piece->n = (uint32_t)(run->encoding->n - first);
+        if (!adds_up(run, first, end - begin))
+            piece->size = 0; /* not kept: copy_piece would find other ends */
     }
     return status;
 }

@@ -322,6 +322,34 @@ START_TEST(encodes_long_runs_quickly)
 }
 END_TEST
 
+/* A file may call special what merging reaches: the token then stands for the letters of its key, the text for the bytes
+ * that were merged. */
+START_TEST(special_tokens_reached_by_merging_keep_the_offsets)
+{
+    enum { N_WORD = 100, WORD = 4 }; /* enough for pieces to be remembered */
+    struct attn_tokenizer_files files = toy_files();
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    char text[N_WORD * WORD];
+
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = " the"[i % WORD];
+    files.special = "{\"bos_token\": \"" SPACE "the\"}";
+    tokenizer = attn_make_tokenizer(&files);
+    ck_assert_int_eq(
+        attn_tokenizer_encode(tokenizer, text, sizeof text, &ATTN_ENCODE_DEFAULT, &encoding, &err),
+        ATTN_OK);
+    ck_assert_uint_eq(encoding.n, N_WORD);
+    for (size_t i = 0; i < N_WORD; i++) {
+        ck_assert_int_eq(encoding.ids[i], SP_THE);
+        ck_assert_uint_eq(encoding.begin[i], i * WORD);
+        ck_assert_uint_eq(encoding.end[i], (i + 1) * WORD);
+    }
+    attn_encoding_release(&encoding);
+    close_toy();
+}
+END_TEST
+
 START_TEST(survives_every_failed_allocation)
 {
     static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
@@ -358,4 +386,5 @@ ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_
            adds_tokens_and_takes_the_longest, puts_a_space_before_the_text_when_asked,
            follows_the_policy_for_bytes_that_are_not_utf8, refuses_merges_that_are_wrong,
            needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
-           encodes_long_runs_quickly, survives_every_failed_allocation)
+           encodes_long_runs_quickly, special_tokens_reached_by_merging_keep_the_offsets,
+           survives_every_failed_allocation)
