@@ -74,6 +74,15 @@ static void append_label(struct csv_writer *w, size_t position)
     attn_buffer_append(&w->row, w->labels.data + begin, w->label_ends[position] - begin);
 }
 
+/* Rows of a source have no tokens. */
+static void append_key_label(struct csv_writer *w, int layer, size_t key)
+{
+    if (attn_writer_has_own_keys(&w->base, layer))
+        append_label(w, key);
+    else
+        attn_buffer_append_format(&w->row, "%zu", key);
+}
+
 /* --- Files --------------------------------------------------------------------------------- */
 
 static int count_digits(size_t n) /* of the numbers below N, at least two */
@@ -112,17 +121,16 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
 
 /* The first row: `query` and the tokens for matrices, `token` and numbers for vectors. */
 static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
-                                     struct attn_sink *sink, struct attn_error *err)
+                                     size_t width, struct attn_sink *sink, struct attn_error *err)
 {
     bool is_matrix = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
-    size_t width = attn_site_width(event->site, attn_selection_dims(w->base.run.selection));
 
     attn_buffer_reset(&w->row);
     attn_buffer_append_string(&w->row, is_matrix ? "query" : "token");
     for (size_t i = 0; i < width; i++) {
         attn_buffer_append_char(&w->row, ',');
         if (is_matrix)
-            append_label(w, i);
+            append_key_label(w, event->layer, i);
         else
             attn_buffer_append_format(&w->row, "%zu", i);
     }
@@ -152,7 +160,7 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
         .n_row_left = place->shape[attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX],
         .sink = sink,
     };
-    return write_header(w, event, sink, err);
+    return write_header(w, event, place->width, sink, err);
 }
 
 static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
@@ -203,14 +211,17 @@ static void append_cells(struct csv_writer *w, const float *values, size_t n_vis
 }
 
 static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace_event *event,
-                                   struct attn_sink *sink, struct attn_error *err)
+                                   size_t width, struct attn_sink *sink, struct attn_error *err)
 {
-    size_t width = attn_site_width(event->site, attn_selection_dims(w->base.run.selection));
+    bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
     enum attn_status status = ATTN_OK;
 
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         attn_buffer_reset(&w->row);
-        append_label(w, event->row0 + r);
+        if (is_key)
+            append_key_label(w, event->layer, event->row0 + r);
+        else
+            append_label(w, event->row0 + r);
         append_cells(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
                      width);
         attn_buffer_append_char(&w->row, '\n');
@@ -229,7 +240,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     enum attn_status status = find_file(w, event, place, &file, err);
 
     if (status == ATTN_OK)
-        status = write_rows(w, event, file->sink, err);
+        status = write_rows(w, event, place->width, file->sink, err);
     if (status == ATTN_OK)
         status = attn_sink_check(file->sink, err);
     if (status != ATTN_OK)

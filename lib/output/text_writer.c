@@ -220,6 +220,11 @@ static bool has_tokens(const struct text_writer *w)
     return w->tokens.n > 0;
 }
 
+static bool has_key_tokens(const struct text_writer *w, const struct panel *panel)
+{
+    return has_tokens(w) && attn_writer_has_own_keys(&w->base, panel->layer);
+}
+
 /* A line of labels above the columns: positions or components when HAS_NUMBERS, else tokens. CORNER
  * says what the rows are. */
 static void add_header(struct text_writer *w, const struct panel *panel, const char *corner,
@@ -242,7 +247,7 @@ static void add_headers(struct text_writer *w, const struct panel *panel)
 {
     bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
 
-    if (!is_matrix || !has_tokens(w)) {
+    if (!is_matrix || !has_key_tokens(w, panel)) {
         add_header(w, panel, is_matrix ? "query" : "token", true);
         return;
     }
@@ -253,12 +258,15 @@ static void add_headers(struct text_writer *w, const struct panel *panel)
 
 static void add_row(struct text_writer *w, const struct panel *panel, size_t row)
 {
+    bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
     size_t position = window_thing(panel->rows, row);
 
-    if (attn_site_layout(panel->site) != ATTN_LAYOUT_KEY)
+    if (!is_key)
         position = w->base.queries[position];
     attn_text_table_number(&w->table, position);
-    if (has_tokens(w))
+    if (is_key && has_tokens(w) && !has_key_tokens(w, panel))
+        attn_text_table_string(&w->table, "");
+    else if (has_tokens(w))
         add_label(w, position);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t at = row * panel->columns.n_shown + c;

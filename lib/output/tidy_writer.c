@@ -16,46 +16,61 @@
 
 static const char header[] = "id,layer,head,query,key,query_token,key_token,weight\n";
 
-enum { LINES_AT_ONCE = 64, POSITION_SIZE = 24 };
+enum { LINES_AT_ONCE = 64, COPY_SIZE = 16 };
+
+/* A part of the writer's texts. */
+struct piece {
+    size_t begin, size;
+};
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer id;     /* quoted where needed */
-    struct attn_buffer tokens; /* `,token` of each position, one after the other */
-    size_t *token_ends;        /* [n_position] owns */
-    size_t longest;            /* bytes of the longest of them */
-    struct attn_buffer start;  /* what the lines of a row begin with */
-    struct attn_buffer lines;  /* of the row being made */
+    struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct piece *keys;       /* [n_key] owns; "17" */
+    struct piece *tokens;     /* [n_key] owns; ",token", or "," of a key without one */
+    struct piece no_token;    /* "," */
+    size_t n_key;             /* positions, or rows of the source when these are more */
+    size_t longest;           /* bytes of the longest token */
+    struct attn_buffer id;    /* quoted where needed */
+    struct attn_buffer start; /* what the lines of a row begin with; with room like the texts */
+    struct attn_buffer lines; /* of the row being made */
 };
 
-static const char *token_field(const struct tidy_writer *w, size_t position, size_t *size)
+/* The piece from BEGIN to the end of the texts so far. */
+static struct piece end_piece(const struct tidy_writer *w, size_t begin)
 {
-    size_t begin = position > 0 ? w->token_ends[position - 1] : 0;
-
-    *size = w->token_ends[position] - begin;
-    return w->tokens.data + begin;
+    return (struct piece){begin, w->texts.size - begin};
 }
 
-static enum attn_status make_tokens(struct tidy_writer *w, struct attn_error *err)
+static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *err)
 {
+    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
     struct attn_token_texts texts = {0};
     enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
 
-    w->token_ends = attn_alloc(w->base.n_position, sizeof *w->token_ends, err);
-    if (!w->token_ends)
+    w->n_key = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+    w->keys = attn_alloc(w->n_key, sizeof *w->keys, err);
+    w->tokens = attn_alloc(w->n_key, sizeof *w->tokens, err);
+    if (!w->keys || !w->tokens)
         status = ATTN_NO_MEMORY;
-    for (size_t p = 0; p < w->base.n_position && status == ATTN_OK; p++) {
-        size_t size, before = w->tokens.size;
-        const char *text = attn_token_text(&texts, p, &size);
+    attn_buffer_append_char(&w->texts, ',');
+    w->no_token = end_piece(w, 0);
+    for (size_t p = 0; p < w->n_key && status == ATTN_OK; p++) {
+        size_t begin = w->texts.size, size = 0;
+        const char *text = p < texts.n ? attn_token_text(&texts, p, &size) : "";
 
-        attn_buffer_append_char(&w->tokens, ',');
-        attn_csv_field_append(&w->tokens, text, size);
-        w->token_ends[p] = w->tokens.size;
-        if (w->tokens.size - before > w->longest)
-            w->longest = w->tokens.size - before;
+        attn_buffer_append_format(&w->texts, "%zu", p);
+        w->keys[p] = end_piece(w, begin);
+        begin = w->texts.size;
+        attn_buffer_append_char(&w->texts, ',');
+        attn_csv_field_append(&w->texts, text, size);
+        w->tokens[p] = end_piece(w, begin);
+        if (w->tokens[p].size > w->longest)
+            w->longest = w->tokens[p].size;
     }
+    attn_buffer_reserve(&w->texts, COPY_SIZE);
     attn_token_texts_release(&texts);
-    return status == ATTN_OK ? attn_buffer_check(&w->tokens, err) : status;
+    return status == ATTN_OK ? attn_buffer_check(&w->texts, err) : status;
 }
 
 static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
@@ -74,52 +89,44 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
     attn_csv_field_append(&w->id, id, strlen(id));
     status = attn_buffer_check(&w->id, err);
     if (status == ATTN_OK)
-        status = make_tokens(w, err);
+        status = make_pieces(w, err);
     if (status == ATTN_OK)
         attn_sink_write(writer->sink, header, sizeof header - 1);
     return status;
 }
 
-/* Digits of N at OUT; returns where they end. */
-static char *put_number(char *out, size_t n)
-{
-    char digits[POSITION_SIZE];
-    size_t at = sizeof digits;
-
-    do {
-        digits[--at] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    memcpy(out, digits + at, sizeof digits - at);
-    return out + (sizeof digits - at);
-}
-
+/* Copies in steps of COPY_SIZE, for which there is room on both sides: most pieces are one step. */
 static char *put_bytes(char *out, const char *bytes, size_t size)
 {
-    memcpy(out, bytes, size);
+    for (size_t i = 0; i < size; i += COPY_SIZE)
+        memcpy(out + i, bytes + i, COPY_SIZE);
     return out + size;
 }
 
-/* The lines of one query: VALUES of the keys that it sees. */
-static void write_row(struct tidy_writer *w, size_t query, const float *values, size_t n_visible)
+static char *put_piece(const struct tidy_writer *w, char *out, struct piece piece)
 {
-    size_t query_size, key_size;
-    const char *query_token = token_field(w, query, &query_size);
-    size_t longest = w->start.size + POSITION_SIZE + 2 * w->longest + ATTN_NUMBER_TEXT_SIZE + 2;
+    return put_bytes(out, w->texts.data + piece.begin, piece.size);
+}
+
+/* The lines of one query: VALUES of the keys that it sees. */
+static void write_row(struct tidy_writer *w, const struct attn_trace_event *event, size_t query)
+{
+    const float *values = event->data + (query - event->row0) * event->ld;
+    size_t n_visible = attn_event_n_visible(event, query);
+    bool has_tokens = attn_writer_has_own_keys(&w->base, event->layer);
+    size_t longest = w->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
     char *out = NULL;
 
     attn_buffer_reset(&w->lines);
     for (size_t key = 0; key < n_visible; key++) {
-        const char *key_token = token_field(w, key, &key_size);
-
         if (key % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->lines, LINES_AT_ONCE * longest);
+            out = attn_buffer_reserve(&w->lines, LINES_AT_ONCE * longest + COPY_SIZE);
         if (!out)
             return;
         out = put_bytes(out, w->start.data, w->start.size);
-        out = put_number(out, key);
-        out = put_bytes(out, query_token, query_size);
-        out = put_bytes(out, key_token, key_size);
+        out = put_piece(w, out, w->keys[key]);
+        out = put_piece(w, out, w->tokens[query]);
+        out = put_piece(w, out, has_tokens ? w->tokens[key] : w->no_token);
         *out++ = ',';
         out += attn_number_text(values[key], w->base.options.precision, out);
         *out++ = '\n';
@@ -143,9 +150,10 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
         attn_buffer_reset(&w->start);
         attn_buffer_append(&w->start, w->id.data, w->id.size);
         attn_buffer_append_format(&w->start, ",%d,%d,%zu,", event->layer, event->head, query);
+        attn_buffer_reserve(&w->start, COPY_SIZE);
         status = attn_buffer_check(&w->start, err);
         if (status == ATTN_OK)
-            write_row(w, query, event->data + r * event->ld, attn_event_n_visible(event, query));
+            write_row(w, event, query);
         if (status == ATTN_OK)
             status = attn_buffer_check(&w->lines, err);
     }
@@ -163,11 +171,12 @@ static void release_tidy(struct attn_writer *writer)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
 
+    attn_buffer_release(&w->texts);
     attn_buffer_release(&w->id);
-    attn_buffer_release(&w->tokens);
     attn_buffer_release(&w->start);
     attn_buffer_release(&w->lines);
-    attn_free(w->token_ends);
+    attn_free(w->keys);
+    attn_free(w->tokens);
 }
 
 const struct attn_writer_ops attn_tidy_writer_ops = {

@@ -101,6 +101,13 @@ size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row)
     return is_masked && row + 1 < event->n_col ? row + 1 : event->n_col;
 }
 
+bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->run.selection);
+
+    return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
+}
+
 float attn_site_masked_value(enum attn_site site)
 {
     return site == ATTN_SITE_PATTERN ? 0 : -INFINITY;
@@ -113,7 +120,8 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     const struct attn_selection *selection = writer->run.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     enum attn_site_layout layout;
-    size_t width;
+    size_t n_row;
+    int rank;
 
     if (event->site >= ATTN_N_SITE ||
         (attn_site_is_in_layer(event->site)
@@ -122,13 +130,14 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
         !attn_selection_wants(selection, event->site, event->layer))
         return false;
     layout = attn_site_layout(event->site);
-    width = attn_site_width(event->site, dims);
-    if (event->n_row == 0 || event->row0 >= writer->n_position ||
-        event->n_row > writer->n_position - event->row0 || event->ld < event->n_col ||
-        (layout == ATTN_LAYOUT_MATRIX ? event->n_col > width : event->n_col != width))
-        return false;
     *place = (struct attn_place){.row = event->row0};
-    attn_selection_shape(selection, event->site, event->layer, place->shape);
+    rank = attn_selection_shape(selection, event->site, event->layer, place->shape);
+    place->width = place->shape[rank - 1];
+    n_row = layout == ATTN_LAYOUT_KEY ? place->shape[0] : writer->n_position;
+    if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
+        event->ld < event->n_col || event->n_col > place->width ||
+        (layout != ATTN_LAYOUT_MATRIX && event->n_col < place->width))
+        return false;
     if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
         place->row = writer->query_rank[event->row0];
         if (place->row == SIZE_MAX ||

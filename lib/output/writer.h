@@ -17,6 +17,7 @@ struct attn_place {
     size_t head;     /* of its head; 0 for sites without heads */
     bool is_last;    /* with this event the site of that layer has all its rows */
     size_t shape[3]; /* attn_selection_shape of the site */
+    size_t width;    /* its last dimension; an event of a matrix may have fewer columns so far */
 };
 
 struct attn_writer_ops {
@@ -83,6 +84,9 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
 bool attn_site_has_heads(enum attn_site site);
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
+
+/* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a source. */
+bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
 
 /* Columns of ROW (a position) that an event shows: the later ones are masked. */
 size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row);

@@ -1,0 +1,118 @@
+/*
+ * test_output_source.c - what the formats make of a layer that attends to a source: its keys are rows
+ * of the source, which are not positions of the run and have no tokens.
+ */
+#include "attn.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const bool is_cross[] = {true};
+
+static const struct attn_dims dims = {
+    .n_layer = 1,
+    .n_head = 1,
+    .n_kv_head = 1,
+    .d_model = 1,
+    .d_head = 1,
+    .d_value = 1,
+    .n_vocab = 5,
+    .n_position = 2,
+    .n_source = 3,
+    .is_cross = is_cross,
+    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_V),
+};
+
+static const char *const tokens[] = {"a", "b"};
+static const size_t sizes[] = {1, 1};
+
+/* The text that FORMAT makes of one site; free it. */
+static char *text_of(enum attn_output_format format, enum attn_site site)
+{
+    static const float values[] = {0.5F, 0.25F, 0.25F, 0, 0.75F, 0.25F};
+    bool is_matrix = site == ATTN_SITE_PATTERN;
+    struct attn_trace_event event = {.site = site,
+                                     .n_row = is_matrix ? 2 : 3,
+                                     .n_col = is_matrix ? 3 : 1,
+                                     .ld = is_matrix ? 3 : 1,
+                                     .data = values};
+    struct attn_run run = {.tokens = tokens, .token_sizes = sizes};
+    struct attn_selection *selection;
+    struct attn_error err = {0};
+    struct attn_writer *writer;
+    struct attn_sink *sink;
+    const char *bytes;
+    size_t size;
+    char *text;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err), ATTN_OK);
+    run.selection = selection;
+    ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
+    ck_assert_msg(attn_writer_create_sink(format, sink, &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer,
+                                          &err) == ATTN_OK,
+                  "%s", err.message);
+    ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_writer_finish(writer, &err) == ATTN_OK, "%s", err.message);
+    bytes = attn_sink_bytes(sink, &size);
+    text = strndup(bytes, size);
+    attn_writer_free(writer);
+    attn_sink_free(sink);
+    attn_selection_free(selection);
+    return text;
+}
+
+static void ck_assert_text(enum attn_output_format format, enum attn_site site,
+                           const char *expected)
+{
+    char *text = text_of(format, site);
+
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+START_TEST(keys_are_numbers_without_tokens_in_csv)
+{
+    ck_assert_text(ATTN_OUTPUT_CSV, ATTN_SITE_PATTERN,
+                   "query,0,1,2\n0|a,0.5,0.25,0.25\n1|b,0,0.75,0.25\n");
+    ck_assert_text(ATTN_OUTPUT_CSV, ATTN_SITE_V, "token,0\n0,0.5\n1,0.25\n2,0.25\n");
+}
+END_TEST
+
+START_TEST(keys_have_no_token_in_tidy_csv)
+{
+    ck_assert_text(ATTN_OUTPUT_TIDY, ATTN_SITE_PATTERN,
+                   "id,layer,head,query,key,query_token,key_token,weight\n"
+                   "0,0,0,0,0,a,,0.5\n0,0,0,0,1,a,,0.25\n0,0,0,0,2,a,,0.25\n"
+                   "0,0,0,1,0,b,,0\n0,0,0,1,1,b,,0.75\n0,0,0,1,2,b,,0.25\n");
+}
+END_TEST
+
+START_TEST(json_holds_every_key)
+{
+    char *text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_PATTERN);
+
+    ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5,0.25,0.25],\n[0,0.75,0.25]]]"));
+    free(text);
+    text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_V);
+    ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5]],[\n[0.25]],[\n[0.25]]]"));
+    free(text);
+}
+END_TEST
+
+START_TEST(tables_number_the_keys)
+{
+    char *text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN);
+
+    ck_assert_ptr_nonnull(strstr(text, "   query       0       1       2\n"
+                                       "0  a      0.5000  0.2500  0.2500\n"));
+    free(text);
+    text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_V);
+    ck_assert_ptr_nonnull(strstr(text, "2         0.2500\n"));
+    free(text);
+}
+END_TEST
+
+ATTN_SUITE("output_source", keys_are_numbers_without_tokens_in_csv, keys_have_no_token_in_tidy_csv,
+           json_holds_every_key, tables_number_the_keys)
