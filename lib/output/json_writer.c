@@ -178,7 +178,8 @@ static void append_row(struct json_writer *w, const float *values, size_t n_visi
 
     for (size_t i = 0; i < width; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->text, CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+            out =
+                attn_buffer_reserve(&w->text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = i > 0 ? ',' : '[';
