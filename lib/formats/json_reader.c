@@ -154,7 +154,7 @@ static enum attn_status check_escape(const struct attn_json_reader *reader, size
     static const char pair[] = "a high and a low surrogate as a pair";
     size_t start = *at;
     int c = byte_at(reader, start + 1);
-    uint32_t high, low;
+    uint32_t high = 0, low = 0;
 
     if (c != 'u') {
         if (c <= 0 || strchr("\"\\/bfnrt", c) == NULL)

@@ -236,7 +236,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
                                   const struct attn_place *place, struct attn_error *err)
 {
     struct csv_writer *w = (struct csv_writer *)writer;
-    struct csv_file *file;
+    struct csv_file *file = NULL;
     enum attn_status status = find_file(w, event, place, &file, err);
 
     if (status == ATTN_OK)
