@@ -42,8 +42,9 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS)
 CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -pthread $(WARNINGS) $(CFLAGS) \
     $(MODE_FLAGS_$(MODE))
 LDFLAGS_ALL := -pthread $(MODE_FLAGS_$(MODE)) $(LDFLAGS)
-COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags -include lib/base/banned.h -MMD -MP
-LINK = $(CC) $(CFLAGS_ALL) $(LDFLAGS_ALL)
+COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
+    -include lib/base/banned.h -MMD -MP
+LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
 ISAS := baseline avx2 avx512
@@ -82,6 +83,13 @@ $(BUILD)/flags:
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(subst ','\'',$(FLAGS))' >$@
 
+# What a compiler knows of hardening is found once, too. Sanitizers have their own checks.
+$(BUILD)/hardening.cflags: tests/tools/hardening.sh $(BUILD)/flags
+	@$(if $(MODE_FLAGS_$(MODE)),:,tests/tools/hardening.sh compile $(CPPFLAGS_ALL) $(CFLAGS_ALL)) >$@
+
+$(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
+	@$(if $(MODE_FLAGS_$(MODE)),:,tests/tools/hardening.sh link $(CFLAGS_ALL) $(LDFLAGS_ALL)) >$@
+
 # Where the libraries are is found once for each build folder and kept there.
 $(BUILD)/libraries.cflags: tests/tools/dependencies.sh
 	@tests/tools/dependencies.sh find $(BUILD)/libraries build
@@ -89,7 +97,7 @@ $(BUILD)/libraries.cflags: tests/tools/dependencies.sh
 $(BUILD)/check.cflags: tests/tools/dependencies.sh
 	@tests/tools/dependencies.sh find $(BUILD)/check test
 
-$(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags
+$(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags $(BUILD)/hardening.cflags
 $(TEST_OBJECTS): $(BUILD)/check.cflags
 $(TEST_OBJECTS): CPPFLAGS_ALL += @$(BUILD)/check.cflags
 
@@ -114,14 +122,14 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	$(call say,AR)$(AR) rcs $@ $^
 
 # Only ATTN_API functions leave the shared library; libxsmm, a static archive, stays inside.
-$(BUILD)/libattn.so: $(LIB_OBJECTS)
+$(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
-$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a
-	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
+$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) -pie $^ @$(BUILD)/libraries.libs -o $@
 
-$(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a
+$(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 -include $(OBJECTS:.o=.d)
@@ -136,9 +144,9 @@ run: deps-build ## build, then show the attention of one sentence
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
-	@tests/run.sh unit cli readme $(if $(filter release,$(MODE)),install)
+	@tests/run.sh unit cli readme $(if $(filter release,$(MODE)),install torture)
 
-tests: all $(UNIT_TESTS)
+tests: all $(UNIT_TESTS) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
 unit: tests ## run the unit tests
@@ -149,6 +157,17 @@ cli: tests ## run the tests of the command line
 
 cli-refresh: tests ## take what the command line now says as expected (look at git diff)
 	@tests/run_cli.sh --refresh
+
+torture: tests ## fail every allocation and system call, fill devices, send signals: many minutes
+	@TORTURE=full tests/run_torture.sh $(PART)
+
+# For LD_PRELOAD: it replaces functions of the C library, so nothing of it may be hidden.
+$(BUILD)/tests/torture/%.so: tests/torture/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL:-fvisibility=hidden=) -shared $< -ldl -o $@
+
+valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
+	@tests/run_valgrind.sh $(UNIT_TESTS)
 
 check-python: all ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
@@ -180,8 +199,8 @@ coverage: ## run the tests and tell which part of each source they executed
 SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
 TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) $(EXAMPLES))
 
-lint: deps ## check layers, symbols, headers, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers format-check tidy
+lint: deps ## check layers, symbols, headers, hardening, format, and run clang-tidy
+	@$(MAKE) -k -O layers symbols headers hardening format-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers)
@@ -192,6 +211,9 @@ symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library export
 
 headers: $(BUILD)/libraries.cflags ## check that every header stands alone
 	@tests/tools/check_headers.sh
+
+hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
+	@tests/tools/check_hardening.sh
 
 format: ## rewrite the sources as .clang-format says
 	@clang-format -i $(SOURCES)
@@ -209,6 +231,22 @@ $(BUILD)/%.tidy: $(BUILD)/%.o .clang-tidy
 
 $(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_avx2.o .clang-tidy
 	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_avx2) -DATTN_ISA=avx2 -std=c11
+	@touch $@
+
+# Paths through one function at a time, also the unlikely ones; gcc only.
+ANALYZED := $(patsubst %.c,$(BUILD)/%.analyzed,$(LIB_SOURCES) $(CMD_SOURCES))
+
+# What gcc 12 cannot see: a list of arguments hangs in the caller's struct, by its offset; an option
+# that takes a value has got one; so has a field that is a word.
+ANALYZER_cmd/options := -Wno-analyzer-malloc-leak -Wno-analyzer-null-argument
+ANALYZER_cmd/inspection_text := -Wno-analyzer-null-argument
+
+analyze: $(ANALYZED) ## run gcc -fanalyzer
+	@echo 'analyze: nothing found'
+
+$(BUILD)/%.analyzed: $(BUILD)/%.o
+	$(call say,ANLZ)$(filter-out -MMD -MP,$(COMPILE)) $(CFLAGS_ALL) -Werror -fanalyzer $(ANALYZER_$*) \
+	    -c $*.c -o /dev/null
 	@touch $@
 
 # --- Installing ---------------------------------------------------------------------------------
@@ -277,7 +315,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh check-python check-ctypes test-threaded check \
-    check-sanitized coverage lint layers symbols headers format format-check tidy man install uninstall dist deps \
+    check-sanitized torture valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
     deps-build deps-test clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

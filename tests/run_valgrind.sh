@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# run_valgrind.sh - runs unit tests under valgrind's memcheck, all of the build or the given ones.
+#
+# Each in one process (CK_FORK=no), on the processor that valgrind knows: without AVX-512.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+
+command -v valgrind >/dev/null || { echo 'no valgrind (Debian package valgrind)' && exit 1; }
+build=${BUILD:-build/release}
+passed=0 failed=0
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+
+programs=("$@")
+[ $# -gt 0 ] || programs=("$build"/tests/unit/test_*[a-z0-9])
+
+for program in "${programs[@]}"; do
+    start=$SECONDS
+    CK_FORK=no valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        "$program" >"$output" 2>&1 </dev/null
+    status=$?
+    echo "$program: status $status, $((SECONDS - start)) s"
+    if [ $status -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        cat "$output"
+    fi
+done
+echo "valgrind: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,186 @@
+/*
+ * failing_calls.c - a library for LD_PRELOAD: calls of the C library that a process makes fail, also
+ * those that cJSON and libxsmm make, which the library's own door does not see.
+ *
+ *     FAIL='memory 17'    allocation 17 fails, counted from 0; 'memory 17+': all from it on
+ *     FAIL='threads 0+'   no thread can be started
+ *     FAIL='short'        reads and writes move at most 7 bytes
+ *     FAIL='executable'   no memory can be made executable, as under a hardened kernel
+ *     FAIL_COUNT=FILE     how many allocations and threads were asked for
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { AT_ONCE = 7 };
+
+/* glibc's own, so that finding them needs no memory */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+/* Calls first .. last of a kind fail. */
+struct failing {
+    long first, last;
+    atomic_long n;
+};
+
+static struct failing memory = {-1, -1, 0}, threads = {-1, -1, 0};
+static bool is_short;
+
+static bool fails(struct failing *failing)
+{
+    long n = atomic_fetch_add(&failing->n, 1);
+
+    return n >= failing->first && n <= failing->last;
+}
+
+static bool read_numbers(const char *text, const char *kind, struct failing *failing)
+{
+    size_t size = strlen(kind);
+    char *end;
+
+    if (strncmp(text, kind, size) != 0)
+        return false;
+    failing->first = strtol(text + size, &end, 10);
+    failing->last = *end == '+' ? (long)(~0UL >> 1) : failing->first;
+    return true;
+}
+
+static void forbid_executable_memory(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        _exit(99);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *what = getenv("FAIL");
+
+    if (!what || read_numbers(what, "memory ", &memory) || read_numbers(what, "threads ", &threads))
+        return;
+    if (strcmp(what, "short") == 0)
+        is_short = true;
+    else if (strcmp(what, "executable") == 0)
+        forbid_executable_memory();
+    else
+        _exit(99);
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+    const char *path = getenv("FAIL_COUNT");
+    FILE *file;
+
+    memory.last = -1;
+    file = path ? fopen(path, "w") : NULL;
+    if (file) {
+        fprintf(file, "%ld %ld\n", memory.n, threads.n);
+        fclose(file);
+    }
+}
+
+/* --- memory --------------------------------------------------------------------------------- */
+
+static void *no_memory(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t size)
+{
+    return fails(&memory) ? no_memory() : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails(&memory) ? no_memory() : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+    return fails(&memory) ? no_memory() : __libc_realloc(block, size);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t size)
+{
+    void *found = fails(&memory) ? NULL : __libc_memalign(alignment, size);
+
+    if (!found)
+        return ENOMEM;
+    *block = found;
+    return 0;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+    return fails(&memory) ? no_memory() : __libc_memalign(alignment, size);
+}
+
+/* --- threads, bytes ------------------------------------------------------------------------- */
+
+/* ISO C has no conversion from a pointer to data. */
+static void find_next(const char *name, void *function)
+{
+    void *found = dlsym(RTLD_NEXT, name);
+
+    memcpy(function, &found, sizeof found);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
+                   void *argument)
+{
+    int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+    if (fails(&threads))
+        return EAGAIN;
+    find_next("pthread_create", &next);
+    return next(thread, attributes, start, argument);
+}
+
+static size_t shorten(size_t size)
+{
+    return is_short && size > AT_ONCE ? AT_ONCE : size;
+}
+
+ssize_t read(int descriptor, void *bytes, size_t size)
+{
+    return syscall(SYS_read, descriptor, bytes, shorten(size));
+}
+
+ssize_t write(int descriptor, const void *bytes, size_t size)
+{
+    return syscall(SYS_write, descriptor, bytes, shorten(size));
+}
+
+ssize_t pwrite(int descriptor, const void *bytes, size_t size, off_t offset)
+{
+    return syscall(SYS_pwrite64, descriptor, bytes, shorten(size), offset);
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of a run fails, those of
+# cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may be
+# executable. Exit status 1, or the same result by another way; whole files only.
+. "$(dirname "$0")/frame.sh"
+
+library=$build/tests/torture/failing_calls.so
+[ -e "$library" ] || { skip "no $library (make builds it)" && finish; }
+
+everything_into "$scratch/seen"
+
+# Runs with $model under FAIL=$1; leaves the counts in $scratch/count.
+run() { # FAIL
+    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    timeout 20 env "FAIL=$1" "FAIL_COUNT=$scratch/count" "LD_PRELOAD=$library" \
+        "$cli" run "${model[@]}" "${everything[@]}" >"$scratch/out" 2>"$scratch/err"
+}
+
+good() {
+    run 'memory -1' || fail "${model[*]}: does not run: $(cat "$scratch/err")"
+    rm -rf "$scratch/good"
+    mv "$scratch/seen" "$scratch/good"
+}
+
+judge() { # STATUS
+    [ "$1" -eq 0 ] || [ "$1" -eq 1 ] || echo "status $1"
+    strange_end "$1" "$scratch/err"
+    strange_files "$scratch/good" "$scratch/seen" /nonexistent "$([ "$1" -ne 0 ] || echo whole)"
+}
+
+try() { # FAIL
+    local problem
+    run "$1"
+    problem=$(judge $?)
+    [ -z "$problem" ] && pass || fail "${model[*]}: $1: $problem"
+}
+
+# The result must be the same, not only nothing worse.
+expect_same() { # FAIL
+    local problem status
+    run "$1"
+    status=$?
+    problem=$(judge $status)
+    [ $status -eq 0 ] && [ -z "$problem" ] && pass || fail "${model[*]}: $1: status $status $problem"
+}
+
+export ATTN_CLI_GEMM=jit
+ids=$(for i in {0..69}; do echo -n "$((i * 7 % 31)) "; done)
+
+model=(-m models/tiny-gpt2 --top 3 -t 2 -p 'The keys are')
+good
+read -r n_allocation _ <"$scratch/count"
+[ "$n_allocation" -gt 500 ] || fail "only $n_allocation allocations"
+step=29
+is_full && step=1
+for ((n = 0; n < n_allocation; n += step)); do
+    try "memory $n"
+done
+for ((i = 0; i < 50; i++)); do
+    try "memory $((i * n_allocation / 50))+"
+done
+
+for fault in short executable; do
+    expect_same $fault
+done
+model=(-m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids") # work enough for threads
+good
+read -r _ n_thread <"$scratch/count"
+[ "$n_thread" -gt 0 ] && pass || fail 'no thread is started'
+for fault in short executable 'threads 0' 'threads 0+' 'threads 3+'; do
+    expect_same "$fault"
+done
+finish
