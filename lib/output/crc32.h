@@ -10,6 +10,7 @@
 #ifndef ATTN_OUTPUT_CRC32_H
 #define ATTN_OUTPUT_CRC32_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,8 @@ enum { ATTN_CRC32_STRIDE = 16 }; /* bytes taken at once */
 
 struct attn_crc32 {
     uint32_t table[ATTN_CRC32_STRIDE][256]; /* [i][b]: what byte b adds with i bytes after it */
+    bool
+        has_folding; /* the processor multiplies polynomials: the same sums, several times faster */
 };
 
 void attn_crc32_init(struct attn_crc32 *crc);

@@ -449,6 +449,22 @@ START_TEST(checksums_do_not_depend_on_the_order_of_pieces)
 }
 END_TEST
 
+START_TEST(checksums_are_right_for_every_length_and_alignment)
+{
+    struct attn_crc32 crc;
+    unsigned char bytes[400];
+
+    attn_crc32_init(&crc);
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)(i * 2654435761U >> 13);
+    for (int pass = 0; pass < 2; pass++, crc.has_folding = false) /* as it is; then without */
+        for (size_t n = 0; n <= 330; n++)
+            for (size_t at = 0; at < 20; at += 1 + n % 5)
+                ck_assert_uint_eq(attn_crc32_begin(n) ^ attn_crc32_piece(&crc, bytes + at, n, 0),
+                                  slow_crc(bytes + at, n));
+}
+END_TEST
+
 START_TEST(large_archives_use_zip64)
 {
     struct attn_zip_entry entry = {
@@ -550,5 +566,6 @@ ATTN_SUITE("output_npz", holds_every_tensor_exactly, ids_and_tokens_come_first,
            blocks_and_feeds_give_the_same_bytes, streams_describe_their_members_afterwards,
            long_rows_wait_in_pieces, keys_that_did_not_exist_yet_are_masked,
            a_selection_says_what_it_holds, nothing_selected_narrowly_needs_no_extra_arrays,
-           checksums_do_not_depend_on_the_order_of_pieces, large_archives_use_zip64,
+           checksums_do_not_depend_on_the_order_of_pieces,
+           checksums_are_right_for_every_length_and_alignment, large_archives_use_zip64,
            npy_headers_keep_the_numbers_aligned, failures_leave_no_file, a_full_device_is_reported)
