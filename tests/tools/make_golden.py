@@ -11,6 +11,7 @@ archives, with the heads assembled ([T, H, E] and [H, T, S]).
 
 import json
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -118,6 +119,21 @@ def make_cross(folder, embedding):
     np.save("tests/golden/000_cross_attention/source.npy", g.inputs("x_2"))
 
 
+def make_rng(folder):
+    """The generator's numbers: float32, without AVX2. Matrices are kept by rows, as they are drawn."""
+    g = Golden(folder, "rng_123")
+    path = pathlib.Path("tests/golden/rng_123")
+    path.mkdir(parents=True, exist_ok=True)
+    for name, tensor in g.tensors.items():
+        if name == "randn_100" or re.fullmatch(r"randn_\d+x\d+", name):
+            continue  # by AVX2
+        integer = tensor["dtype"] == "int64"
+        np.save(path / f"{name.replace('_noavx', '')}.npy",
+                np.array(tensor["data"], np.int64) if integer else g[name])
+    np.save("tests/golden/000_embedding/embedded_noavx.npy",
+            Golden(folder, "000_embedding")["embedded_noavx"])
+
+
 def make_query2(folder):
     """The second word alone: rows of queries have length 1, keys and values are whole."""
     g = Golden(folder, "000_query2")
@@ -222,6 +238,7 @@ def main():
     make_linear(folder, "002_self_attention_linear_bias", "tests/fixtures/golden-002-linear-bias",
                 True)
     make_causal_1024(folder)
+    make_rng(folder)
     # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
     tokens = Golden(folder, "000_tokenise").inputs("ids")
     assert np.array_equal(tokens, SHORT_IDS)
