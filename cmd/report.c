@@ -11,6 +11,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LINE_SIZE = 1024 };
@@ -34,20 +35,41 @@ int report(const struct attn_error *err, int code)
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : code;
 }
 
+/* Takes the middle out of a TEXT that is too long for a line: what was typed lies there, between
+ * what it is and what was expected. */
+static void shorten(char *text)
+{
+    enum { MOST = 400, KEPT = 190 }; /* bytes in all; at each end */
+    static const char gap[] = "...";
+    size_t size = strlen(text), head = KEPT, tail = size - KEPT;
+    if (size <= MOST)
+        return;
+    while (head > 0 && (text[head] & 0xc0) == 0x80) /* within a character of UTF-8 */
+        head--;
+    while (tail < size && (text[tail] & 0xc0) == 0x80)
+        tail++;
+    memcpy(text + head, gap, sizeof(gap) - 1);
+    memmove(text + head + sizeof(gap) - 1, text + tail, size - tail + 1);
+}
+
 int report_problem(int code, const char *hint, const char *format, ...)
 {
-    char line[LINE_SIZE];
+    struct attn_error err = {0};
+    char *line, *escaped;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
+    int size = vasprintf(&line, format, arguments);
     va_end(arguments);
-
-    struct attn_error err = {0};
-    char *escaped;
-    if (attn_escape(line, strlen(line), &escaped, &err) != ATTN_OK)
+    if (size < 0)
+        return report_no_memory();
+    if (attn_escape(line, (size_t)size, &escaped, &err) != ATTN_OK) {
+        free(line);
         return report(&err, code);
+    }
+    shorten(escaped);
     print_error(escaped, hint);
     attn_text_free(escaped);
+    free(line);
     return code;
 }
 
