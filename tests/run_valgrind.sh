@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run_valgrind.sh - runs unit tests under valgrind's memcheck, all of the build or the given ones.
 #
-# Each in one process (CK_FORK=no), on the processor that valgrind knows: without AVX-512.
+# Each in one process (CK_FORK=no), on the processor that valgrind knows: without AVX-512. Left out
+# are the suites that measure what attn-cli takes (test_cli_*).
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -15,6 +16,7 @@ programs=("$@")
 [ $# -gt 0 ] || programs=("$build"/tests/unit/test_*[a-z0-9])
 
 for program in "${programs[@]}"; do
+    [[ $program != */test_cli_* ]] || continue
     start=$SECONDS
     CK_FORK=no valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
         "$program" >"$output" 2>&1 </dev/null

@@ -6,6 +6,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -429,6 +430,7 @@ END_TEST
 
 START_TEST(fractions_of_any_length_are_exact)
 {
+    volatile long double one = 1;
     struct attn_buffer text = {0};
     double value = 0;
 
@@ -437,13 +439,17 @@ START_TEST(fractions_of_any_length_are_exact)
     attn_buffer_append_char(&text, '1'); /* the smallest thing above the middle */
     ck_assert(attn_parse_double(text.data, text.size, &value) && value == 9007199254740994.0);
 
-    /* The longest middle between two doubles has 768 digits, and the last one counts. */
-    attn_buffer_reset(&text);
-    attn_buffer_append_format(&text, "%.767Le", 0x1.fffffffffffff8p-1022L);
-    ck_assert_msg(text.data[768] == '5', "long double is too short for this test");
-    ck_assert(attn_parse_double(text.data, text.size, &value) && value == 0x1p-1021);
-    text.data[768] = '4';
-    ck_assert(attn_parse_double(text.data, text.size, &value) && value == 0x1.fffffffffffffp-1022);
+    /* The longest middle between two doubles has 768 digits, and the last one counts. valgrind
+     * computes long doubles as doubles, which have no middle. */
+    if (one + LDBL_EPSILON > one) {
+        attn_buffer_reset(&text);
+        attn_buffer_append_format(&text, "%.767Le", 0x1.fffffffffffff8p-1022L);
+        ck_assert_msg(text.data[768] == '5', "long double is too short for this test");
+        ck_assert(attn_parse_double(text.data, text.size, &value) && value == 0x1p-1021);
+        text.data[768] = '4';
+        ck_assert(attn_parse_double(text.data, text.size, &value) &&
+                  value == 0x1.fffffffffffffp-1022);
+    }
 
     attn_buffer_reset(&text);
     attn_buffer_append_format(&text, "0.%01000d1e1001", 0);

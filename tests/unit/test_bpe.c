@@ -15,7 +15,7 @@ enum { MAX_TOKENS = 300, MAX_MERGES = 400, MAX_PIECE = 600 };
 struct random_bpe {
     char tokens[MAX_TOKENS][8];
     size_t n_token;
-    struct {
+    struct merge {
         int32_t left, right, merged;
     } merges[MAX_MERGES];
     size_t n_merge;
@@ -66,10 +66,10 @@ static void make_random_bpe(struct random_bpe *bpe, size_t n_merge)
     /* Shuffled, a pair may rank below the one that makes its left token. */
     for (size_t i = bpe->n_merge; i-- > 1;) {
         size_t other = (size_t)rand() % (i + 1);
+        struct merge merge = bpe->merges[i];
 
-        memcpy(&bpe->merges[MAX_MERGES - 1], &bpe->merges[i], sizeof bpe->merges[i]);
-        memcpy(&bpe->merges[i], &bpe->merges[other], sizeof bpe->merges[i]);
-        memcpy(&bpe->merges[other], &bpe->merges[MAX_MERGES - 1], sizeof bpe->merges[i]);
+        bpe->merges[i] = bpe->merges[other];
+        bpe->merges[other] = merge;
     }
     for (size_t i = 0; i < bpe->n_token; i++)
         attn_buffer_append_format(&bpe->vocab, "%s\"%s\": %zu", i == 0 ? "{" : ", ", bpe->tokens[i],
