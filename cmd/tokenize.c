@@ -5,6 +5,7 @@
 #include "command.h"
 #include "model_args.h"
 #include "options.h"
+#include "pairs.h"
 #include "print.h"
 #include "prompt.h"
 #include "report.h"
@@ -19,6 +20,7 @@ enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
 struct tokenize_args {
     struct prompt_args prompt; /* its ids are those of --decode */
     struct model_args model;
+    struct pairs_args pairs;
     int format;  /* enum format */
     int invalid; /* enum attn_invalid_text */
 };
@@ -45,6 +47,7 @@ static const struct option options[] = {
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct tokenize_args, format),
      .help = "a token a line (default); the ids on one line; or one JSON object"},
+    PAIRS_ROWS(tokenize_args),
     OPTION_HELP_ROW,
 };
 
@@ -57,10 +60,15 @@ const struct command command_tokenize = {
     .description =
         "Prints the tokens of TEXT, one a line: position, id, first byte, byte after the\n"
         "last, and text, separated by tabs. In a token's text a backslash is doubled,\n"
-        "newline and tab are \\n and \\t, and bytes that cannot be shown are \\xNN.\n",
+        "newline and tab are \\n and \\t, and bytes that cannot be shown are \\xNN.\n\n"
+        "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
+        "next. With --window a line is the window's number, then `input` or `target` and\n"
+        "its text, or `predict`, the tokens so far and the next one.\n",
     .examples = "  attn-cli tokenize -m gpt2 \"The cat sat on the mat\"\n"
                 "  attn-cli tokenize -m gpt2 --format ids -f text.txt\n"
-                "  attn-cli tokenize --decode \"0 4 5\"\n",
+                "  attn-cli tokenize --decode \"0 4 5\"\n"
+                "  attn-cli tokenize --pairs \"Life is short\"\n"
+                "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     .options = options,
     .n_option = sizeof(options) / sizeof(options[0]),
     .main = tokenize_main,
@@ -122,6 +130,8 @@ static int encode(const struct tokenize_args *args, const struct attn_tokenizer 
     if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
         ATTN_OK) {
         code = report(&err, EXIT_INPUT);
+    } else if (pairs_are_wanted(&args->pairs)) {
+        code = pairs_print(&args->pairs, out, tokenizer, &encoding, args->format == FORMAT_JSON);
     } else if (args->format == FORMAT_TABLE) {
         code = print_table(out, tokenizer, &encoding);
     } else if (args->format == FORMAT_JSON) {
@@ -156,12 +166,27 @@ static int decode(const struct tokenize_args *args, const struct attn_tokenizer 
     return code;
 }
 
+static int check(const struct tokenize_args *args)
+{
+    int code = prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"");
+    if (code == EXIT_DONE)
+        code = pairs_check(&args->pairs);
+    if (code != EXIT_DONE || !pairs_are_wanted(&args->pairs))
+        return code;
+    if (args->prompt.ids)
+        return report_problem(EXIT_USAGE, NULL, "pairs are made of a text, not of '--decode'");
+    if (args->format == FORMAT_IDS)
+        return report_problem(EXIT_USAGE, NULL,
+                              "pairs have no '--format ids', expected table or json");
+    return EXIT_DONE;
+}
+
 static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
 {
     struct model_source source;
     struct attn_tokenizer *tokenizer;
     struct attn_error err = {0};
-    int code = prompt_check(&args->prompt, "attn-cli tokenize \"Life is short\"");
+    int code = check(args);
     if (code == EXIT_DONE)
         code = model_source_find(&args->model, &source);
     if (code != EXIT_DONE)

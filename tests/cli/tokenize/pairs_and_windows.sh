@@ -1,0 +1,1 @@
+attn-cli tokenize --pairs --window 2 "Life is short"

@@ -1,0 +1,1 @@
+attn-cli tokenize --pairs --format ids "Life is"

@@ -1,0 +1,1 @@
+attn-cli tokenize --pairs --decode "0 4"

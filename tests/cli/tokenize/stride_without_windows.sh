@@ -1,0 +1,1 @@
+attn-cli tokenize --stride 2 "Life is"

@@ -1,0 +1,1 @@
+attn-cli tokenize --window 0 "Life is"

@@ -1,0 +1,1 @@
+attn-cli tokenize --window 1 --format json "Life is short"

@@ -1,0 +1,1 @@
+attn-cli tokenize --window 3 "Life is short"
