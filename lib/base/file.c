@@ -15,9 +15,22 @@
 
 enum { READ_STEP = 64 * 1024 };
 
+/* How a file is brought in. */
+struct loading {
+    enum attn_load load;
+    size_t max; /* bytes */
+};
+
+static enum attn_status refuse_size(const struct attn_file *file, size_t max,
+                                    struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "'%s' is too large, expected at most %zu bytes",
+                          attn_quote_string(file->path).text, max);
+}
+
 /* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
-static enum attn_status read_all(int descriptor, size_t expected, struct attn_file *file,
-                                 struct attn_error *err)
+static enum attn_status read_all(int descriptor, size_t expected, size_t max,
+                                 struct attn_file *file, struct attn_error *err)
 {
     unsigned char *data = NULL;
     size_t size = 0, capacity = 0, need = expected + 1; /* one more, to see the end */
@@ -39,6 +52,10 @@ static enum attn_status read_all(int descriptor, size_t expected, struct attn_fi
             goto fail;
         }
         size += n > 0 ? (size_t)n : 0;
+        if (size > max) {
+            status = refuse_size(file, max, err);
+            goto fail;
+        }
         if (size == capacity)
             need = capacity + READ_STEP;
     }
@@ -52,8 +69,8 @@ fail:
     return status;
 }
 
-static enum attn_status load_descriptor(int descriptor, enum attn_load load, struct attn_file *file,
-                                        struct attn_error *err)
+static enum attn_status load_descriptor(int descriptor, struct loading loading,
+                                        struct attn_file *file, struct attn_error *err)
 {
     struct stat info;
     size_t size;
@@ -63,10 +80,15 @@ static enum attn_status load_descriptor(int descriptor, enum attn_load load, str
     if (S_ISDIR(info.st_mode))
         return attn_error_set(err, ATTN_IO, "'%s' is a directory, expected a file",
                               attn_quote_string(file->path).text);
+    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) /* /dev/zero has no end */
+        return attn_error_set(err, ATTN_IO, "'%s' is a device, expected a file",
+                              attn_quote_string(file->path).text);
 
     /* Files of /proc say 0 bytes and have more: only a size above 0 is trusted. */
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
-    if (load == ATTN_MAP && size > 0) {
+    if (size > loading.max)
+        return refuse_size(file, loading.max, err);
+    if (loading.load == ATTN_MAP && size > 0) {
         void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 
         if (data != MAP_FAILED) {
@@ -76,11 +98,12 @@ static enum attn_status load_descriptor(int descriptor, enum attn_load load, str
             return ATTN_OK;
         }
     }
-    return read_all(descriptor, size, file, err); /* what cannot be mapped may still be readable */
+    /* What cannot be mapped may still be readable. */
+    return read_all(descriptor, size, loading.max, file, err);
 }
 
-enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
-                                struct attn_error *err)
+static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
+                                  struct attn_error *err)
 {
     struct attn_file opened = {0};
     enum attn_status status;
@@ -94,7 +117,7 @@ enum attn_status attn_file_open(const char *path, enum attn_load load, struct at
         status = attn_error_errno(err, "open", path, errno);
         goto fail;
     }
-    status = load_descriptor(descriptor, load, &opened, err);
+    status = load_descriptor(descriptor, loading, &opened, err);
     close(descriptor);
     if (status != ATTN_OK)
         goto fail;
@@ -104,6 +127,12 @@ enum attn_status attn_file_open(const char *path, enum attn_load load, struct at
 fail:
     attn_free(opened.path);
     return status;
+}
+
+enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
+                                struct attn_error *err)
+{
+    return open_path(path, (struct loading){load, SIZE_MAX}, file, err);
 }
 
 static const struct attn_override *find_override(const struct attn_source *source, const char *name)
@@ -141,9 +170,9 @@ static char *part_path(const struct attn_source *source, const char *name, struc
     return path.data;
 }
 
-enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
-                                     enum attn_load load, struct attn_file *file,
-                                     struct attn_error *err)
+static enum attn_status open_part(const struct attn_source *source, const char *name,
+                                  struct loading loading, struct attn_file *file,
+                                  struct attn_error *err)
 {
     const struct attn_override *override = find_override(source, name);
     const struct attn_blob *blob = find_blob(source, name);
@@ -151,7 +180,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     char *path;
 
     if (override)
-        return attn_file_open(override->path, load, file, err);
+        return open_path(override->path, loading, file, err);
     path = part_path(source, name, err);
     if (!path)
         return ATTN_NO_MEMORY;
@@ -165,11 +194,24 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
         return ATTN_OK;
     }
     if (source->directory)
-        status = attn_file_open(path, load, file, err);
+        status = open_path(path, loading, file, err);
     else
         status = attn_error_errno(err, "open", path, ENOENT);
     attn_free(path);
     return status;
+}
+
+enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
+                                     enum attn_load load, struct attn_file *file,
+                                     struct attn_error *err)
+{
+    return open_part(source, name, (struct loading){load, SIZE_MAX}, file, err);
+}
+
+enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
+                                     struct attn_file *file, struct attn_error *err)
+{
+    return open_part(source, name, (struct loading){ATTN_READ, ATTN_TEXT_MAX}, file, err);
 }
 
 /*

@@ -17,7 +17,7 @@ struct attn_file {
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
-/* Opens PATH, a regular file (a pipe is read to its end). Refuses directories. */
+/* Opens PATH, a regular file (a pipe is read to its end). Refuses directories and devices. */
 enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
                                 struct attn_error *err);
 
@@ -25,6 +25,14 @@ enum attn_status attn_file_open(const char *path, enum attn_load load, struct at
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err);
+
+/*
+ * Reads part NAME of SOURCE into memory: the text files beside the weights. ATTN_FORMAT for more than
+ * ATTN_TEXT_MAX bytes, which are not read: whoever made the directory decides how many there are.
+ */
+enum { ATTN_TEXT_MAX = 64 * 1024 * 1024 };
+enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
+                                     struct attn_file *file, struct attn_error *err);
 
 /* Whether part NAME exists (it may still be unreadable). */
 bool attn_source_has_part(const struct attn_source *source, const char *name);

@@ -15,7 +15,7 @@
 struct attn_json; /* a document; owns its tree */
 struct attn_node; /* a value in it; borrowed from the document */
 
-enum { ATTN_JSON_MAX_SIZE = 64 * 1024 * 1024 };
+enum { ATTN_JSON_MAX_SIZE = ATTN_TEXT_MAX };
 
 /* Checks, then parses FILE, whose root must be an object; at most 64 MiB. Keys and strings with NUL
  * and numbers of more than 63 characters or beyond a double are refused, for no tree could hold

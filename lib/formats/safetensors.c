@@ -282,7 +282,7 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
     struct attn_json *index = NULL;
     struct mapping *mappings = NULL;
     size_t count = 0;
-    enum attn_status status = attn_file_open_part(source, INDEX_FILE, ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(source, INDEX_FILE, &file, err);
 
     if (status == ATTN_OK)
         status = attn_json_parse(&file, &index, err);

@@ -14,7 +14,7 @@ static enum attn_status read_config(const struct attn_source *source, struct att
 {
     struct attn_file file = {0};
     struct attn_json *json = NULL;
-    enum attn_status status = attn_file_open_part(source, "config.json", ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(source, "config.json", &file, err);
 
     if (status == ATTN_OK)
         status = attn_json_parse(&file, &json, err);

@@ -55,7 +55,7 @@ static enum attn_status read_merges(struct attn_byte_level *bpe, const struct at
                                     struct attn_error *err)
 {
     struct attn_file file = {0};
-    enum attn_status status = attn_file_open_part(source, "merges.txt", ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(source, "merges.txt", &file, err);
 
     if (status == ATTN_OK)
         status = attn_merges_read(&bpe->merges, &file, vocabulary, err);

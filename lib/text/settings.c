@@ -17,7 +17,7 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
 
     if (!attn_source_has_part(source, name))
         return ATTN_OK;
-    status = attn_file_open_part(source, name, ATTN_READ, &file, err);
+    status = attn_file_read_part(source, name, &file, err);
     if (status == ATTN_OK)
         status = attn_json_parse(&file, json, err);
     attn_file_close(&file);

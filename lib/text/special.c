@@ -24,8 +24,7 @@ static enum attn_status read_added(const struct attn_source *source, struct attn
 {
     struct attn_file file = {0};
     size_t n = vocabulary->n;
-    enum attn_status status =
-        attn_file_open_part(source, "added_tokens.json", ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(source, "added_tokens.json", &file, err);
 
     if (status == ATTN_OK)
         status = attn_vocabulary_read(added, &file, err);
@@ -80,8 +79,7 @@ static enum attn_status read_map(struct attn_specials *specials, const struct at
 {
     struct attn_file file = {0};
     struct attn_json *json = NULL;
-    enum attn_status status =
-        attn_file_open_part(source, "special_tokens_map.json", ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(source, "special_tokens_map.json", &file, err);
 
     if (status == ATTN_OK)
         status = attn_json_parse(&file, &json, err);

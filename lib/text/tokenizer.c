@@ -29,7 +29,7 @@ static enum attn_status read_vocabulary(struct attn_vocabulary *vocabulary,
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'tokenizer.json' alone is not supported, expected 'vocab.json' (and "
                               "'merges.txt') beside it");
-    status = attn_file_open_part(source, "vocab.json", ATTN_READ, &file, err);
+    status = attn_file_read_part(source, "vocab.json", &file, err);
     if (status == ATTN_OK)
         status = attn_vocabulary_read(vocabulary, &file, err);
     if (status == ATTN_OK)

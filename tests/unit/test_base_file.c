@@ -4,6 +4,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -101,6 +102,57 @@ START_TEST(what_cannot_be_opened_is_named)
     ck_assert_int_eq(attn_file_open("folder", ATTN_READ, &file, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "'folder' is a directory, expected a file");
     ck_assert_uint_eq(file.size, 77);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(devices_are_refused)
+{
+    struct attn_file file = {.size = 77};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_file_open("/dev/zero", ATTN_READ, &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "'/dev/zero' is a device, expected a file");
+    ck_assert_uint_eq(file.size, 77);
+}
+END_TEST
+
+/* Sends more than anyone should read, until nobody does. */
+static _Noreturn void write_without_end(const char *path)
+{
+    static const char bytes[1 << 16];
+    int descriptor = open(path, O_WRONLY);
+
+    while (write(descriptor, bytes, sizeof bytes) > 0)
+        ;
+    _exit(0);
+}
+
+START_TEST(texts_that_are_too_large_are_not_read)
+{
+    static const char message[] = "is too large, expected at most 67108864 bytes";
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    pid_t writer;
+
+    attn_folder_enter();
+    attn_folder_write("a", "", 0);
+    ck_assert_int_eq(truncate("a", (off_t)1 << 40), 0);
+    ck_assert_int_eq(attn_file_read_part(&source, "a", &file, &err), ATTN_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.message, message));
+    ck_assert_int_eq(truncate("a", 9), 0);
+    ck_assert_int_eq(attn_file_read_part(&source, "a", &file, NULL), ATTN_OK);
+    ck_assert_uint_eq(file.size, 9);
+    attn_file_close(&file);
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    writer = fork();
+    if (writer == 0)
+        write_without_end("pipe");
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_file_read_part(&source, "pipe", &file, &err), ATTN_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.message, message));
+    ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     attn_folder_leave();
 }
 END_TEST
@@ -208,5 +260,7 @@ END_TEST
 
 ATTN_SUITE("base file", mapped_and_read_files_are_the_same, empty_files_have_data,
            files_that_do_not_know_their_size_are_read, pipes_are_read_to_their_end,
-           what_cannot_be_opened_is_named, parts_come_from_blobs, parts_come_from_a_directory,
-           overrides_win_over_blobs_and_directories, opening_survives_lack_of_memory)
+           what_cannot_be_opened_is_named, devices_are_refused,
+           texts_that_are_too_large_are_not_read, parts_come_from_blobs,
+           parts_come_from_a_directory, overrides_win_over_blobs_and_directories,
+           opening_survives_lack_of_memory)
