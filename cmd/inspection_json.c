@@ -142,9 +142,11 @@ static void put_tokenizer(struct page *page, const struct attn_tokenizer *tokeni
         return;
     }
     size_t n_vocab = attn_tokenizer_n_vocab(tokenizer);
-    bool is_bpe = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_BPE;
+    static const char *const kinds[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                        [ATTN_TOKENIZER_CHARACTER] = "char",
+                                        [ATTN_TOKENIZER_BPE] = "bpe"};
     print(page->out, "  \"tokenizer\": {\"kind\": \"%s\", \"n_vocab\": %zu, \"special\": [",
-          is_bpe ? "bpe" : "word", n_vocab);
+          kinds[attn_tokenizer_kind(tokenizer)], n_vocab);
     for (size_t id = 0; id < n_vocab; id++) {
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
             continue;

@@ -259,8 +259,10 @@ static void put_tokenizer(struct page *page, const struct inspection *inspection
         return;
     }
     size_t n_vocab = attn_tokenizer_n_vocab(tokenizer);
-    bool is_bpe = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_BPE;
-    print(page->out, "  kind             %s\n", is_bpe ? "byte-level BPE" : "words");
+    static const char *const kinds[] = {[ATTN_TOKENIZER_WORD] = "words",
+                                        [ATTN_TOKENIZER_CHARACTER] = "characters",
+                                        [ATTN_TOKENIZER_BPE] = "byte-level BPE"};
+    print(page->out, "  kind             %s\n", kinds[attn_tokenizer_kind(tokenizer)]);
     print(page->out, "  n_vocab          %s\n", quantity_count(n_vocab, text));
     for (size_t id = 0; id < n_vocab; id++) {
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))

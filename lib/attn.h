@@ -35,6 +35,7 @@
 #include "model/session.h"
 #include "output/output.h"
 #include "text/tokenizer.h"
+#include "text/word_list.h"
 #include "trace/edit.h"
 #include "trace/selection.h"
 #include "trace/site.h"

@@ -35,12 +35,14 @@ static enum attn_status read_kind(struct attn_settings *settings, const struct a
     settings->has_kind = true;
     if (strcmp(type, "word") == 0)
         settings->kind = ATTN_TOKENIZER_WORD;
+    else if (strcmp(type, "char") == 0)
+        settings->kind = ATTN_TOKENIZER_CHARACTER;
     else if (strcmp(type, "bpe") == 0)
         settings->kind = ATTN_TOKENIZER_BPE;
     else
         return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "tokenizer type '%s' in '%s' is not supported, expected 'word' or "
-                              "'bpe'",
+                              "tokenizer type '%s' in '%s' is not supported, expected 'word', "
+                              "'char' or 'bpe'",
                               attn_quote_string(type).text,
                               attn_quote_string(attn_json_name(json)).text);
     return ATTN_OK;

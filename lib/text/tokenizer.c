@@ -14,7 +14,7 @@ struct attn_tokenizer {
     enum attn_tokenizer_kind kind;
     struct attn_settings settings;
     struct attn_vocabulary vocabulary;
-    struct attn_word_level words; /* ATTN_TOKENIZER_WORD */
+    struct attn_word_level words; /* the other kinds */
     struct attn_byte_level bpe;   /* ATTN_TOKENIZER_BPE */
 };
 
@@ -70,10 +70,11 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
 
     if (!tokenizer->settings.has_kind)
         status = check_is_words(&tokenizer->vocabulary, err);
-    tokenizer->words = (struct attn_word_level){.vocabulary = &tokenizer->vocabulary,
-                                                .drop = tokenizer->settings.drop,
-                                                .n_drop = tokenizer->settings.n_drop,
-                                                .unk = -1};
+    tokenizer->words =
+        (struct attn_word_level){.vocabulary = &tokenizer->vocabulary,
+                                 .rule = {tokenizer->kind == ATTN_TOKENIZER_CHARACTER,
+                                          tokenizer->settings.drop, tokenizer->settings.n_drop},
+                                 .unk = -1};
     if (status != ATTN_OK || !unk)
         return status;
     tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));
@@ -168,7 +169,7 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
 {
     struct attn_encode_options actual = *options;
     size_t n_valid = attn_utf8_valid_length(text, size);
-    bool is_word = tokenizer->kind == ATTN_TOKENIZER_WORD;
+    bool is_word = tokenizer->kind != ATTN_TOKENIZER_BPE;
     enum attn_status status;
 
     encoding->n = 0;

@@ -11,8 +11,8 @@
  *
  * Two kinds. Byte-level BPE (vocab.json and merges.txt, Radford et al. 2019; the reference is
  * OpenAI's encoder.py): every text has ids. Word level (vocab.json alone): words between Unicode
- * white space, unknown words are errors unless the vocabulary names a token for them. The split
- * rule uses PCRE2's character tables (Unicode 14 in Debian 12).
+ * white space, or single characters; unknown ones are errors unless the vocabulary names a token for
+ * them. The split rule uses PCRE2's character tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -26,7 +26,7 @@
 
 struct attn_tokenizer; /* immutable once open; may be used by several threads at once */
 
-enum attn_tokenizer_kind { ATTN_TOKENIZER_WORD, ATTN_TOKENIZER_BPE };
+enum attn_tokenizer_kind { ATTN_TOKENIZER_WORD, ATTN_TOKENIZER_CHARACTER, ATTN_TOKENIZER_BPE };
 
 /* Special tokens (<|endoftext|>) written in the text. */
 enum attn_special {
@@ -61,7 +61,7 @@ struct attn_encoding {
 
 /*
  * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes it
- * byte-level BPE; config.json's "tokenizer": {"type": "word"|"bpe", "drop": ",", "unk": null}; for
+ * byte-level BPE; config.json's "tokenizer": {"type": "word"|"char"|"bpe", "drop": ",", "unk": null}; for
  * BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
  * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges.
  */
@@ -97,7 +97,7 @@ ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /*
- * The text of N ids: bytes joined for BPE, words separated by single spaces for word level. *text
+ * The text of N ids: bytes joined for BPE, words separated by single spaces, characters joined. *text
  * is allocated, its size excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for
  * an unknown id.
  */

@@ -1,6 +1,6 @@
 /*
- * word_level.h - the tokenizer of toy models: words between white space, without the characters that
- * the config drops.
+ * word_level.h - the tokenizers of toy models: words between white space, or single characters,
+ * without the characters that the config drops.
  */
 #ifndef ATTN_TEXT_WORD_LEVEL_H
 #define ATTN_TEXT_WORD_LEVEL_H
@@ -8,15 +8,15 @@
 #include "text/subject.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
+#include "text/words.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct attn_word_level {
     const struct attn_vocabulary *vocabulary; /* borrows; keys are words */
-    const uint32_t *drop;                     /* borrows; [n_drop] code points */
-    size_t n_drop;
-    int32_t unk; /* id of unknown words, or -1: they are errors */
+    struct attn_word_rule rule;               /* borrows */
+    int32_t unk;                              /* id of unknown words, or -1: they are errors */
 };
 
 /* Appends the words of SUBJECT, with offsets in the subject. */

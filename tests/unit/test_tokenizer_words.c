@@ -205,16 +205,42 @@ START_TEST(refuses_vocabularies_with_gaps_and_duplicates)
 }
 END_TEST
 
+START_TEST(splits_into_characters_when_the_config_says_so)
+{
+    static const struct attn_tokenizer_files files = {
+        .config = "{\"tokenizer\": {\"type\": \"char\", \"drop\": \",\"}}",
+        .vocab = "{\" \": 0, \"a\": 1, \"\u00e9\": 2}"};
+    static const struct attn_expected_token expected[] = {
+        {1, 0, 1}, {0, 2, 3}, {2, 3, 5}, {1, 5, 6}};
+    static const int32_t ids[] = {1, 0, 2, 1};
+    struct attn_error err = {0};
+    size_t size;
+    char *text;
+
+    tokenizer = attn_make_tokenizer(&files);
+    ck_assert_int_eq(attn_tokenizer_kind(tokenizer), ATTN_TOKENIZER_CHARACTER);
+    assert_words("a, \xc3\xa9"
+                 "a",
+                 expected, N(expected));
+    assert_unknown("ab", "unknown character 'b' (character 1, byte 1)", "");
+    ck_assert_int_eq(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err), ATTN_OK);
+    ck_assert_str_eq(text, "a \xc3\xa9"
+                           "a");
+    attn_text_free(text);
+    close_tokenizer();
+}
+END_TEST
+
 START_TEST(refuses_configs_that_make_no_sense)
 {
     struct attn_tokenizer_files files = {.vocab = LIFE};
 
     files.config = "{\"tokenizer\": \"word\"}";
     attn_assert_refused(&files, ATTN_FORMAT, "'tokenizer' in 'toy/config.json' is not an object");
-    files.config = "{\"tokenizer\": {\"type\": \"char\"}}";
+    files.config = "{\"tokenizer\": {\"type\": \"words\"}}";
     attn_assert_refused(&files, ATTN_UNSUPPORTED,
-                        "tokenizer type 'char' in 'toy/config.json' is not supported, expected "
-                        "'word' or 'bpe'");
+                        "tokenizer type 'words' in 'toy/config.json' is not supported, expected "
+                        "'word', 'char' or 'bpe'");
     files.config = "{\"tokenizer\": {\"dorp\": \",\"}}";
     attn_assert_refused(&files, ATTN_UNSUPPORTED,
                         "'dorp' of 'tokenizer' in 'toy/config.json' is not known, expected 'type', "
@@ -255,4 +281,5 @@ ATTN_SUITE("tokenizer_words", gives_the_ids_and_places_of_the_first_article,
            names_an_unknown_word_and_the_closest_ones, prefers_the_same_word_in_another_case,
            uses_the_unknown_token_when_there_is_one, joins_words_with_single_spaces,
            refuses_or_replaces_what_is_not_utf8, refuses_vocabularies_with_gaps_and_duplicates,
-           refuses_configs_that_make_no_sense, survives_every_failed_allocation)
+           splits_into_characters_when_the_config_says_so, refuses_configs_that_make_no_sense,
+           survives_every_failed_allocation)

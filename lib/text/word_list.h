@@ -1,0 +1,39 @@
+/*
+ * word_list.h - the vocabulary that a text makes: its different words, in the order of their code
+ * points ("Life" comes before "dessert"); the number of a word is its id.
+ *
+ *     struct attn_word_list list = {0};
+ *     attn_word_list_read(&list, text, size, ATTN_TOKENIZER_WORD, ",", &err);
+ *     for (size_t id = 0; id < list.n; id++)
+ *         use(list.words[id].text, list.words[id].size);
+ *     attn_word_list_release(&list);
+ */
+#ifndef ATTN_TEXT_WORD_LIST_H
+#define ATTN_TEXT_WORD_LIST_H
+
+#include "text/tokenizer.h"
+
+struct attn_listed_word {
+    const char *text; /* [size], not terminated */
+    size_t size;
+};
+
+/* Initialize with = {0}; end with attn_word_list_release. */
+struct attn_word_list {
+    enum attn_tokenizer_kind kind;  /* words, or characters */
+    char *drop;                     /* owns; the characters that were dropped */
+    struct attn_listed_word *words; /* owns; [n] */
+    size_t n;
+    char *bytes; /* owns; of the words */
+};
+
+/*
+ * Fills LIST with the words of TEXT, or with its characters when KIND is ATTN_TOKENIZER_CHARACTER,
+ * without the characters in DROP. ATTN_INVALID for a text that is not UTF-8 or has no words.
+ */
+ATTN_API enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text,
+                                              size_t size, enum attn_tokenizer_kind kind,
+                                              const char *drop, struct attn_error *err);
+ATTN_API void attn_word_list_release(struct attn_word_list *list);
+
+#endif
