@@ -29,6 +29,12 @@ struct word {
     int value;
 };
 
+/* A key that holds one, and what is said when it holds another: words without a kernel are left out there. */
+struct choice {
+    const char *key, *expected;
+    struct word words[4]; /* end with a NULL text */
+};
+
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
     const struct attn_node *node = attn_node_first(attn_json_root(json));
@@ -48,23 +54,24 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
     return ATTN_OK;
 }
 
-/* Stores the value of the word that KEY holds; absent leaves *value alone. WORDS end with a NULL text. */
-static enum attn_status get_word(const struct attn_json *json, const char *key,
-                                 const struct word *words, int *value, struct attn_error *err)
+/* Stores the value of the word that is chosen; absent leaves *value alone. */
+static enum attn_status get_word(const struct attn_json *json, const struct choice *choice,
+                                 int *value, struct attn_error *err)
 {
     const char *text = NULL;
-    enum attn_status status = attn_json_get_string(json, attn_json_root(json), key, &text, err);
+    enum attn_status status =
+        attn_json_get_string(json, attn_json_root(json), choice->key, &text, err);
 
     if (status != ATTN_OK || text == NULL)
         return status;
-    for (const struct word *word = words; word->text != NULL; word++)
+    for (const struct word *word = choice->words; word->text != NULL; word++)
         if (strcmp(text, word->text) == 0) {
             *value = word->value;
             return ATTN_OK;
         }
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which this version does not know", key,
-        attn_quote_string(attn_json_name(json)).text, attn_quote_string(text).text);
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", choice->key,
+                          attn_quote_string(attn_json_name(json)).text,
+                          attn_quote_string(text).text, choice->expected);
 }
 
 static enum attn_status read_sizes(const struct attn_json *json, struct attn_config *config,
@@ -120,29 +127,32 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
 static enum attn_status read_words(const struct attn_json *json, struct attn_config *config,
                                    struct attn_error *err)
 {
-    static const struct word norms[] = {{"none", ATTN_NORM_NONE},
-                                        {"layernorm", ATTN_NORM_LAYERNORM},
-                                        {"rmsnorm", ATTN_NORM_RMSNORM},
-                                        {NULL, 0}};
-    static const struct word positions[] = {{"none", ATTN_POSITIONS_NONE},
-                                            {"learned", ATTN_POSITIONS_LEARNED},
-                                            {"rotary", ATTN_POSITIONS_ROTARY},
-                                            {NULL, 0}};
-    static const struct word outputs[] = {{"none", ATTN_OUTPUT_NONE},
-                                          {"tied", ATTN_OUTPUT_TIED},
-                                          {"own", ATTN_OUTPUT_OWN},
-                                          {NULL, 0}};
-    static const struct word projections[] = {{"none", false}, {"qkv", true}, {NULL, 0}};
+    static const struct choice norms = {"norm",
+                                        "'none' or 'layernorm'",
+                                        {{"none", ATTN_NORM_NONE},
+                                         {"layernorm", ATTN_NORM_LAYERNORM},
+                                         {"rmsnorm", ATTN_NORM_RMSNORM}}};
+    static const struct choice positions = {"positions",
+                                            "'none' or 'learned'",
+                                            {{"none", ATTN_POSITIONS_NONE},
+                                             {"learned", ATTN_POSITIONS_LEARNED},
+                                             {"rotary", ATTN_POSITIONS_ROTARY}}};
+    static const struct choice outputs = {
+        "output",
+        "'none', 'tied' or 'own'",
+        {{"none", ATTN_OUTPUT_NONE}, {"tied", ATTN_OUTPUT_TIED}, {"own", ATTN_OUTPUT_OWN}}};
+    static const struct choice projections = {
+        "projections", "'none' or 'qkv'", {{"none", false}, {"qkv", true}}};
     int norm = ATTN_NORM_NONE, position = ATTN_POSITIONS_NONE, output = ATTN_OUTPUT_NONE;
     int has_projections = true;
-    enum attn_status status = get_word(json, "norm", norms, &norm, err);
+    enum attn_status status = get_word(json, &norms, &norm, err);
 
     if (status == ATTN_OK)
-        status = get_word(json, "positions", positions, &position, err);
+        status = get_word(json, &positions, &position, err);
     if (status == ATTN_OK)
-        status = get_word(json, "output", outputs, &output, err);
+        status = get_word(json, &outputs, &output, err);
     if (status == ATTN_OK)
-        status = get_word(json, "projections", projections, &has_projections, err);
+        status = get_word(json, &projections, &has_projections, err);
     config->norm = (enum attn_norm)norm;
     config->positions = (enum attn_positions)position;
     config->output = (enum attn_output_layer)output;
@@ -195,6 +205,9 @@ static enum attn_status read_blocks(const struct attn_json *json, struct attn_co
 
     if (blocks == NULL || attn_node_is_null(blocks))
         return ATTN_OK;
+    if (!attn_node_is_array(blocks))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
     for (node = attn_node_first(blocks); node != NULL; node = attn_node_next(node), n++) {
         const char *text = attn_node_string(node);
         const bool is_cross = text != NULL && strcmp(text, "cross") == 0;
@@ -206,10 +219,11 @@ static enum attn_status read_blocks(const struct attn_json *json, struct attn_co
         if (n < config->n_layer)
             config->is_cross[n] = is_cross;
     }
-    if (!attn_node_is_array(blocks) || n != config->n_layer)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'blocks' in '%s' does not hold one item for each of n_layer %zu",
-                              name.text, config->n_layer);
+    if (n != config->n_layer)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu", name.text, n,
+            config->n_layer);
     return ATTN_OK;
 }
 
