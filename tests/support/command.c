@@ -99,6 +99,24 @@ void attn_ran_release(struct attn_ran *ran)
     *ran = (struct attn_ran){0};
 }
 
+/* Said again here, as the tests must not rest on the library's own table: what acts instead of being
+ * shown, and what is not seen. */
+static bool is_hidden(uint32_t code_point)
+{
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {
+        {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},     {0x180e, 0x180e},
+        {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},   {0xfeff, 0xfeff},
+        {0xffa0, 0xffa0}, {0xfff9, 0xfffb}, {0xfffe, 0xffff}, {0xe0000, 0xe01ef},
+    };
+
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (code_point >= hidden[i].first && code_point <= hidden[i].last)
+            return true;
+    return false;
+}
+
 void attn_assert_printable(const char *what, const char *text, size_t size)
 {
     uint32_t code_point = 0;
@@ -106,8 +124,8 @@ void attn_assert_printable(const char *what, const char *text, size_t size)
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(text + at, size - at, &code_point);
         ck_assert_msg(length > 0, "%s: not UTF-8 at byte %zu of\n%s", what, at, text);
-        ck_assert_msg(code_point == '\n' || attn_utf8_is_printable(code_point),
-                      "%s: U+%04X at byte %zu of\n%s", what, (unsigned)code_point, at, text);
+        ck_assert_msg(code_point == '\n' || !is_hidden(code_point), "%s: U+%04X at byte %zu of\n%s",
+                      what, (unsigned)code_point, at, text);
     }
 }
 
