@@ -164,7 +164,7 @@ torture: tests ## fail every allocation and system call, fill devices, send sign
 # For LD_PRELOAD: it replaces functions of the C library, so nothing of it may be hidden.
 $(BUILD)/tests/torture/%.so: tests/torture/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL:-fvisibility=hidden=) -shared $< -ldl -o $@
+	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -shared $< -ldl -o $@
 
 valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)

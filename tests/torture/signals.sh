@@ -39,7 +39,7 @@ interrupt() { # SIGNAL STATUS
     [ -z "$problem" ] && pass || fail "$1: $problem"
 }
 
-n=5 n_kill=10
+n=3 n_kill=6
 is_full && n=100 n_kill=200
 for ((i = 0; i < n; i++)); do
     interrupt INT 130

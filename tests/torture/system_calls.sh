@@ -21,7 +21,7 @@ if is_full; then
     states=(fresh old)
 else
     errnos=(EIO)
-    formats=(text everything)
+    formats=(everything)
     models=("-m models/life-is-short -t 2")
     states=(old)
 fi
