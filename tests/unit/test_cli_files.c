@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char root[4096]; /* the repository, for tests in a folder of their own */
@@ -191,6 +192,76 @@ START_TEST(refuses_other_files_in_place_of_the_weights)
 }
 END_TEST
 
+/* The model of this folder, whose index has TEXT, is refused; the message has EXPECTED. */
+static void assert_index_refused(const char *text, const char *expected)
+{
+    struct attn_ran ran;
+
+    attn_folder_write("model.safetensors.index.json", text, strlen(text));
+    ran = attn_command((const char *const[]){"run", "-m", ".", "a", NULL});
+    attn_assert_failed(text, &ran, 3);
+    ck_assert_msg(strstr(ran.err, expected) != NULL, "%s\ngives: %s", text, ran.err);
+    assert_cheap(text, &ran);
+    attn_ran_release(&ran);
+}
+
+START_TEST(refuses_every_malformed_index)
+{
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"weight_map\":null}",
+        "{\"weight_map\":[]}",
+        "{\"weight_map\":{}}",
+        "{\"weight_map\":{\"w\":1}}",
+        "{\"weight_map\":{\"w\":null}}",
+        "{\"weight_map\":{\"w\":[\"a.safetensors\"]}}",
+        "{\"weight_map\":{\"w\":\"\"}}",
+        "{\"weight_map\":{\"w\":\"../a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"/a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"x/a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"x\\\\a.safetensors\"}}",
+        "{\"weight_map\":{\"w\":\"a.safetensors\\u0000\"}}",
+        "{\"weight_map\":{\"w\":\"a.bin\"}}",
+        "{\"weight_map\":{\"w\":\"model.safetensors.index.json\"}}",
+        "{\"weight_map\":{\"w\":\"a.safetensors\",\"w\":\"a.safetensors\"}}",
+    };
+    static const char config[] = "{\"model_type\":\"attn\",\"d_model\":2,\"n_vocab\":1,"
+                                 "\"projections\":\"none\"}";
+    struct attn_image image = attn_image_make(TEXT("{" TENSOR("w", "[2]", "[0,8]") "}"), 8);
+    struct attn_buffer text = {0};
+
+    enter();
+    attn_folder_write("config.json", config, sizeof config - 1);
+    attn_folder_write("a.safetensors", image.bytes, image.size);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_index_refused(texts[i], "model.safetensors.index.json'");
+    assert_index_refused("{\"weight_map\":{\"w\":\"b.safetensors\"}}",
+                         "cannot open './b.safetensors'");
+    assert_index_refused("{\"weight_map\":{\"v\":\"a.safetensors\"}}",
+                         "'v' is not in './a.safetensors'");
+    ck_assert_int_eq(symlink("loop.safetensors", "loop.safetensors"), 0);
+    assert_index_refused("{\"weight_map\":{\"w\":\"loop.safetensors\"}}",
+                         "cannot open './loop.safetensors'");
+    ck_assert_int_eq(mkdir("folder.safetensors", 0777), 0);
+    assert_index_refused("{\"weight_map\":{\"w\":\"folder.safetensors\"}}",
+                         "'./folder.safetensors' is a directory");
+    ck_assert_int_eq(symlink("/dev/zero", "zero.safetensors"), 0);
+    assert_index_refused("{\"weight_map\":{\"w\":\"zero.safetensors\"}}",
+                         "'./zero.safetensors' is a device");
+    attn_buffer_append_string(&text, "{\"weight_map\":{\"w\":\"");
+    for (int i = 0; i < 4096; i++)
+        attn_buffer_append_string(&text, "n");
+    attn_buffer_append_string(&text, ".safetensors\"}}");
+    assert_index_refused(attn_buffer_string(&text), "cannot open './nnn");
+    attn_buffer_release(&text);
+    free(image.bytes);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(takes_what_is_strange_but_legal)
 {
     enter();
@@ -322,6 +393,6 @@ START_TEST(prints_nothing_of_weights_that_are_not_finite)
 END_TEST
 
 ATTN_SUITE("cli_files", refuses_every_malformed_header, refuses_every_wrong_size_of_the_header,
-           refuses_a_file_cut_anywhere, refuses_what_is_deep_or_long,
+           refuses_a_file_cut_anywhere, refuses_what_is_deep_or_long, refuses_every_malformed_index,
            refuses_other_files_in_place_of_the_weights, takes_what_is_strange_but_legal,
            runs_weights_that_are_strange_but_legal, prints_nothing_of_weights_that_are_not_finite)
