@@ -33,9 +33,9 @@ endif
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS_tsan := -fsanitize=thread
 MODE_FLAGS_coverage := --coverage
-MODE_FLAGS_fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+MODE_FLAGS_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 ifeq ($(MODE),fuzz)
-CC := clang
+CC := $(notdir $(firstword $(foreach name,clang clang-14,$(shell command -v $(name))) clang))
 endif
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS)
@@ -66,6 +66,13 @@ THREADED_TESTS := $(filter $(BUILD)/tests/unit/test_base_pool% $(BUILD)/tests/un
     $(UNIT_TESTS))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
+
+# Fuzz targets: with libFuzzer in MODE=fuzz, else with a main() that replays their corpora.
+FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c))
+FUZZERS := $(patsubst %.o,%,$(filter $(BUILD)/tests/fuzz/fuzz_%,$(FUZZ_OBJECTS)))
+FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
+    $(if $(filter fuzz,$(MODE)),,replay.o))
+OBJECTS += $(FUZZ_OBJECTS)
 
 # V=1 shows the commands instead of their short form.
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
@@ -132,6 +139,19 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
+$(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ @$(BUILD)/libraries.libs -o $@
+
+# The one target with a mutator of its own, which calls libFuzzer.
+ifeq ($(MODE),fuzz)
+$(BUILD)/tests/fuzz/fuzz_safetensors: $(BUILD)/tests/fuzz/mutate_safetensors.o
+endif
+
+# Kernels parse nothing, and clang takes minutes for them with all of it.
+ifeq ($(MODE),fuzz)
+$(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o)): CFLAGS_ALL += -fno-sanitize=undefined,fuzzer-no-link
+endif
+
 -include $(OBJECTS:.o=.d)
 
 # --- Running and testing ------------------------------------------------------------------------
@@ -144,13 +164,16 @@ run: deps-build ## build, then show the attention of one sentence
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
-	@tests/run.sh unit cli readme $(if $(filter release,$(MODE)),install torture)
+	@tests/run.sh unit corpora cli readme $(if $(filter release,$(MODE)),install torture)
 
-tests: all $(UNIT_TESTS) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
+tests: all $(UNIT_TESTS) $(FUZZERS) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
 unit: tests ## run the unit tests
 	@tests/run.sh unit
+
+corpora: tests ## run the fuzz targets over their corpora
+	@tests/run.sh corpora
 
 cli: tests ## run the tests of the command line
 	@tests/run.sh cli
@@ -193,6 +216,25 @@ coverage: ## run the tests and tell which part of each source they executed
 	@rm -f $$(find build/coverage -name '*.gcda' 2>/dev/null)
 	@$(MAKE) MODE=coverage test
 	@BUILD=build/coverage tests/tools/coverage.sh
+
+# --- Fuzzing ------------------------------------------------------------------------------------
+
+fuzz: deps-fuzz ## look for inputs that break a target: make fuzz T=json TIME=60 (seconds)
+	@$(MAKE) MODE=fuzz fuzzers
+	@tests/tools/fuzz.sh run "$(T)" -max_total_time=$(or $(TIME),60)
+
+fuzz-smoke: deps-fuzz ## run each target, or those of T, a million times
+	@$(MAKE) MODE=fuzz fuzzers
+	@tests/tools/fuzz.sh run "$(T)" -runs=1000000
+
+fuzz-minimize: deps-fuzz ## keep the smallest corpora that reach what all found inputs reach
+	@$(MAKE) MODE=fuzz fuzzers
+	@tests/tools/fuzz.sh minimize "$(T)"
+
+fuzzers: $(FUZZERS)
+	@:
+
+.PHONY: corpora fuzz fuzz-smoke fuzz-minimize fuzzers deps-fuzz
 
 # --- Lint ---------------------------------------------------------------------------------------
 
@@ -305,6 +347,10 @@ deps-build:
 
 deps-test:
 	@tests/tools/dependencies.sh install build test
+
+deps-fuzz:
+	@tests/tools/dependencies.sh install build clang
+	@tests/tools/dependencies.sh install fuzz
 
 clean: ## remove everything that was made
 	rm -rf build

@@ -3,7 +3,7 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, lint lack on Debian and
+#   dependencies.sh install GROUP...         installs what build, test, lint, clang, fuzz lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
 set -eu
 
@@ -38,6 +38,14 @@ END
     return $found
 }
 
+# Of clang: its name may carry a version.
+clang=$(command -v clang || command -v clang-14 || true)
+
+has_fuzzer() {
+    echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
+        "$clang" -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
+}
+
 # Prints the Debian packages of what GROUP lacks.
 missing() {
     case $1 in
@@ -55,6 +63,12 @@ missing() {
     lint)
         has_program clang-format || echo clang-format
         has_program clang-tidy || echo clang-tidy
+        ;;
+    clang)
+        [ -n "$clang" ] || echo clang
+        ;;
+    fuzz) # behind clang, whose version decides
+        has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
         ;;
     *) fail "dependencies.sh: unknown group '$1'" ;;
     esac

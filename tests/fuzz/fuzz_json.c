@@ -1,0 +1,178 @@
+/*
+ * fuzz_json.c - the strict JSON scanner.
+ *
+ * The check and a full pull agree; an accepted text is refused without its last byte; its tokens, written out again,
+ * give the same tokens; strings unescape to UTF-8; the tree of an object has as many values as were pulled.
+ */
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "formats/json_reader.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME "fuzz.json"
+
+/* What a pull over the whole text found. */
+struct pulled {
+    enum attn_status status;
+    enum attn_json_type root;
+    size_t n_value;           /* at any depth */
+    bool fits_tree;           /* none of what json.h says no tree could hold */
+    struct attn_buffer again; /* the tokens written out, without white space */
+};
+
+/* Keys and strings: unescaped they are UTF-8, and all functions of json_reader.h agree on them. */
+static void check_string(const struct attn_json_token *token, struct pulled *pulled)
+{
+    struct attn_buffer text = {0};
+    const char *string;
+
+    attn_json_unescape(token, &text);
+    FUZZ_CHECK(!text.has_failed && text.size <= token->size);
+    FUZZ_CHECK(token->has_escape || text.size == token->size);
+    FUZZ_CHECK(text.size == 0 || attn_utf8_valid_length(text.data, text.size) == text.size);
+    FUZZ_CHECK(attn_json_compare(token, token) == 0);
+    FUZZ_CHECK(attn_json_has_nul(token) ==
+               (text.size > 0 && memchr(text.data, '\0', text.size) != NULL));
+    string = attn_buffer_string(&text);
+    FUZZ_CHECK(attn_json_equals(token, string) == !attn_json_has_nul(token));
+    if (!attn_json_has_nul(token)) {
+        struct attn_json_token plain = {token->type, string, text.size, false, 0};
+
+        if (memchr(string, '\\', text.size) == NULL) {
+            FUZZ_CHECK(attn_json_compare(token, &plain) == 0);
+            FUZZ_CHECK(attn_json_hash(token) == attn_json_hash(&plain));
+        }
+    } else {
+        pulled->fits_tree = false;
+    }
+    attn_buffer_release(&text);
+}
+
+static void write_again(const struct attn_json_token *token, bool needs_comma,
+                        struct attn_buffer *again)
+{
+    const bool is_string = token->type == ATTN_JSON_KEY || token->type == ATTN_JSON_STRING;
+
+    if (needs_comma)
+        attn_buffer_append_char(again, ',');
+    if (is_string)
+        attn_buffer_append_char(again, '"');
+    attn_buffer_append(again, token->text, token->size);
+    if (is_string)
+        attn_buffer_append_char(again, '"');
+    if (token->type == ATTN_JSON_KEY)
+        attn_buffer_append_char(again, ':');
+}
+
+static struct pulled pull(const char *text, size_t size)
+{
+    struct attn_json_reader reader = attn_json_reader_init(text, size, NAME);
+    struct attn_json_token token, last = {.type = ATTN_JSON_END};
+    struct pulled pulled = {.fits_tree = true};
+    struct attn_error err = {0};
+
+    while ((pulled.status = attn_json_next(&reader, &token, &err)) == ATTN_OK) {
+        const bool is_close =
+            token.type == ATTN_JSON_OBJECT_END || token.type == ATTN_JSON_ARRAY_END;
+        const bool follows = last.type == ATTN_JSON_END || last.type == ATTN_JSON_KEY ||
+                             last.type == ATTN_JSON_OBJECT_BEGIN ||
+                             last.type == ATTN_JSON_ARRAY_BEGIN;
+
+        FUZZ_CHECK(token.offset <= size && token.size <= size - token.offset);
+        FUZZ_CHECK(token.text >= text && token.text + token.size <= text + size);
+        FUZZ_CHECK(reader.depth >= 0 && reader.depth <= ATTN_JSON_MAX_DEPTH);
+        FUZZ_CHECK(last.type == ATTN_JSON_END || token.offset >= last.offset + last.size);
+        if (token.type == ATTN_JSON_END)
+            break;
+        if (last.type == ATTN_JSON_END)
+            pulled.root = token.type;
+        if (token.type == ATTN_JSON_KEY || token.type == ATTN_JSON_STRING)
+            check_string(&token, &pulled);
+        if (token.type == ATTN_JSON_NUMBER &&
+            (token.size > 63 || memchr(token.text, 'e', token.size) ||
+             memchr(token.text, 'E', token.size)))
+            pulled.fits_tree = false; /* it may or may not: the exponent decides */
+        pulled.n_value += !is_close && token.type != ATTN_JSON_KEY;
+        write_again(&token, !follows && !is_close, &pulled.again);
+        last = token;
+    }
+    attn_fuzz_check_error(pulled.status, &err, FUZZ_BIT(ATTN_FORMAT));
+    FUZZ_CHECK(pulled.status != ATTN_OK || reader.depth == 0);
+    return pulled;
+}
+
+static size_t count_nodes(const struct attn_node *node)
+{
+    size_t n = 1;
+
+    for (const struct attn_node *child = attn_node_first(node); child;
+         child = attn_node_next(child))
+        n += count_nodes(child);
+    return n;
+}
+
+/* The tree of a text that passed the check, or did not. */
+static void check_tree(const uint8_t *data, size_t size, bool is_ok, const struct pulled *pulled)
+{
+    struct attn_file file = attn_fuzz_file(NAME, data, size);
+    struct attn_json *json = NULL;
+    struct attn_error err = {0};
+    enum attn_status status = attn_json_parse(&file, &json, &err);
+
+    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));
+    FUZZ_CHECK((status == ATTN_OK) == (json != NULL));
+    if (!is_ok || pulled->root != ATTN_JSON_OBJECT_BEGIN)
+        FUZZ_CHECK(status == ATTN_FORMAT);
+    else if (pulled->fits_tree)
+        FUZZ_CHECK(status == ATTN_OK);
+    if (status == ATTN_OK)
+        FUZZ_CHECK(count_nodes(attn_json_root(json)) == pulled->n_value);
+    attn_json_free(json);
+    attn_file_close(&file);
+}
+
+/* What holds for every accepted text. */
+static void check_accepted(const char *text, size_t size, const struct pulled *pulled)
+{
+    struct attn_json_reader reader = attn_json_reader_init(text, size, NAME);
+    struct attn_json_token token;
+    struct attn_error err = {0};
+    struct pulled again = pull(pulled->again.data, pulled->again.size);
+    char *shorter = malloc(size);
+
+    FUZZ_CHECK(attn_json_skip(&reader, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_json_next(&reader, &token, &err) == ATTN_OK && token.type == ATTN_JSON_END);
+
+    FUZZ_CHECK(again.status == ATTN_OK && again.again.size == pulled->again.size);
+    FUZZ_CHECK(memcmp(again.again.data, pulled->again.data, again.again.size) == 0);
+    FUZZ_CHECK(attn_json_check(again.again.data, again.again.size, NAME, &err) == ATTN_OK);
+
+    FUZZ_CHECK(shorter != NULL && size > 0);
+    memcpy(shorter, text, size - 1);
+    if (attn_json_check(shorter, size - 1, NAME, &err) == ATTN_OK)
+        FUZZ_CHECK(strchr(" \t\r\n", text[size - 1]) != NULL || pulled->root == ATTN_JSON_NUMBER);
+    free(shorter);
+    attn_buffer_release(&again.again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const char *text = (const char *)data;
+    struct attn_error err = {0};
+    enum attn_status status = attn_json_check(text, size, NAME, &err);
+    struct pulled pulled = pull(text, size);
+
+    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));
+    if (status == ATTN_OK) {
+        FUZZ_CHECK(pulled.status == ATTN_OK);
+        check_accepted(text, size, &pulled);
+    } else if (pulled.status == ATTN_OK) {
+        FUZZ_CHECK(strstr(err.message, "a second time") != NULL);
+    }
+    check_tree(data, size, status == ATTN_OK, &pulled);
+    attn_buffer_release(&pulled.again);
+    return 0;
+}

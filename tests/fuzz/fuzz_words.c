@@ -1,0 +1,112 @@
+/*
+ * fuzz_words.c - any bytes through tokenizers of words. The first byte holds the options.
+ *
+ * Tokens are the words between white space, in order, without the dropped characters: each covers in the text what it
+ * stands for, and what no token covers is dropped or white space.
+ */
+#include "base/buffer.h"
+#include "base/utf8.h"
+#include "tests/fuzz/fuzz.h"
+#include "text/tokenizer.h"
+#include "text/white_space.h"
+
+#include <string.h>
+
+enum { UNK_ID = 5 };
+
+static const char vocab[] = "{\"a\": 0, \"b\": 1, \"ab\": 2, \"\\u00e9\": 3, \"\\ufffd\": 4,"
+                            " \"<unk>\": 5, \"eat\": 6, \"\": 7}";
+
+static const struct attn_tokenizer *open_words(bool with_unk)
+{
+    static struct attn_tokenizer *tokenizers[2];
+    static const char *const configs[] = {
+        "{\"tokenizer\": {\"type\": \"word\", \"drop\": \",.\\u00e8\"}}",
+        "{\"tokenizer\": {\"type\": \"word\", \"drop\": \",.\\u00e8\", \"unk\": \"<unk>\"}}"};
+    const char *config = configs[with_unk];
+    const struct attn_blob blobs[] = {{"vocab.json", vocab, sizeof vocab - 1},
+                                      {"config.json", config, strlen(config)}};
+    const struct attn_source source = {.name = "words", .blobs = blobs, .n_blob = 2};
+    struct attn_error err = {0};
+
+    if (tokenizers[with_unk] == NULL)
+        FUZZ_CHECK(attn_tokenizer_open(&source, &tokenizers[with_unk], &err) == ATTN_OK);
+    return tokenizers[with_unk];
+}
+
+/* Appends what is kept of TEXT to OUT, a word: there is no white space in it. */
+static void append_kept(const char *text, size_t size, struct attn_buffer *out)
+{
+    uint32_t code_point;
+
+    for (size_t at = 0, length; at < size; at += length) {
+        length = attn_utf8_decode(text + at, size - at, &code_point);
+        if (length == 0) {
+            length = code_point;
+            attn_buffer_append_string(out, "\xef\xbf\xbd");
+        } else if (code_point != ',' && code_point != '.' && code_point != 0xe8) {
+            FUZZ_CHECK(!attn_is_white_space(code_point));
+            attn_buffer_append(out, text + at, length);
+        }
+    }
+}
+
+/* No character between two words is part of one. */
+static void check_gap(const char *text, size_t begin, size_t end, bool is_inner)
+{
+    bool has_space = false;
+    uint32_t code_point;
+
+    for (size_t at = begin, length; at < end; at += length) {
+        length = attn_utf8_decode(text + at, end - at, &code_point);
+        FUZZ_CHECK(length > 0);
+        has_space = has_space || attn_is_white_space(code_point);
+        FUZZ_CHECK(attn_is_white_space(code_point) || code_point == ',' || code_point == '.' ||
+                   code_point == 0xe8);
+    }
+    FUZZ_CHECK(has_space || !is_inner);
+}
+
+static void check_word(const struct attn_tokenizer *tokenizer, int32_t id, const char *text,
+                       size_t size)
+{
+    struct attn_buffer kept = {0};
+    size_t token_size;
+    const char *token = attn_tokenizer_token(tokenizer, id, &token_size);
+
+    append_kept(text, size, &kept);
+    FUZZ_CHECK(token != NULL && kept.size > 0);
+    if (id != UNK_ID)
+        FUZZ_CHECK(kept.size == token_size && memcmp(kept.data, token, token_size) == 0);
+    attn_buffer_release(&kept);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct attn_encoding encoding; /* reused, as callers may */
+    const unsigned bits = attn_fuzz_byte(&data, &size);
+    const bool with_unk = (bits & 1) != 0;
+    const struct attn_encode_options options = {ATTN_SPECIAL_PARSE,
+                                                (enum attn_invalid_text)((bits >> 1) % 3)};
+    const struct attn_tokenizer *tokenizer = open_words(with_unk);
+    const char *text = (const char *)data;
+    struct attn_error err = {0};
+    const bool can_refuse = !with_unk || (options.invalid != ATTN_INVALID_TEXT_REPLACE &&
+                                          attn_utf8_valid_length(text, size) < size);
+    enum attn_status status =
+        attn_tokenizer_encode(tokenizer, text, size, &options, &encoding, &err);
+
+    attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_INVALID));
+    FUZZ_CHECK(status == ATTN_OK || (can_refuse && encoding.n == 0));
+    if (status != ATTN_OK)
+        return 0;
+    for (size_t i = 0, end = 0; i < encoding.n; i++) {
+        FUZZ_CHECK(encoding.begin[i] >= end && encoding.begin[i] < encoding.end[i]);
+        FUZZ_CHECK(encoding.end[i] <= size);
+        check_gap(text, end, encoding.begin[i], i > 0);
+        end = encoding.end[i];
+        check_word(tokenizer, encoding.ids[i], text + encoding.begin[i], end - encoding.begin[i]);
+    }
+    check_gap(text, encoding.n > 0 ? encoding.end[encoding.n - 1] : 0, size, false);
+    return 0;
+}
