@@ -103,6 +103,13 @@ static enum attn_status expect(struct header *header, enum attn_json_type type,
     return status;
 }
 
+/* Pulls the next key of an object into *KEY; false at its end, and after a failure. */
+static bool next_key(struct header *header, struct attn_json_token *key, enum attn_status *status)
+{
+    *status = attn_json_next(&header->reader, key, header->err);
+    return *status == ATTN_OK && key->type == ATTN_JSON_KEY;
+}
+
 /* Counts the tensors and the bytes that their names can take, each with a NUL. */
 static enum attn_status count_tensors(struct header *header, size_t *count, size_t *name_size)
 {
@@ -111,10 +118,7 @@ static enum attn_status count_tensors(struct header *header, size_t *count, size
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
 
     *count = *name_size = 0;
-    while (status == ATTN_OK) {
-        status = attn_json_next(&header->reader, &token, header->err);
-        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
-            break;
+    while (status == ATTN_OK && next_key(header, &token, &status)) {
         if (!attn_json_equals(&token, METADATA)) {
             ++*count;
             *name_size += token.size + 1; /* sums up to less than the header */
@@ -136,14 +140,9 @@ static enum attn_status read_metadata(struct header *header)
         return status;
     if (token.type != ATTN_JSON_OBJECT_BEGIN)
         return refuse(header, &token, expected);
-    for (;;) {
-        status = attn_json_next(&header->reader, &token, header->err);
-        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
-            return status;
+    while (status == ATTN_OK && next_key(header, &token, &status))
         status = expect(header, ATTN_JSON_STRING, expected, &token);
-        if (status != ATTN_OK)
-            return status;
-    }
+    return status;
 }
 
 /* Reads an array of integers: all are checked and counted, the first MAX stored. */
@@ -205,10 +204,7 @@ static enum attn_status read_members(struct header *header, struct attn_safetens
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN,
                                      "an object with dtype, shape and data_offsets", &key);
 
-    while (status == ATTN_OK) {
-        status = attn_json_next(&header->reader, &key, header->err);
-        if (status != ATTN_OK || key.type == ATTN_JSON_OBJECT_END)
-            break;
+    while (status == ATTN_OK && next_key(header, &key, &status)) {
         if (attn_json_equals(&key, "dtype")) {
             members->has_dtype = true;
             status = read_dtype(header, entry);
@@ -327,10 +323,7 @@ static enum attn_status read_tensors(struct header *header, struct attn_safetens
     struct attn_json_token token;
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
 
-    while (status == ATTN_OK) {
-        status = attn_json_next(&header->reader, &token, header->err);
-        if (status != ATTN_OK || token.type == ATTN_JSON_OBJECT_END)
-            break;
+    while (status == ATTN_OK && next_key(header, &token, &status)) {
         if (attn_json_equals(&token, METADATA))
             status = read_metadata(header);
         else

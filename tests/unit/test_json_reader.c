@@ -383,6 +383,20 @@ static struct attn_buffer many_keys(int n, const char *last)
     return text;
 }
 
+/* These two have the same FNV-1a hash of 64 bits. */
+START_TEST(takes_different_keys_with_the_same_hash)
+{
+    static const char apart[] = "{\"8yn0iYCKYHlIj4-BwPqk\":1,\"GReLUrM4wMqfg9yzV3KQ\":2}";
+    static const char twice[] = "{\"8yn0iYCKYHlIj4-BwPqk\":1,\"GReLUrM4wMqfg9yzV3KQ\":2,"
+                                "\"8yn0iYCKYHlIj4-BwPqk\":3}";
+    struct attn_error err;
+
+    ck_assert_int_eq(check(TEXT(apart), &err), ATTN_OK);
+    ck_assert_int_eq(check(TEXT(twice), &err), ATTN_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.message, "'8yn0iYCKYHlIj4-BwPqk' a second time at byte 51"));
+}
+END_TEST
+
 START_TEST(finds_one_double_among_a_million_keys)
 {
     struct attn_buffer unique = many_keys(1000000, "last"), twice = many_keys(1000000, "77777");
@@ -427,4 +441,5 @@ ATTN_SUITE("json_reader", accepts_what_the_grammar_allows, refuses_everything_el
            skips_a_value_with_everything_in_it, unescapes_strings,
            compares_strings_without_their_escapes, does_not_take_nul_for_the_end_of_a_string,
            reads_integers_exactly, refuses_a_key_twice_in_one_object,
-           finds_one_double_among_a_million_keys, reports_every_failed_allocation)
+           takes_different_keys_with_the_same_hash, finds_one_double_among_a_million_keys,
+           reports_every_failed_allocation)

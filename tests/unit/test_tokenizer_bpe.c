@@ -322,6 +322,40 @@ START_TEST(encodes_long_runs_quickly)
 }
 END_TEST
 
+START_TEST(tells_special_tokens_from_others)
+{
+    open_toy();
+    ck_assert(attn_tokenizer_is_special(tokenizer, END_OF_TEXT));
+    ck_assert(!attn_tokenizer_is_special(tokenizer, AAAA));
+    ck_assert(!attn_tokenizer_is_special(tokenizer, -1));
+    ck_assert(!attn_tokenizer_is_special(tokenizer, END_OF_TEXT + 1));
+    close_toy();
+}
+END_TEST
+
+START_TEST(refuses_settings_that_make_no_sense)
+{
+    struct attn_tokenizer_files files = toy_files();
+
+    files.config = "{\"tokenizer\": {\"type\": \"bpe\", \"drop\": \",\"}}";
+    attn_assert_refused(&files, ATTN_UNSUPPORTED,
+                        "the config's 'drop' and 'unk' are for word level, but the tokenizer is "
+                        "byte-level BPE");
+    files.config = "{\"tokenizer\": {\"unk\": \"he\"}}";
+    attn_assert_refused(&files, ATTN_UNSUPPORTED,
+                        "the config's 'drop' and 'unk' are for word level, but the tokenizer is "
+                        "byte-level BPE");
+    files.config = NULL;
+    files.special = "{\"bos_token\": {\"content\": \"##\", \"lstrip\": 1}}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "'lstrip' in 'toy/special_tokens_map.json' is 1, expected true or false");
+    files.special = "{\"bos_token\": {\"content\": 1}}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "'content' in 'toy/special_tokens_map.json' is 1, expected a string");
+    attn_buffer_release(&vocabulary);
+}
+END_TEST
+
 /* A file may call special what merging reaches: the token then stands for the letters of its key, the text for the bytes
  * that were merged. */
 START_TEST(special_tokens_reached_by_merging_keep_the_offsets)
@@ -352,31 +386,42 @@ END_TEST
 
 START_TEST(survives_every_failed_allocation)
 {
-    static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
+    static const struct attn_encode_options policies[] = {{.invalid = ATTN_INVALID_TEXT_REPLACE},
+                                                          {.invalid = ATTN_INVALID_TEXT_BYTES}};
     struct attn_tokenizer_files files = toy_files();
-    struct attn_encoding encoding = {0};
     struct attn_error err;
-    enum attn_status status = ATTN_NO_MEMORY;
-    char text[400];
+    char text[400], *decoded = NULL;
+    size_t size;
 
     files.added = "{\"<pad>\": 265}";
     files.special = "{\"bos_token\": \"##\"}";
     files.hf_config = "{\"add_prefix_space\": true}";
     memset(text, 'a', sizeof text);
     text[7] = '\xff';
-    for (long n = 0; status != ATTN_OK; n++) {
-        err = (struct attn_error){0};
-        tokenizer = NULL;
-        attn_alloc_fail_at(n);
-        status = attn_try_tokenizer(&files, &tokenizer, &err);
-        if (status == ATTN_OK)
-            status = attn_tokenizer_encode(tokenizer, text, sizeof text, &replace, &encoding, &err);
-        attn_alloc_fail_off();
-        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
-        attn_tokenizer_close(tokenizer);
+    for (size_t policy = 0; policy < N(policies); policy++) {
+        enum attn_status status = ATTN_NO_MEMORY;
+        struct attn_encoding encoding = {0};
+
+        for (long n = 0; status != ATTN_OK; n++) {
+            err = (struct attn_error){0};
+            tokenizer = NULL;
+            attn_encoding_release(&encoding); /* so that growing it can fail, too */
+            attn_alloc_fail_at(n);
+            status = attn_try_tokenizer(&files, &tokenizer, &err);
+            if (status == ATTN_OK)
+                status = attn_tokenizer_encode(tokenizer, text, sizeof text, &policies[policy],
+                                               &encoding, &err);
+            if (status == ATTN_OK)
+                status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &size,
+                                               &err);
+            attn_alloc_fail_off();
+            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+            attn_tokenizer_close(tokenizer);
+        }
+        ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);
+        attn_text_free(decoded);
+        attn_encoding_release(&encoding);
     }
-    ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);
-    attn_encoding_release(&encoding);
     attn_buffer_release(&vocabulary);
 }
 END_TEST
@@ -387,4 +432,5 @@ ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_
            follows_the_policy_for_bytes_that_are_not_utf8, refuses_merges_that_are_wrong,
            needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
            encodes_long_runs_quickly, special_tokens_reached_by_merging_keep_the_offsets,
+           tells_special_tokens_from_others, refuses_settings_that_make_no_sense,
            survives_every_failed_allocation)
