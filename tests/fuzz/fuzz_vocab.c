@@ -120,8 +120,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     check_tokenizer(&(struct attn_source){.name = "words", .blobs = word_files, .n_blob = 2},
                     is_ok ? &vocabulary : NULL);
-    check_tokenizer(&(struct attn_source){.name = "bpe", .blobs = files, .n_blob = 2},
-                    is_ok ? &vocabulary : NULL);
+    if (is_ok && size % 4 == 0) /* not always: compiling the split rule takes most of the time */
+        check_tokenizer(&(struct attn_source){.name = "bpe", .blobs = files, .n_blob = 2},
+                        &vocabulary);
     attn_vocabulary_release(&vocabulary);
     return 0;
 }
