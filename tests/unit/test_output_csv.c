@@ -26,11 +26,12 @@ static const struct attn_dims small = {
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "a,b", "say \"hi\""};
 
-static char folder[] = P_tmpdir "/attn-csv-XXXXXX"; /* each test is a process of its own */
+static char folder[] = P_tmpdir "/attn-csv-XXXXXX";
 static struct attn_made_up_run made;
 
 static void set_up(const struct attn_dims *dims, const char *const *tokens)
 {
+    memset(folder + sizeof folder - sizeof "XXXXXX", 'X', 6); /* another test may have had it */
     ck_assert_ptr_nonnull(mkdtemp(folder));
     attn_made_up_run_init(&made, dims, tokens);
 }
