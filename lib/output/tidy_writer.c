@@ -10,6 +10,7 @@
 #include "output/token_text.h"
 #include "output/writer.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -78,6 +79,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
     const char *id = writer->options.id ? writer->options.id : "0";
+    struct attn_buffer text = {0};
     enum attn_status status;
 
     (void)path;
@@ -86,8 +88,13 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
         attn_error_hint(err, "add it to --sites; other tensors go into --csv, --npz or --json");
         return ATTN_INVALID;
     }
-    attn_csv_field_append(&w->id, id, strlen(id));
-    status = attn_buffer_check(&w->id, err);
+    attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_csv_field_append(&w->id, text.size > 0 ? text.data : "", text.size);
+    attn_buffer_release(&text);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&w->id, err);
     if (status == ATTN_OK)
         status = make_pieces(w, err);
     if (status == ATTN_OK)

@@ -1,0 +1,1 @@
+attn-cli run --tidy - --id $'\e[31mred\n' --queries 0 "Life is short, eat dessert first"
