@@ -399,12 +399,15 @@ START_TEST(survives_every_failed_allocation)
     memset(text, 'a', sizeof text);
     text[7] = '\xff';
     for (size_t policy = 0; policy < N(policies); policy++) {
-        enum attn_status status = ATTN_NO_MEMORY;
         struct attn_encoding encoding = {0};
+        bool has_failed = true;
 
-        for (long n = 0; status != ATTN_OK; n++) {
+        for (long n = 0; has_failed; n++) {
+            enum attn_status status;
+
             err = (struct attn_error){0};
             tokenizer = NULL;
+            decoded = NULL;
             attn_encoding_release(&encoding); /* so that growing it can fail, too */
             attn_alloc_fail_at(n);
             status = attn_try_tokenizer(&files, &tokenizer, &err);
@@ -414,12 +417,14 @@ START_TEST(survives_every_failed_allocation)
             if (status == ATTN_OK)
                 status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &size,
                                                &err);
+            has_failed = attn_alloc_count() > n; /* not: failed with it; PCRE2 can do without JIT */
             attn_alloc_fail_off();
-            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+            ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
+                          err.message);
+            attn_text_free(decoded);
             attn_tokenizer_close(tokenizer);
         }
         ck_assert_uint_eq(encoding.end[encoding.n - 1], sizeof text);
-        attn_text_free(decoded);
         attn_encoding_release(&encoding);
     }
     attn_buffer_release(&vocabulary);
