@@ -24,6 +24,7 @@
 #define COMMAND_MAP(X)                                                                             \
     X(run)                                                                                         \
     X(tokenize)                                                                                    \
+    X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(completion)                                                                                  \
     X(help)

@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_SIZE = 128 };
-
 /* What binding works on. */
 struct binder {
     struct attn_weights *weights;
@@ -43,7 +41,7 @@ static bool is_in_layer(const struct attn_weight_rule *rule)
     return strchr(rule->name, '#') != NULL;
 }
 
-static void write_name(char name[NAME_SIZE], const char *prefix,
+static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix,
                        const struct attn_weight_rule *rule, int layer)
 {
     const bool has_prefix = rule->name[0] != '/';
@@ -53,10 +51,10 @@ static void write_name(char name[NAME_SIZE], const char *prefix,
     if (!has_prefix)
         prefix = "";
     if (number == NULL)
-        snprintf(name, NAME_SIZE, "%s%s", prefix, pattern);
+        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%s", prefix, pattern);
     else
-        snprintf(name, NAME_SIZE, "%s%.*s%d%s", prefix, (int)(number - pattern), pattern, layer,
-                 number + 1);
+        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%.*s%d%s", prefix, (int)(number - pattern),
+                 pattern, layer, number + 1);
 }
 
 static size_t dimension(char letter, const struct attn_config *config, int layer)
@@ -261,7 +259,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     const enum need need = find_need(rule->part, binder->config);
     const struct attn_safetensors_entry *entry;
     enum attn_status status;
-    char name[NAME_SIZE];
+    char name[ATTN_WEIGHT_NAME_SIZE];
 
     if (need == NOT_NEEDED)
         return ATTN_OK;
@@ -281,12 +279,68 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     return ATTN_OK;
 }
 
+/* --- what a model needs ------------------------------------------------------------------------- */
+
+struct describer {
+    const struct attn_config *config;
+    const struct attn_weight_naming *naming;
+    bool with_biases;
+    attn_weight_spec_fn fn;
+    void *user;
+};
+
+static enum attn_status describe(const struct describer *describer,
+                                 const struct attn_weight_rule *rule, int layer,
+                                 struct attn_error *err)
+{
+    const char *prefix = describer->naming->prefix;
+    const bool is_bias = rule->part == ATTN_PART_MLP_BIAS || rule->part == ATTN_PART_OUTPUT_BIAS;
+    const enum need need = find_need(rule->part, describer->config);
+    struct attn_weight_spec spec = {.rule = rule, .layer = layer};
+
+    if (need == NOT_NEEDED || (need == USED_IF_FOUND && !(is_bias && describer->with_biases)))
+        return ATTN_OK;
+    write_name(spec.name, prefix != NULL ? prefix : "", rule, layer);
+    spec.rank = (int)strlen(rule->shape);
+    for (int i = 0; i < spec.rank; i++)
+        spec.shape[i] = dimension(rule->shape[i], describer->config, layer);
+    return describer->fn(describer->user, &spec, err);
+}
+
+enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
+                                       attn_weight_spec_fn fn, void *user, struct attn_error *err)
+{
+    const struct describer describer = {config, find_naming(config->model_type), with_biases, fn,
+                                        user};
+    const struct attn_weight_rule *rules = describer.naming->rules;
+    const size_t n_rule = describer.naming->n_rule;
+    enum attn_status status = ATTN_OK;
+    size_t first = 0, end;
+
+    while (!is_in_layer(&rules[first]))
+        first++;
+    end = first;
+    while (is_in_layer(&rules[end]))
+        end++;
+    for (size_t i = 0; i < first && status == ATTN_OK; i++)
+        status = describe(&describer, &rules[i], 0, err);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        for (size_t i = first; i < end && status == ATTN_OK; i++)
+            status = describe(&describer, &rules[i], (int)layer, err);
+    for (size_t i = end; i < n_rule && status == ATTN_OK; i++)
+        if (!is_in_layer(&rules[i])) /* behind them only buffers that are ignored */
+            status = describe(&describer, &rules[i], 0, err);
+    return status;
+}
+
+/* --- binding ------------------------------------------------------------------------------------ */
+
 /* Files either put the prefix in front of every name or of none; the first rule's tensor tells. */
 static enum attn_status find_prefix(const struct attn_weight_naming *naming,
                                     const struct attn_safetensors *st, const char **prefix,
                                     struct attn_error *err)
 {
-    char with[NAME_SIZE], without[NAME_SIZE];
+    char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
     *prefix = "";
     if (naming->prefix == NULL)

@@ -66,15 +66,15 @@ def make_000(folder):
     g = Golden(folder, "000_self_attention")
     causal = Golden(folder, "000_causal")
     assert np.array_equal(embedding[SHORT_IDS], g.inputs("x"))
-    sizes = dict(d_model=3, n_head=1, d_head=2, d_value=4, n_vocab=6)
+    sizes = dict(d_model=3, n_head=1, d_head=2, d_value=4)
     weights = {
         "embed.W_E": embedding,
         "blocks.0.attn.W_Q": g.inputs("W_query")[None],
         "blocks.0.attn.W_K": g.inputs("W_key")[None],
         "blocks.0.attn.W_V": g.inputs("W_value")[None],
     }
-    write_model("models/life-is-short", config(**sizes, causal=True), SHORT, weights)
-    write_model("tests/fixtures/golden-000-self-attention", config(**sizes, causal=False), SHORT,
+    write_model("models/life-is-short", config(**sizes, causal=True, n_vocab=6), SHORT, weights)
+    write_model("tests/fixtures/golden-000-self-attention", config(**sizes, causal=False, n_vocab=6), SHORT,
                 weights)
 
     sites = self_attention(g, "queries", "keys", "values")
@@ -120,7 +120,7 @@ def make_cross(folder, embedding):
 
 
 def make_rng(folder):
-    """The generator's numbers: float32, without AVX2. Matrices are kept by rows, as they are drawn."""
+    """The generator's numbers: float32, without AVX2; and weights that are drawn in known orders."""
     g = Golden(folder, "rng_123")
     path = pathlib.Path("tests/golden/rng_123")
     path.mkdir(parents=True, exist_ok=True)
@@ -130,6 +130,13 @@ def make_rng(folder):
         integer = tensor["dtype"] == "int64"
         np.save(path / f"{name.replace('_noavx', '')}.npy",
                 np.array(tensor["data"], np.int64) if integer else g[name])
+    for name, pattern in (("001_multi_head_attention", r"x|W_.*"), ("003_multi_head", r"x|W_.*")):
+        g = Golden(folder, name)
+        path = pathlib.Path("tests/golden/init") / name
+        path.mkdir(parents=True, exist_ok=True)
+        for tensor in g.tensors:
+            if re.fullmatch(pattern, tensor):
+                np.save(path / f"{tensor}.npy", g.inputs(tensor).astype(np.float64))
     np.save("tests/golden/000_embedding/embedded_noavx.npy",
             Golden(folder, "000_embedding")["embedded_noavx"])
 

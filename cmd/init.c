@@ -1,0 +1,226 @@
+/* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text makes. */
+#include "command.h"
+#include "interrupt.h"
+#include "options.h"
+#include "prompt.h"
+#include "report.h"
+
+#include "attn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct init_args {
+    struct text_list directories; /* one */
+    const char *config;
+    struct text_list settings;
+    const char *text, *text_file; /* of the vocabulary */
+    const char *drop;
+    int split; /* index in "word|char" */
+    struct text_list draws;
+    int64_t seed, embedding_rows;
+};
+
+static const struct option options[] = {
+    {.argument = "DIR", .kind = OPTION_LIST, .offset = offsetof(struct init_args, directories)},
+    {.name = "config",
+     .argument = "FILE",
+     .group = "Architecture",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct init_args, config),
+     .help = "begin with this config.json; default: model_type attn, and nothing else"},
+    {.name = "set",
+     .argument = "KEY=VALUE",
+     .group = "Architecture",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct init_args, settings),
+     .help = "a key of the config, like d_model=3, causal=false, norm=layernorm or "
+             "blocks=self,cross; may be repeated"},
+    {.name = "vocab-from",
+     .argument = "TEXT",
+     .group = "Vocabulary",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct init_args, text),
+     .help = "the words of TEXT, sorted by code point and numbered; without a vocabulary the model "
+             "takes ids only"},
+    {.name = "vocab-from-file",
+     .argument = "FILE",
+     .group = "Vocabulary",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct init_args, text_file),
+     .help = "the words of a file; '-' is standard input"},
+    {.name = "drop",
+     .argument = "CHARS",
+     .group = "Vocabulary",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct init_args, drop),
+     .help = "characters that are part of no word, here and in every text of the model"},
+    {.name = "split",
+     .argument = "word|char",
+     .group = "Vocabulary",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct init_args, split),
+     .help = "tokens are what lies between white space (default), or single characters"},
+    {.name = "draw",
+     .argument = "GROUP=DIST[@SEED]",
+     .group = "Weights",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct init_args, draws),
+     .help = "draw a group of weights; groups are drawn in the order given, those left out after "
+             "them as gpt2"},
+    {.name = "seed",
+     .argument = "S",
+     .group = "Weights",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct init_args, seed),
+     .max = INT64_MAX,
+     .help = "where the generator begins; default: 0"},
+    {.name = "embedding-rows",
+     .argument = "N",
+     .group = "Weights",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct init_args, embedding_rows),
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "draw an embedding of N rows and keep the first, one for each token: the numbers of a "
+             "table depend on its size"},
+    OPTION_HELP_ROW,
+};
+
+static int init_main(int argc, char **argv);
+
+const struct command command_init = {
+    .name = "init",
+    .summary = "make a model directory with seeded weights",
+    .usage = "DIR [OPTIONS]",
+    .description =
+        "Writes config.json, vocab.json and model.safetensors into DIR, which must be\n"
+        "absent or empty. The numbers are those of PyTorch's CPU generator (a build\n"
+        "without AVX2) after torch.manual_seed(SEED).\n"
+        "\n"
+        "GROUP is embed, pos, heads (W_Q, W_K, W_V of one head after the other), qkv (W_Q\n"
+        "of all heads, then W_K, then W_V), W_O, mlp or unembed. DIST is randn or\n"
+        "randn:STD, rand (from 0 to 1), linear (as nn.Linear begins, with its bias) or\n"
+        "gpt2 (normal, 0.02). With @SEED the generator begins anew, otherwise it goes on.\n"
+        "Norms begin as 1 and 0, biases as 0; --set bias=true gives every map one.\n",
+    .examples =
+        "  attn-cli init toy --set d_model=8 --set n_head=2 --vocab-from \"to be or not\"\n"
+        "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
+        "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
+        "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
+    .options = options,
+    .n_option = sizeof(options) / sizeof(options[0]),
+    .main = init_main,
+};
+
+static int check(const struct init_args *args)
+{
+    if (args->directories.n == 0)
+        return report_problem(EXIT_USAGE,
+                              "attn-cli init toy --set d_model=8 --vocab-from \"a b c\"",
+                              "no directory given");
+    if (args->directories.n > 1)
+        return report_problem(EXIT_USAGE, NULL, "'init' makes one directory, got '%s' and '%s'",
+                              args->directories.items[0], args->directories.items[1]);
+    if (args->text && args->text_file)
+        return report_problem(EXIT_USAGE, NULL,
+                              "the vocabulary is given in two ways, '--vocab-from' and "
+                              "'--vocab-from-file'");
+    if ((args->drop || args->split) && !args->text && !args->text_file)
+        return report_problem(EXIT_USAGE, "--vocab-from TEXT gives the vocabulary",
+                              "'%s' is given without a vocabulary",
+                              args->drop ? "--drop" : "--split");
+    return EXIT_DONE;
+}
+
+/* The words of the text that ARGS give; none when they give no text. */
+static int read_words(const struct init_args *args, struct attn_word_list *words)
+{
+    const struct prompt_args prompt = {.text = args->text, .file = args->text_file};
+    struct attn_error err = {0};
+    struct text text;
+    int code;
+    if (!args->text && !args->text_file)
+        return EXIT_DONE;
+    code = prompt_read(&prompt, &text);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_word_list_read(words, text.data, text.size,
+                            args->split ? ATTN_TOKENIZER_CHARACTER : ATTN_TOKENIZER_WORD,
+                            args->drop ? args->drop : "", &err) != ATTN_OK)
+        code = report(&err, EXIT_INPUT);
+    text_release(&text);
+    return code;
+}
+
+/* The draws of ARGS; free *draws with free(). */
+static int parse_draws(const struct init_args *args, struct attn_draw **draws)
+{
+    struct attn_error err = {0};
+    *draws = calloc(args->draws.n + 1, sizeof(**draws));
+    if (!*draws)
+        return report_no_memory();
+    for (size_t i = 0; i < args->draws.n; i++)
+        if (attn_draw_parse(args->draws.items[i], &(*draws)[i], &err) != ATTN_OK)
+            return report(&err, EXIT_USAGE);
+    return EXIT_DONE;
+}
+
+/* What a failure to make the model means: only a file can be unreadable. */
+static int code_of(const struct init_args *args, enum attn_status status)
+{
+    return args->config && status != ATTN_INVALID ? EXIT_MODEL : EXIT_USAGE;
+}
+
+static int make(const struct init_args *args, const struct attn_word_list *words,
+                const struct attn_draw *draws)
+{
+    const struct attn_init_options make_options = {
+        .config = args->config,
+        .settings = args->settings.items,
+        .n_setting = args->settings.n,
+        .words = words->n > 0 ? words : NULL,
+        .draws = draws,
+        .n_draw = args->draws.n,
+        .seed = (uint64_t)args->seed,
+        .n_embedding_row = (size_t)args->embedding_rows,
+    };
+    struct attn_error err = {0};
+    struct attn_init *init;
+    int code = EXIT_DONE;
+    if (attn_init_create(&make_options, &init, &err) != ATTN_OK)
+        return report(&err, code_of(args, err.status));
+    interrupt_catch(); /* from here on there are temporary files to remove */
+    if (attn_init_write(init, args->directories.items[0], &err) != ATTN_OK)
+        code = report(&err, EXIT_OUTPUT);
+    attn_init_free(init);
+    return code;
+}
+
+static int init(const struct init_args *args)
+{
+    struct attn_word_list words = {0};
+    struct attn_draw *draws = NULL;
+    int code = check(args);
+    if (code == EXIT_DONE)
+        code = read_words(args, &words);
+    if (code == EXIT_DONE)
+        code = parse_draws(args, &draws);
+    if (code == EXIT_DONE)
+        code = make(args, &words, draws);
+    attn_word_list_release(&words);
+    free(draws);
+    return code;
+}
+
+static int init_main(int argc, char **argv)
+{
+    struct init_args args = {0};
+    int code = options_parse(&command_init, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = init(&args);
+    text_list_release(&args.directories);
+    text_list_release(&args.settings);
+    text_list_release(&args.draws);
+    return code;
+}

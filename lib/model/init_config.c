@@ -1,0 +1,243 @@
+/*
+ * init_config.c - see init_config.h. Values are kept as the JSON they will be; those of a file are
+ * copied as they are written there.
+ */
+#include "model/init_config.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "formats/json_reader.h"
+#include "formats/json_string.h"
+
+#include <string.h>
+
+struct member {
+    struct attn_buffer key, value; /* value: JSON */
+};
+
+/* The members in the order in which they came first. */
+struct members {
+    struct member *items; /* owns; [n] */
+    size_t n, capacity;
+};
+
+static void release(struct members *members)
+{
+    for (size_t i = 0; i < members->n; i++) {
+        attn_buffer_release(&members->items[i].key);
+        attn_buffer_release(&members->items[i].value);
+    }
+    attn_free(members->items);
+}
+
+static struct member *find(const struct members *members, const char *key, size_t size)
+{
+    for (size_t i = 0; i < members->n; i++)
+        if (members->items[i].key.size == size &&
+            (size == 0 || memcmp(members->items[i].key.data, key, size) == 0))
+            return &members->items[i];
+    return NULL;
+}
+
+/* Replaces the value of KEY, or adds a member. */
+static enum attn_status set(struct members *members, const char *key, size_t key_size,
+                            const char *value, size_t value_size, struct attn_error *err)
+{
+    struct member *member = find(members, key, key_size);
+
+    if (!member) {
+        void *items = members->items;
+        enum attn_status status =
+            attn_grow(&items, &members->capacity, members->n + 1, sizeof *members->items, err);
+
+        members->items = items;
+        if (status != ATTN_OK)
+            return status;
+        member = &members->items[members->n++];
+        *member = (struct member){0};
+        attn_buffer_append(&member->key, key, key_size);
+    }
+    attn_buffer_reset(&member->value);
+    attn_buffer_append(&member->value, value, value_size);
+    if (member->key.has_failed)
+        return attn_error_no_memory(err);
+    return attn_buffer_check(&member->value, err);
+}
+
+/* --- a file ------------------------------------------------------------------------------------- */
+
+/* Sets one member of FILE, whose key READER has just given as TOKEN. */
+static enum attn_status copy_member(struct members *members, const struct attn_file *file,
+                                    struct attn_json_reader *reader,
+                                    const struct attn_json_token *token, struct attn_error *err)
+{
+    const char *text = (const char *)file->data;
+    struct attn_buffer key = {0};
+    size_t begin = reader->offset;
+    enum attn_status status = attn_json_skip(reader, err);
+
+    if (status != ATTN_OK)
+        return status;
+    begin += strspn(text + begin, ": \t\r\n"); /* a value follows, so the text does not end here */
+    attn_json_unescape(token, &key);
+    status = attn_buffer_check(&key, err);
+    if (status == ATTN_OK)
+        status = set(members, key.data, key.size, text + begin, reader->offset - begin, err);
+    attn_buffer_release(&key);
+    return status;
+}
+
+static enum attn_status copy_file(struct members *members, const char *path, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    struct attn_json_reader reader;
+    struct attn_json_token token;
+    enum attn_status status = attn_file_open(path, ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status =
+            attn_json_parse(&file, &json, err); /* it is an object, and no key is there twice */
+    if (status != ATTN_OK)
+        goto done;
+    reader = attn_json_reader_init((const char *)file.data, file.size, file.path);
+    status = attn_json_next(&reader, &token, err); /* the brace */
+    while (status == ATTN_OK && (status = attn_json_next(&reader, &token, err)) == ATTN_OK &&
+           token.type == ATTN_JSON_KEY)
+        status = copy_member(members, &file, &reader, &token, err);
+done:
+    attn_json_free(json);
+    attn_file_close(&file);
+    return status;
+}
+
+/* --- settings ----------------------------------------------------------------------------------- */
+
+/* Whether VALUE is a number, true, false or null as it stands. */
+static bool is_literal(const char *value)
+{
+    double number;
+
+    return attn_parse_double(value, strlen(value), &number) || strcmp(value, "true") == 0 ||
+           strcmp(value, "false") == 0 || strcmp(value, "null") == 0;
+}
+
+/* "self,cross" as a list of strings. */
+static void append_list(struct attn_buffer *out, const char *value)
+{
+    attn_buffer_append_char(out, '[');
+    for (size_t size;; value += size + 1) {
+        size = strcspn(value, ",");
+        attn_json_append_string(out, value, size);
+        if (value[size] == '\0')
+            break;
+        attn_buffer_append_string(out, ", ");
+    }
+    attn_buffer_append_char(out, ']');
+}
+
+static enum attn_status apply_setting(struct members *members, const char *setting,
+                                      struct attn_error *err)
+{
+    struct attn_buffer json = {0};
+    size_t size = strcspn(setting, "=");
+    const char *value = setting + size + 1;
+    enum attn_status status;
+
+    if (setting[size] == '\0' || size == 0)
+        return attn_error_set(err, ATTN_INVALID, "setting '%s' is none, expected KEY=VALUE",
+                              attn_quote_string(setting).text);
+    if (attn_utf8_valid_length(setting, strlen(setting)) != strlen(setting))
+        return attn_error_set(err, ATTN_INVALID, "setting '%s' is not UTF-8",
+                              attn_quote_string(setting).text);
+    if (strncmp(setting, "tokenizer", size) == 0 && size == strlen("tokenizer"))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'tokenizer' follows from the vocabulary, expected another key");
+    if (strncmp(setting, "blocks", size) == 0 && size == strlen("blocks"))
+        append_list(&json, value);
+    else if (is_literal(value))
+        attn_buffer_append_string(&json, value);
+    else
+        attn_json_append_string(&json, value, strlen(value));
+    status = attn_buffer_check(&json, err);
+    if (status == ATTN_OK)
+        status = set(members, setting, size, json.data, json.size, err);
+    attn_buffer_release(&json);
+    return status;
+}
+
+/* --- the vocabulary ----------------------------------------------------------------------------- */
+
+static bool is_gpt2(const struct members *members)
+{
+    const struct member *type = find(members, "model_type", strlen("model_type"));
+
+    if (!type) /* attn_config_read knows old directories by their `architectures` */
+        return find(members, "architectures", strlen("architectures"));
+    return type->value.size == strlen("\"gpt2\"") &&
+           memcmp(type->value.data, "\"gpt2\"", type->value.size) == 0;
+}
+
+static enum attn_status add_vocabulary(struct members *members, const struct attn_word_list *words,
+                                       struct attn_error *err)
+{
+    const char *key = is_gpt2(members) ? "vocab_size" : "n_vocab";
+    struct attn_buffer text = {0};
+    enum attn_status status;
+
+    attn_buffer_append_format(&text, "%zu", words->n);
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK && !find(members, key, strlen(key)))
+        status = set(members, key, strlen(key), text.data, text.size, err);
+    attn_buffer_reset(&text);
+    attn_buffer_append_format(&text, "{\n    \"type\": \"%s\",\n    \"drop\": ",
+                              words->kind == ATTN_TOKENIZER_CHARACTER ? "char" : "word");
+    attn_json_append_string(&text, words->drop, strlen(words->drop));
+    attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        status = set(members, "tokenizer", strlen("tokenizer"), text.data, text.size, err);
+    attn_buffer_release(&text);
+    return status;
+}
+
+static void append_members(struct attn_buffer *out, const struct members *members)
+{
+    attn_buffer_append_char(out, '{');
+    for (size_t i = 0; i < members->n; i++) {
+        attn_buffer_append_string(out, i > 0 ? ",\n  " : "\n  ");
+        attn_json_append_string(out, members->items[i].key.data, members->items[i].key.size);
+        attn_buffer_append_string(out, ": ");
+        attn_buffer_append(out, members->items[i].value.data, members->items[i].value.size);
+    }
+    attn_buffer_append_string(out, "\n}\n");
+}
+
+enum attn_status attn_init_config_write(struct attn_buffer *out,
+                                        const struct attn_init_options *options,
+                                        struct attn_error *err)
+{
+    static const char type[] = "model_type", attn[] = "\"attn\"";
+    struct members members = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (options->config)
+        status = copy_file(&members, options->config, err);
+    else
+        status = set(&members, type, sizeof type - 1, attn, sizeof attn - 1, err);
+    for (size_t i = 0; status == ATTN_OK && i < options->n_setting; i++)
+        status = apply_setting(&members, options->settings[i], err);
+    if (status == ATTN_OK && options->words)
+        status = add_vocabulary(&members, options->words, err);
+    if (status == ATTN_OK) {
+        append_members(out, &members);
+        status = attn_buffer_check(out, err);
+    }
+    release(&members);
+    return status;
+}

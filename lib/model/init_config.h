@@ -1,0 +1,17 @@
+/*
+ * init_config.h - the config.json of a model that is made: a file's members, then settings, then what
+ * follows from the vocabulary.
+ */
+#ifndef ATTN_MODEL_INIT_CONFIG_H
+#define ATTN_MODEL_INIT_CONFIG_H
+
+#include "base/buffer.h"
+#include "model/model_init.h"
+
+/* Appends the text of config.json to OUT. Whether a model can be made of it is attn_config_read's
+ * business. */
+enum attn_status attn_init_config_write(struct attn_buffer *out,
+                                        const struct attn_init_options *options,
+                                        struct attn_error *err);
+
+#endif

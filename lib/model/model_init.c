@@ -1,0 +1,239 @@
+/* model_init.c - see model_init.h: checking, and the files. */
+#include "model/model_init.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/json_string.h"
+#include "model/config_read.h"
+#include "model/init_config.h"
+#include "model/init_weights.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct attn_init {
+    struct attn_buffer config;     /* config.json */
+    struct attn_buffer vocabulary; /* vocab.json; empty: there is none */
+    struct attn_made_weights weights;
+};
+
+/* --- making ------------------------------------------------------------------------------------- */
+
+/* Reads the config that was just written, as opening the directory will. */
+static enum attn_status read_config(const struct attn_init *init, struct attn_config *config,
+                                    bool *has_biases, struct attn_error *err)
+{
+    char name[] = "config.json";
+    const struct attn_file file = {
+        .data = (const unsigned char *)init->config.data, .size = init->config.size, .path = name};
+    struct attn_json *json = NULL;
+    enum attn_status status = attn_json_parse(&file, &json, err);
+
+    if (status == ATTN_OK)
+        status = attn_config_read(json, config, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_bool(json, attn_json_root(json), "bias", has_biases, err);
+    attn_json_free(json);
+    if (status == ATTN_FORMAT)
+        attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
+    return status;
+}
+
+static enum attn_status write_vocabulary(struct attn_init *init, const struct attn_word_list *words,
+                                         const struct attn_config *config, struct attn_error *err)
+{
+    struct attn_buffer *out = &init->vocabulary;
+
+    if (!words)
+        return ATTN_OK;
+    if (words->n > config->n_vocab)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the config has room for %zu tokens, expected %zu or more: the "
+                              "vocabulary has that many words",
+                              config->n_vocab, words->n);
+    attn_buffer_append_string(out, "{\n");
+    for (size_t id = 0; id < words->n; id++) {
+        attn_buffer_append_string(out, "  ");
+        attn_json_append_string(out, words->words[id].text, words->words[id].size);
+        attn_buffer_append_format(out, ": %zu%s\n", id, id + 1 < words->n ? "," : "");
+    }
+    attn_buffer_append_string(out, "}\n");
+    return attn_buffer_check(out, err);
+}
+
+enum attn_status attn_init_create(const struct attn_init_options *options, struct attn_init **init,
+                                  struct attn_error *err)
+{
+    struct attn_config config = {0};
+    struct attn_init *made = attn_alloc(1, sizeof *made, err);
+    bool has_biases = false;
+    enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_init_config_write(&made->config, options, err);
+    if (status == ATTN_OK)
+        status = read_config(made, &config, &has_biases, err);
+    if (status == ATTN_OK)
+        status = write_vocabulary(made, options->words, &config, err);
+    if (status == ATTN_OK)
+        status = attn_made_weights_draw(&made->weights, &config, has_biases, options, err);
+    attn_config_release(&config);
+    if (status != ATTN_OK) {
+        attn_init_free(made);
+        return status;
+    }
+    *init = made;
+    return ATTN_OK;
+}
+
+void attn_init_free(struct attn_init *init)
+{
+    if (!init)
+        return;
+    attn_buffer_release(&init->config);
+    attn_buffer_release(&init->vocabulary);
+    attn_made_weights_release(&init->weights);
+    attn_free(init);
+}
+
+/* --- the directory ------------------------------------------------------------------------------ */
+
+/* A directory without a config is no model, so that comes last. */
+enum { VOCABULARY, WEIGHTS, CONFIG, N_FILE };
+
+/* A file on its way. */
+struct file {
+    char *path;             /* owns */
+    struct attn_sink *sink; /* owns; NULL: there is no such file */
+    bool is_in_place;
+};
+
+static enum attn_status check_empty(const char *path, struct attn_error *err)
+{
+    DIR *directory = opendir(path);
+    const struct dirent *entry;
+    size_t n = 0;
+
+    if (!directory)
+        return attn_error_errno(err, "open directory", path, errno);
+    while ((entry = readdir(directory)) != NULL)
+        n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(directory);
+    if (n == 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_IO, "'%s' is not empty, expected an empty directory or none",
+                          attn_quote_string(path).text);
+}
+
+static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
+{
+    struct stat info;
+
+    if (mkdir(path, 0777) == 0) {
+        *is_new = true;
+        return ATTN_OK;
+    }
+    if (errno != EEXIST || stat(path, &info) != 0)
+        return attn_error_errno(err, "make directory", path, errno);
+    if (!S_ISDIR(info.st_mode))
+        return attn_error_set(err, ATTN_IO, "'%s' is a file, expected an empty directory or none",
+                              attn_quote_string(path).text);
+    return check_empty(path, err);
+}
+
+static enum attn_status write_weights(struct attn_sink *sink,
+                                      const struct attn_made_weights *weights,
+                                      struct attn_error *err)
+{
+    struct attn_written_tensor *tensors = attn_alloc(weights->n, sizeof *tensors, err);
+    enum attn_status status;
+
+    if (!tensors)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < weights->n; i++) {
+        const struct attn_weight_spec *spec = &weights->items[i].spec;
+
+        tensors[i] = (struct attn_written_tensor){
+            .name = spec->name, .rank = spec->rank, .data = weights->items[i].data};
+        memcpy(tensors[i].shape, spec->shape, sizeof tensors[i].shape);
+    }
+    status = attn_safetensors_write(sink, tensors, weights->n, err);
+    attn_free(tensors);
+    return status;
+}
+
+static enum attn_status write_content(const struct attn_init *init, int number,
+                                      struct attn_sink *sink, struct attn_error *err)
+{
+    const struct attn_buffer *text = number == CONFIG ? &init->config : &init->vocabulary;
+
+    if (number == WEIGHTS)
+        return write_weights(sink, &init->weights, err);
+    attn_sink_write(sink, text->data, text->size);
+    return ATTN_OK;
+}
+
+/* Writes everything into temporary files beside their places. */
+static enum attn_status write_files(const struct attn_init *init, const char *directory,
+                                    struct file files[N_FILE], struct attn_error *err)
+{
+    static const char *const names[N_FILE] = {"vocab.json", "model.safetensors", "config.json"};
+    enum attn_status status = ATTN_OK;
+
+    for (int i = 0; i < N_FILE && status == ATTN_OK; i++) {
+        struct attn_buffer path = {0};
+
+        if (i == VOCABULARY && init->vocabulary.size == 0)
+            continue;
+        attn_buffer_append_format(&path, "%s/%s", directory, names[i]);
+        (void)attn_buffer_string(&path);
+        files[i].path = path.data;
+        status = attn_buffer_check(&path, err);
+        if (status == ATTN_OK)
+            status = attn_sink_create_file(files[i].path, &files[i].sink, err);
+        if (status == ATTN_OK)
+            status = write_content(init, i, files[i].sink, err);
+        if (status == ATTN_OK)
+            status = attn_sink_check(files[i].sink, err);
+    }
+    return status;
+}
+
+static enum attn_status commit_files(struct file files[N_FILE], struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (int i = 0; i < N_FILE && status == ATTN_OK; i++)
+        if (files[i].sink) {
+            status = attn_sink_commit(files[i].sink, err);
+            files[i].is_in_place = status == ATTN_OK;
+        }
+    return status;
+}
+
+enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
+                                 struct attn_error *err)
+{
+    struct file files[N_FILE] = {{NULL, NULL, false}};
+    bool is_new = false;
+    enum attn_status status = open_directory(directory, &is_new, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = write_files(init, directory, files, err);
+    if (status == ATTN_OK)
+        status = commit_files(files, err);
+    for (int i = 0; i < N_FILE; i++) {
+        attn_sink_free(files[i].sink);
+        if (status != ATTN_OK && files[i].is_in_place)
+            unlink(files[i].path);
+        attn_free(files[i].path);
+    }
+    if (status != ATTN_OK && is_new)
+        rmdir(directory);
+    return status;
+}

@@ -1,0 +1,3 @@
+mkdir toy
+attn-cli init toy --set d_model=4 --vocab-from "a b"
+ls toy

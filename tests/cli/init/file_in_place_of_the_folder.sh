@@ -1,0 +1,2 @@
+touch toy
+attn-cli init toy --set d_model=4 --vocab-from "a b"

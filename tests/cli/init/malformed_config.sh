@@ -1,0 +1,2 @@
+echo "{" >config
+attn-cli init toy --config config --vocab-from a

@@ -1,0 +1,1 @@
+attn-cli init toy --config missing --vocab-from a

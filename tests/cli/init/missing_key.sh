@@ -1,0 +1,1 @@
+attn-cli init toy --vocab-from "a b"

@@ -1,0 +1,1 @@
+attn-cli init a b --set d_model=4
