@@ -70,7 +70,7 @@ START_TEST(the_id_is_a_field_and_precision_fixes_digits)
 {
     set_up("pattern", "0.1", "0");
     ck_assert_written(&((struct attn_writer_options){.precision = 3, .id = "run, 7\n"}),
-                      HEADER "\"run, 7\n\",0,1,0,0,Life,Life,7232.000\n");
+                      HEADER "\"run, 7\\n\",0,1,0,0,Life,Life,7232.000\n");
 }
 END_TEST
 
