@@ -2,7 +2,7 @@
 # run_valgrind.sh - runs unit tests under valgrind's memcheck, all of the build or the given ones.
 #
 # Each in one process (CK_FORK=no), on the processor that valgrind knows: without AVX-512. Left out
-# are the suites that measure what attn-cli takes (test_cli_*) and two that did not end in ten minutes:
+# are the suites that measure what attn-cli takes (test_cli_*) and two that take too long:
 # test_gemm, whose thousands of kernels each are new code to translate (test_gemm_linear uses kernels
 # as the models do), and test_model_damaged, which opens a model for every bit of it.
 set -u
