@@ -1,7 +1,7 @@
 /*
- * completion.c - attn-cli completion: the script that lets a shell complete command lines. Commands,
- * options and their values come from the tables of main.c and of the commands; only what stands for
- * a kind of value in each shell is written here.
+ * completion.c - attn-cli completion: the script that lets a shell complete command lines.
+ * Commands, options and their values come from the tables of main.c and of the commands; only what
+ * stands for a kind of value in each shell is written here.
  */
 #include "command.h"
 #include "model_args.h"

@@ -1,4 +1,5 @@
-/* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text makes. */
+/* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text
+ * makes. */
 #include "command.h"
 #include "interrupt.h"
 #include "options.h"

@@ -1,4 +1,5 @@
-/* outputs.h - where a run's tensors go: text on standard output, or the files that were asked for. */
+/* outputs.h - where a run's tensors go: text on standard output, or the files that were asked
+ * for. */
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 

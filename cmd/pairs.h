@@ -43,7 +43,8 @@ bool pairs_are_wanted(const struct pairs_args *args);
 /* Reports options that do not go together; returns an exit code. */
 int pairs_check(const struct pairs_args *args);
 
-/* Prints the pairs or windows of ENCODING, as lines or as JSON. Reports and returns an exit code. */
+/* Prints the pairs or windows of ENCODING, as lines or as JSON. Reports and returns an exit
+ * code. */
 int pairs_print(const struct pairs_args *args, struct attn_sink *out,
                 const struct attn_tokenizer *tokenizer, const struct attn_encoding *encoding,
                 bool is_json);

@@ -1,9 +1,9 @@
 /*
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
- * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole panels of 64 keys: pattern is +0 behind a row's last key and
- * values are finite there, so the added terms change nothing. The one thing they could change is the sign of a zero,
- * so z is canonical: adding +0 turns -0 into +0.
+ * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole panels of 64 keys: pattern is +0 behind a
+ * row's last key and values are finite there, so the added terms change nothing. The one thing they
+ * could change is the sign of a zero, so z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
 
@@ -16,7 +16,8 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Floats from one row of the tile's scores to the next; off the multiples of 4 KiB that crowd one cache set. */
+/* Floats from one row of the tile's scores to the next; off the multiples of 4 KiB that crowd one
+ * cache set. */
 static size_t ld_scores(const struct attn_dense_shape *shape)
 {
     return round_up(shape->n_max, ATTN_KEY_BLOCK) + 16;
@@ -148,7 +149,8 @@ static size_t n_visible(const struct attn_dense_tile *tile, size_t i)
     return tile->is_causal ? tile->row0 + i + 1 : tile->n_key;
 }
 
-/* Panels that hold anything anyone needs: those up to the last row's own key, unless masked cells matter. */
+/* Panels that hold anything anyone needs: those up to the last row's own key, unless masked cells
+ * matter. */
 static size_t count_blocks(const struct attn_dense_tile *tile)
 {
     const bool is_whole = tile->keep.qk != NULL || is_touched(tile, ATTN_SITE_QK) ||
@@ -159,7 +161,8 @@ static size_t count_blocks(const struct attn_dense_tile *tile)
     return round_up(n_key, ATTN_KEY_BLOCK) / ATTN_KEY_BLOCK;
 }
 
-/* Applies the edits of SITE to the tile, then copies it to KEEP, with FILL in columns that were not computed. */
+/* Applies the edits of SITE to the tile, then copies it to KEEP, with FILL in columns that were not
+ * computed. */
 static void visit(struct run *run, enum attn_site site, float *keep, float fill)
 {
     const struct attn_dense_tile *tile = run->tile;
@@ -198,7 +201,8 @@ static void compute_products(struct run *run)
     visit(run, ATTN_SITE_QK, run->tile->keep.qk, 0);
 }
 
-/* attn_scores = qk * scale, -inf where masked. Returns whether it was done: else the softmax scales. */
+/* attn_scores = qk * scale, -inf where masked. Returns whether it was done: else the softmax
+ * scales. */
 static bool compute_scores(struct run *run)
 {
     const struct attn_dense_tile *tile = run->tile;

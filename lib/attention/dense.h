@@ -1,13 +1,13 @@
 /*
  * dense.h - exact attention of one head, a tile of query rows at a time.
  *
- * Keys and values are kept packed for the products: keys transposed in panels of 64 positions, values as rows padded to
- * the width that the microkernels compute. A tile's scores live in the worker's scratch, so memory is O(S) a row
- * whether or not the matrix is kept. Every row is the same chain of operations for any tile, so prefill and decode give
- * the same bits.
+ * Keys and values are kept packed for the products: keys transposed in panels of 64 positions,
+ * values as rows padded to the width that the microkernels compute. A tile's scores live in the
+ * worker's scratch, so memory is O(S) a row whether or not the matrix is kept. Every row is the
+ * same chain of operations for any tile, so prefill and decode give the same bits.
  *
- *     attn_dense_plan(&dense, engine, &shape, n_row);            // before each feed, on the feeding thread
- *     attn_dense_run(&dense, &tile, scratch);                    // on any thread
+ *     attn_dense_plan(&dense, engine, &shape, n_row);  // before each feed, on the feeding thread
+ *     attn_dense_run(&dense, &tile, scratch);          // on any thread
  */
 #ifndef ATTN_ATTENTION_DENSE_H
 #define ATTN_ATTENTION_DENSE_H
@@ -42,7 +42,8 @@ size_t attn_dense_keys_size(const struct attn_dense_shape *shape);
 size_t attn_dense_values_size(const struct attn_dense_shape *shape);
 size_t attn_dense_ld_value(const struct attn_dense_shape *shape);
 
-/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions first .. first+n-1. */
+/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions
+ * first .. first+n-1. */
 struct attn_kv_rows {
     const float *k, *v;
     size_t ldk, ldv, first, n;
@@ -71,7 +72,8 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
 /* Floats of scratch for each worker. */
 size_t attn_dense_scratch(const struct attn_dense_shape *shape);
 
-/* Where a watched matrix goes: n_row rows of n_key floats, stride n_key; NULL when nobody watches. */
+/* Where a watched matrix goes: n_row rows of n_key floats, stride n_key; NULL when nobody
+ * watches. */
 struct attn_dense_keep {
     float *qk, *scores, *pattern;
 };

@@ -27,8 +27,9 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      struct attn_error *err);
 
 /*
- * Reads part NAME of SOURCE into memory: the text files beside the weights. ATTN_FORMAT for more than
- * ATTN_TEXT_MAX bytes, which are not read: whoever made the directory decides how many there are.
+ * Reads part NAME of SOURCE into memory: the text files beside the weights. ATTN_FORMAT for more
+ * than ATTN_TEXT_MAX bytes, which are not read: whoever made the directory decides how many there
+ * are.
  */
 enum { ATTN_TEXT_MAX = 64 * 1024 * 1024 };
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,

@@ -1,6 +1,6 @@
 /*
- * random.h - the numbers of PyTorch's CPU generator: a seed gives what torch.manual_seed and the same
- * calls give there.
+ * random.h - the numbers of PyTorch's CPU generator: a seed gives what torch.manual_seed and the
+ * same calls give there.
  *
  *     struct attn_random random;
  *     attn_random_seed(&random, 123);

@@ -398,7 +398,8 @@ const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-/* Some file systems report a full device only here. After EINTR Linux has closed it all the same. */
+/* Some file systems report a full device only here. After EINTR Linux has closed it all the
+ * same. */
 static void close_descriptor(struct attn_sink *sink)
 {
     if (sink->descriptor >= 0 && close(sink->descriptor) != 0 && errno != EINTR)

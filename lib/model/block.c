@@ -8,7 +8,8 @@
  *     mlp_out   = act(norm2(resid_mid) W_in + b_in) W_out + b_out
  *     resid_post = resid_mid + mlp_out
  *
- * A config leaves parts out; each is one line here. Order of every sum: product, then bias, then residual.
+ * A config leaves parts out; each is one line here. Order of every sum: product, then bias, then
+ * residual.
  */
 #include "model/session_state.h"
 
@@ -161,8 +162,8 @@ static void find_non_finite_rows(void *context, size_t task, int worker)
 }
 
 /*
- * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes
- * -inf 0. So what goes into these two is looked at as well.
+ * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf
+ * out, and relu makes -inf 0. So what goes into these two is looked at as well.
  */
 static void check_rows(struct attn_session *session, int layer, struct input y, size_t ld,
                        size_t n_col)

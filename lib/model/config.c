@@ -1,4 +1,5 @@
-/* config.c - what all configs share: choosing the reader, checking that the result can be run, sites and sizes. */
+/* config.c - what all configs share: choosing the reader, checking that the result can be run,
+ * sites and sizes. */
 #include "model/config.h"
 
 #include "base/escape.h"

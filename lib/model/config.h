@@ -1,9 +1,10 @@
 /*
  * config.h - the architecture of a model, as data.
  *
- * One decoder serves every family; a config says which parts its blocks have. Two kinds of directory are read:
- * "model_type": "gpt2" (Hugging Face's keys) and "attn" (ours: attention-only toys and teaching models). Parts that
- * other families need have their fields already; a value this version cannot run is refused by name when it is read.
+ * One decoder serves every family; a config says which parts its blocks have. Two kinds of
+ * directory are read: "model_type": "gpt2" (Hugging Face's keys) and "attn" (ours: attention-only
+ * toys and teaching models). Parts that other families need have their fields already; a value this
+ * version cannot run is refused by name when it is read.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H

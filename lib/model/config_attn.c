@@ -1,7 +1,8 @@
 /*
  * config_attn.c - our own model type: every part of a block is a key, most of them off by default.
  *
- * A key that is not known is refused, since a typing error would otherwise silently run another model.
+ * A key that is not known is refused, since a typing error would otherwise silently run another
+ * model.
  */
 #include "base/escape.h"
 #include "model/config_read.h"
@@ -29,7 +30,8 @@ struct word {
     int value;
 };
 
-/* A key that holds one, and what is said when it holds another: words without a kernel are left out there. */
+/* A key that holds one, and what is said when it holds another: words without a kernel are left out
+ * there. */
 struct choice {
     const char *key, *expected;
     struct word words[4]; /* end with a NULL text */

@@ -1,8 +1,10 @@
 /*
- * config_gpt2.c - Hugging Face's GPT-2 config (configuration_gpt2.py), with its defaults and aliases.
+ * config_gpt2.c - Hugging Face's GPT-2 config (configuration_gpt2.py), with its defaults and
+ * aliases.
  *
- * Traps: n_inner null means 4 * n_embd; old files have n_ctx instead of n_positions; an lm_head.weight in the file wins
- * over tie_word_embeddings (see weights_gpt2.c); reorder_and_upcast_attn changes nothing in float32.
+ * Traps: n_inner null means 4 * n_embd; old files have n_ctx instead of n_positions; an
+ * lm_head.weight in the file wins over tie_word_embeddings (see weights_gpt2.c);
+ * reorder_and_upcast_attn changes nothing in float32.
  */
 #include "base/escape.h"
 #include "model/config_read.h"

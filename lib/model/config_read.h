@@ -7,7 +7,8 @@
 #include "formats/json.h"
 #include "model/config.h"
 
-/* Sizes from files are kept in these ranges: large enough for any model, small enough for every product of two. */
+/* Sizes from files are kept in these ranges: large enough for any model, small enough for every
+ * product of two. */
 enum {
     ATTN_MAX_LAYER = 4096,
     ATTN_MAX_WIDTH = 1 << 24,
@@ -15,7 +16,8 @@ enum {
     ATTN_MAX_VOCAB = 1 << 30
 };
 
-/* Reads CONFIG of any known model_type and checks that it can be run. Release it also after a failure. */
+/* Reads CONFIG of any known model_type and checks that it can be run. Release it also after a
+ * failure. */
 enum attn_status attn_config_read(const struct attn_json *json, struct attn_config *config,
                                   struct attn_error *err);
 void attn_config_release(struct attn_config *config);

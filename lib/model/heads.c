@@ -1,9 +1,11 @@
 /*
- * heads.c - runs the attention of one layer: all heads and tiles over the pool, watched matrices told in order.
+ * heads.c - runs the attention of one layer: all heads and tiles over the pool, watched matrices
+ * told in order.
  *
- * Work goes in waves: a list of heads and a range of rows whose watched matrices fit in the session's buffer. When all
- * of a layer fits there is one wave and events come ordered by site, head and row; otherwise each head has waves of its
- * own. Heads nobody watches are one wave that keeps nothing.
+ * Work goes in waves: a list of heads and a range of rows whose watched matrices fit in the
+ * session's buffer. When all of a layer fits there is one wave and events come ordered by site,
+ * head and row; otherwise each head has waves of its own. Heads nobody watches are one wave that
+ * keeps nothing.
  */
 #include "model/session_state.h"
 
@@ -22,7 +24,8 @@ struct wave {
     float *kept[N_MATRIX_SITE]; /* [n_head, n_row, n_key] each, or NULL */
 };
 
-/* Whether a later step or a watcher depends on some row of a tile. Earlier layers need all of them. */
+/* Whether a later step or a watcher depends on some row of a tile. Earlier layers need all of
+ * them. */
 static bool needs_tile(const struct attn_session *session, int layer, size_t row0, size_t n_row)
 {
     const size_t last = session->step.row0 + session->step.n_row - 1;

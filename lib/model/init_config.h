@@ -1,6 +1,6 @@
 /*
- * init_config.h - the config.json of a model that is made: a file's members, then settings, then what
- * follows from the vocabulary.
+ * init_config.h - the config.json of a model that is made: a file's members, then settings, then
+ * what follows from the vocabulary.
  */
 #ifndef ATTN_MODEL_INIT_CONFIG_H
 #define ATTN_MODEL_INIT_CONFIG_H

@@ -2,8 +2,8 @@
  * init_weights.c - see init_weights.h.
  *
  * A matrix in memory is blocks [n_block][in][width] (heads, or one block), or transposed [out][in].
- * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one layer;
- * everything else is drawn in the order in which we keep it, a matrix a head.
+ * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
+ * layer; everything else is drawn in the order in which we keep it, a matrix a head.
  */
 #include "model/init_weights.h"
 

@@ -1,5 +1,6 @@
 /*
- * init_weights.h - the weights of a model that is made: every tensor in memory, drawn group by group.
+ * init_weights.h - the weights of a model that is made: every tensor in memory, drawn group by
+ * group.
  */
 #ifndef ATTN_MODEL_INIT_WEIGHTS_H
 #define ATTN_MODEL_INIT_WEIGHTS_H

@@ -11,8 +11,8 @@
  *     attn_init_write(init, "life", &err);
  *     attn_init_free(init);
  *
- * The generator is PyTorch's for the CPU, without AVX2 (base/random.h). Norms begin as 1 and 0, biases
- * as 0 unless they are drawn with `linear`; a config with "bias": true has them everywhere.
+ * The generator is PyTorch's for the CPU, without AVX2 (base/random.h). Norms begin as 1 and 0,
+ * biases as 0 unless they are drawn with `linear`; a config with "bias": true has them everywhere.
  */
 #ifndef ATTN_MODEL_MODEL_INIT_H
 #define ATTN_MODEL_MODEL_INIT_H
@@ -46,8 +46,8 @@ ATTN_API enum attn_status attn_init_create(const struct attn_init_options *optio
                                            struct attn_init **init, struct attn_error *err);
 
 /*
- * Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or empty
- * and is as it was after a failure, ATTN_IO.
+ * Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
+ * empty and is as it was after a failure, ATTN_IO.
  */
 ATTN_API enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
                                           struct attn_error *err);

@@ -1,8 +1,8 @@
 /*
  * plan.c - decides how far a session computes and lays out its memory.
  *
- * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends there. Everything before
- * feeds the residual stream and is computed in full.
+ * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends
+ * there. Everything before feeds the residual stream and is computed in full.
  */
 #include "base/memory.h"
 #include "model/session_state.h"
@@ -100,7 +100,8 @@ static size_t scratch_size(const struct attn_session *session)
     return size;
 }
 
-/* Floats for watched matrices: those of the layer that wants most, or as much as is held at a time. */
+/* Floats for watched matrices: those of the layer that wants most, or as much as is held at a
+ * time. */
 static size_t kept_size(const struct attn_session *session)
 {
     const size_t n = session->options.n_max, n_key = session->shape.n_max;

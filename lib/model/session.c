@@ -75,7 +75,8 @@ static void clear_cache(struct attn_session *session)
     }
 }
 
-/* Everything up to the memory: what is decided, and what it comes to. Release it also after a failure. */
+/* Everything up to the memory: what is decided, and what it comes to. Release it also after a
+ * failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
@@ -165,8 +166,10 @@ bool attn_session_is_stopped(struct attn_session *session)
     return session->step.status != ATTN_OK;
 }
 
-/* A weight of the layer, or one that all layers rest on; or finite weights whose products are not. Edits may put in
- * anything: then nobody is to blame. */
+/*
+ * A weight of the layer, or one that all layers rest on; or finite weights whose products are not.
+ * Edits may put in anything: then nobody is to blame.
+ */
 void attn_session_blame(struct attn_session *session, int layer)
 {
     const struct attn_model *model = session->model;

@@ -1,9 +1,9 @@
 /*
  * session_state.h - what a session holds, and the steps of a feed. For the files of this layer.
  *
- * A feed is a step: positions row0 .. row0+n_row-1 go through all layers that something wanted depends on. The first
- * failure of a step sticks in it, so that the forward pass reads like its equations: every line after a failure does
- * nothing, or nothing that matters.
+ * A feed is a step: positions row0 .. row0+n_row-1 go through all layers that something wanted
+ * depends on. The first failure of a step sticks in it, so that the forward pass reads like its
+ * equations: every line after a failure does nothing, or nothing that matters.
  */
 #ifndef ATTN_MODEL_SESSION_STATE_H
 #define ATTN_MODEL_SESSION_STATE_H
@@ -82,7 +82,8 @@ bool attn_session_ends_in_heads(const struct attn_session *session, int layer);
 bool attn_session_needs_head(const struct attn_session *session, int layer, int head);
 bool attn_session_needs_kv_head(const struct attn_session *session, int layer, int kv_head);
 
-/* visit.c: edits, then the trace. DATA holds the step's rows of SITE: [n_row, width], or heads side by side. */
+/* visit.c: edits, then the trace. DATA holds the step's rows of SITE: [n_row, width], or heads side
+ * by side. */
 void attn_session_visit(struct attn_session *session, enum attn_site site, int layer, float *data);
 bool attn_session_watches(const struct attn_session *session, enum attn_site site, int layer);
 void attn_session_apply(struct attn_session *session, const struct attn_edit_target *target);
@@ -103,7 +104,8 @@ void attn_normalize(struct attn_session *session, const struct attn_norm_weights
 /* unembed.c: final norm and logits. */
 void attn_session_finish(struct attn_session *session);
 
-/* session.c: fails the step when X [n], of LAYER, is not finite; _blame: when it has been seen that it is not. */
+/* session.c: fails the step when X [n], of LAYER, is not finite; _blame: when it has been seen that
+ * it is not. */
 void attn_session_blame(struct attn_session *session, int layer);
 void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n);
 bool attn_session_is_stopped(struct attn_session *session); /* failed, or the caller canceled */

@@ -1,8 +1,9 @@
 /*
  * unembed.c - what follows the last block: the final norm and the logits.
  *
- * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The logits of the last
- * position alone are computed when they are asked for. Either way a logit is the same chain of products.
+ * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
+ * logits of the last position alone are computed when they are asked for. Either way a logit is the
+ * same chain of products.
  */
 #include "model/session_state.h"
 

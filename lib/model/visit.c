@@ -1,4 +1,5 @@
-/* visit.c - at every site: the edits declared for it, then the trace, before anyone consumes the tensor. */
+/* visit.c - at every site: the edits declared for it, then the trace, before anyone consumes the
+ * tensor. */
 #include "model/session_state.h"
 
 bool attn_session_watches(const struct attn_session *session, enum attn_site site, int layer)

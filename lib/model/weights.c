@@ -1,8 +1,8 @@
 /*
  * weights.c - binds tensors of a file to their places, by the rules of a naming.
  *
- * For each rule and layer: is it needed, what is it called here, is it there, has it the right type and shape; then it
- * is stored as the rule says.
+ * For each rule and layer: is it needed, what is it called here, is it there, has it the right type
+ * and shape; then it is stored as the rule says.
  */
 #include "model/weights.h"
 
@@ -385,7 +385,8 @@ void attn_weights_release(struct attn_weights *weights)
     *weights = (struct attn_weights){0};
 }
 
-/* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or ATTN_NO_LAYER. */
+/* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or
+ * ATTN_NO_LAYER. */
 static bool is_named(const struct attn_weight_rule *rule, const char *prefix, const char *name,
                      int *layer)
 {

@@ -1,8 +1,9 @@
 /*
- * weights.h - the weights of a model as views into its files, bound once by tables of names and shapes.
+ * weights.h - the weights of a model as views into its files, bound once by tables of names and
+ * shapes.
  *
- * Nothing is copied or read here: a matrix says where its elements lie, in which layout and type, and the kernels pack
- * and convert what a product needs.
+ * Nothing is copied or read here: a matrix says where its elements lie, in which layout and type,
+ * and the kernels pack and convert what a product needs.
  */
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
@@ -62,12 +63,14 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QKV_VECTOR  /* their biases side by side */
 };
 
-/* One tensor that a naming knows. */
+/*
+ * One tensor that a naming knows. In a name # stands for the layer's number; /name never has the
+ * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
+ * d_source, A = H*E + G*E + G*U.
+ */
 struct attn_weight_rule {
-    const char
-        *name; /* behind the prefix; # stands for the layer's number; /name never has a prefix */
-    const char *
-        shape; /* V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or d_source, A = H*E + G*E + G*U */
+    const char *name; /* behind the prefix */
+    const char *shape;
     enum attn_weight_part part;
     enum attn_weight_kind kind;
     size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */
@@ -110,8 +113,9 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 typedef void (*attn_unused_fn)(void *user, const char *tensor_name);
 
 /*
- * Finds every tensor that CONFIG needs in ST, checks types and shapes, and fills WEIGHTS, which borrows ST. An own
- * output matrix in the file makes config->output ATTN_OUTPUT_OWN. Release it also after a failure.
+ * Finds every tensor that CONFIG needs in ST, checks types and shapes, and fills WEIGHTS, which
+ * borrows ST. An own output matrix in the file makes config->output ATTN_OUTPUT_OWN. Release it
+ * also after a failure.
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err);
@@ -122,8 +126,9 @@ void attn_weights_list_unused(const char *model_type, const struct attn_safetens
                               attn_unused_fn fn, void *user);
 
 /*
- * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the layers), after a result
- * was not finite: ATTN_FORMAT naming the first one, ATTN_OK when there is none.
+ * Looks for a value that is not finite in the tensors of LAYER (ATTN_NO_LAYER: those outside the
+ * layers), after a result was not finite: ATTN_FORMAT naming the first one, ATTN_OK when there is
+ * none.
  */
 enum attn_status attn_weights_find_non_finite(const char *model_type,
                                               const struct attn_safetensors *st, int layer,

@@ -1,6 +1,6 @@
 /*
- * weights_attn.c - TransformerLens's names, which our own model type uses. Projections hold one matrix a head, with the
- * input first: W_Q [H, D, E], W_O [H, Ev, D].
+ * weights_attn.c - TransformerLens's names, which our own model type uses. Projections hold one
+ * matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D].
  */
 #include "model/weights.h"
 

@@ -1,9 +1,10 @@
 /*
  * weights_gpt2.c - Hugging Face's names for GPT-2 (modeling_gpt2.py).
  *
- * Traps: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v side by side, heads contiguous inside
- * each; lm_head is an nn.Linear, stored [out, in], and usually absent because it is tied to wte. Files saved from
- * GPT2LMHeadModel put "transformer." in front of everything but lm_head; attn.bias is a mask, not a bias.
+ * Traps: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v side by side,
+ * heads contiguous inside each; lm_head is an nn.Linear, stored [out, in], and usually absent
+ * because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in front of
+ * everything but lm_head; attn.bias is a mask, not a bias.
  */
 #include "model/weights.h"
 

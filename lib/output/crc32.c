@@ -1,8 +1,8 @@
 /*
  * crc32.c - see crc32.h. Sixteen table look-ups a step ("slicing", Kounavis and Berry 2005) for
- * the bytes; multiplication by a power of x modulo the polynomial for the zeros after them. Where the
- * processor multiplies polynomials, long pieces are first folded into 16 bytes with the same CRC
- * (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009).
+ * the bytes; multiplication by a power of x modulo the polynomial for the zeros after them. Where
+ * the processor multiplies polynomials, long pieces are first folded into 16 bytes with the same
+ * CRC (Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", 2009).
  *
  * Polynomials are kept bit-reversed, as the CRC is: the highest bit is the coefficient of x^0.
  */

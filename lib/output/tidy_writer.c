@@ -2,8 +2,8 @@
  * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
  * id,layer,head,query,key,query_token,key_token,weight.
  *
- * Other sites are passed over. A line is put together from pieces that are made once: what all lines
- * of a row begin with, the key with the query's token, and the key's token.
+ * Other sites are passed over. A line is put together from pieces that are made once: what all
+ * lines of a row begin with, the key with the query's token, and the key's token.
  */
 #include "output/csv_field.h"
 #include "output/number_text.h"

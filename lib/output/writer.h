@@ -85,7 +85,8 @@ bool attn_site_has_heads(enum attn_site site);
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
 
-/* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a source. */
+/* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a
+ * source. */
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
 
 /* Columns of ROW (a position) that an event shows: the later ones are masked. */

@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A token of the piece. Its index is that of its first byte, so it keeps its place when it grows. */
+/* A token of the piece. Its index is that of its first byte, so it keeps its place when it
+ * grows. */
 struct attn_bpe_symbol {
     int32_t id;
     uint32_t rank;           /* of the pair it makes with the next one, or ATTN_NO_RANK */

@@ -152,8 +152,8 @@ static enum attn_status copy_piece(struct run *run, const struct attn_cached_pie
 }
 
 /*
- * Whether the tokens from FIRST on have SIZE bytes in all. They do, unless merging reached one that a file calls
- * special, which stands for the letters of its key.
+ * Whether the tokens from FIRST on have SIZE bytes in all. They do, unless merging reached one that
+ * a file calls special, which stands for the letters of its key.
  */
 static bool adds_up(const struct run *run, size_t first, size_t size)
 {
@@ -194,7 +194,8 @@ static enum attn_status encode_valid(struct run *run, size_t begin, size_t end,
 {
     enum attn_status status = ATTN_OK;
 
-    /* The pattern must not see what lies before BEGIN or behind END: these are texts of their own. */
+    /* The pattern must not see what lies before BEGIN or behind END: these are texts of their
+     * own. */
     for (size_t at = begin, next; at < end && status == ATTN_OK; at = next) {
         status = attn_split_next(run->walk, run->subject.text + begin, end - begin, at - begin,
                                  &next, err);

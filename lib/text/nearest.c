@@ -52,8 +52,8 @@ static size_t least(size_t a, size_t b)
 }
 
 /*
- * d[i][j], the distance of the first i letters of A and the first j of B, from the rows i-1 and i-2:
- * min(d[i-1][j] + 1, d[i][j-1] + 1, d[i-1][j-1] + (a_i != b_j), d[i-2][j-2] + 1 if swapped).
+ * d[i][j], the distance of the first i letters of A and the first j of B, from the rows i-1 and
+ * i-2: min(d[i-1][j] + 1, d[i][j-1] + 1, d[i-1][j-1] + (a_i != b_j), d[i-2][j-2] + 1 if swapped).
  */
 static size_t distance(const struct letters *a, const struct letters *b)
 {

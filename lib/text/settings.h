@@ -3,8 +3,8 @@
  *
  *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>"}
  *
- * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are no part of any
- * word; `unk` is the token of unknown words. The last two are not for BPE.
+ * All of it may be absent. `type` is "word", "char" or "bpe"; `drop` are characters that are no
+ * part of any word; `unk` is the token of unknown words. The last two are not for BPE.
  */
 #ifndef ATTN_TEXT_SETTINGS_H
 #define ATTN_TEXT_SETTINGS_H

@@ -1,6 +1,6 @@
 /*
- * split.h - GPT-2's rule that cuts a text into pieces, which are then encoded one by one: words with
- * the space before them, numbers, runs of other characters, white space.
+ * split.h - GPT-2's rule that cuts a text into pieces, which are then encoded one by one: words
+ * with the space before them, numbers, runs of other characters, white space.
  *
  * PCRE2 runs the pattern, compiled to machine code where that is possible. Letters and numbers are
  * those of its Unicode tables; white space is written out.

@@ -13,7 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes AT .. AT + SIZE of the subject stand for bytes FROM .. FROM + FROM_SIZE of the given text. */
+/* Bytes AT .. AT + SIZE of the subject stand for bytes FROM .. FROM + FROM_SIZE of the given
+ * text. */
 struct attn_splice {
     size_t at, size, from, from_size;
 };

@@ -11,8 +11,8 @@
  *
  * Two kinds. Byte-level BPE (vocab.json and merges.txt, Radford et al. 2019; the reference is
  * OpenAI's encoder.py): every text has ids. Word level (vocab.json alone): words between Unicode
- * white space, or single characters; unknown ones are errors unless the vocabulary names a token for
- * them. The split rule uses PCRE2's character tables (Unicode 14 in Debian 12).
+ * white space, or single characters; unknown ones are errors unless the vocabulary names a token
+ * for them. The split rule uses PCRE2's character tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -60,9 +60,9 @@ struct attn_encoding {
 };
 
 /*
- * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes it
- * byte-level BPE; config.json's "tokenizer": {"type": "word"|"char"|"bpe", "drop": ",", "unk": null}; for
- * BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
+ * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes
+ * it byte-level BPE; config.json's "tokenizer": {"type": "word"|"char"|"bpe", "drop": ",", "unk":
+ * null}; for BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
  * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
@@ -74,9 +74,9 @@ ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenize
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
 /*
- * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is not
- * UTF-8 and for unknown words: the message names the word and its place, the hint the closest known
- * words. Time is O(n log n) for any text. A text without words has no tokens.
+ * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
+ * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
+ * known words. Time is O(n log n) for any text. A text without words has no tokens.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
                                                 const char *text, size_t size,
@@ -97,9 +97,9 @@ ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer
 ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /*
- * The text of N ids: bytes joined for BPE, words separated by single spaces, characters joined. *text
- * is allocated, its size excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for
- * an unknown id.
+ * The text of N ids: bytes joined for BPE, words separated by single spaces, characters joined.
+ * *text is allocated, its size excludes a terminating NUL; free it with attn_text_free.
+ * ATTN_INVALID for an unknown id.
  */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,
@@ -107,8 +107,8 @@ ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tok
 ATTN_API void attn_text_free(char *text); /* NULL is allowed */
 
 /*
- * TEXT [size bytes] made printable, terminated: printable UTF-8 stays, `\` is doubled, newline, tab and return become
- * \n, \t, \r, every other byte becomes \xNN. Free it with attn_text_free.
+ * TEXT [size bytes] made printable, terminated: printable UTF-8 stays, `\` is doubled, newline, tab
+ * and return become \n, \t, \r, every other byte becomes \xNN. Free it with attn_text_free.
  */
 ATTN_API enum attn_status attn_escape(const char *text, size_t size, char **escaped,
                                       struct attn_error *err);

@@ -1,8 +1,8 @@
 /*
  * vocabulary.h - the keys of vocab.json (and added_tokens.json), by id and by key.
  *
- * Add every key with its id, then finish: the ids must be 0..n-1, each once, and no key may be there
- * twice.
+ * Add every key with its id, then finish: the ids must be 0..n-1, each once, and no key may be
+ * there twice.
  */
 #ifndef ATTN_TEXT_VOCABULARY_H
 #define ATTN_TEXT_VOCABULARY_H

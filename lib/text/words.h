@@ -1,6 +1,6 @@
 /*
- * words.h - the words of a text, one after another: what lies between white space, or each character
- * for itself, without the characters that are dropped.
+ * words.h - the words of a text, one after another: what lies between white space, or each
+ * character for itself, without the characters that are dropped.
  */
 #ifndef ATTN_TEXT_WORDS_H
 #define ATTN_TEXT_WORDS_H

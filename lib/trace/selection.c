@@ -1,8 +1,9 @@
 /*
  * selection.c - selections as tables of flags, and the syntax that fills them.
  *
- * A number list is read into a table of one flag an index; head lists into a table [n_layer, n_head], since a head may
- * be given with its layer. Everything is checked before anything is changed.
+ * A number list is read into a table of one flag an index; head lists into a table [n_layer,
+ * n_head], since a head may be given with its layer. Everything is checked before anything is
+ * changed.
  */
 #include "trace/selection.h"
 

@@ -27,9 +27,10 @@ enum attn_site_layout {
  * of a layer "blocks.L." goes in front.
  *
  * embed is the token embedding before positions are added; resid_pre the block's input, resid_mid
- * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and mask,
- * attn_scores after them (-inf where masked), pattern the softmax, z pattern times values, attn_out
- * what the output projection makes of z. mlp_pre and mlp_post stand before and after the activation.
+ * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and
+ * mask, attn_scores after them (-inf where masked), pattern the softmax, z pattern times values,
+ * attn_out what the output projection makes of z. mlp_pre and mlp_post stand before and after the
+ * activation.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \

@@ -1,8 +1,9 @@
 /*
  * fuzz.h - what fuzz targets share.
  *
- * A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, which stops the process when a property does not hold.
- * The same object is linked with libFuzzer (MODE=fuzz), or with replay.c, which runs the corpus.
+ * A target is a file fuzz_NAME.c with LLVMFuzzerTestOneInput, which stops the process when a
+ * property does not hold. The same object is linked with libFuzzer (MODE=fuzz), or with replay.c,
+ * which runs the corpus.
  */
 #ifndef ATTN_TESTS_FUZZ_H
 #define ATTN_TESTS_FUZZ_H
@@ -29,8 +30,9 @@ _Noreturn void attn_fuzz_fail(const char *file, int line, const char *condition)
 #define FUZZ_BIT(status) (1U << (status))
 
 /*
- * Checks what every call promises: ERR, which was zeroed, holds nothing after ATTN_OK; otherwise STATUS, one of ALLOWED
- * (bits), and a message that is not empty and, like the hint, one printable line.
+ * Checks what every call promises: ERR, which was zeroed, holds nothing after ATTN_OK; otherwise
+ * STATUS, one of ALLOWED (bits), and a message that is not empty and, like the hint, one printable
+ * line.
  */
 void attn_fuzz_check_error(enum attn_status status, const struct attn_error *err, unsigned allowed);
 

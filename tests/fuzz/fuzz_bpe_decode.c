@@ -1,8 +1,8 @@
 /*
  * fuzz_bpe_decode.c - any ids, two bytes each, through the byte-level BPE of tiny-gpt2.
  *
- * Known ids give the bytes of their tokens, joined; what they give can be encoded, and decodes to itself; an unknown id
- * is named with its place.
+ * Known ids give the bytes of their tokens, joined; what they give can be encoded, and decodes to
+ * itself; an unknown id is named with its place.
  */
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tiny_bpe.h"

@@ -1,7 +1,8 @@
 /*
  * fuzz_config.c - config.json over the weights of several tiny models.
  *
- * A model opens, or says in one line why not; one that opens has sizes that fit each other, and runs.
+ * A model opens, or says in one line why not; one that opens has sizes that fit each other, and
+ * runs.
  */
 #include "model/config_read.h"
 #include "model/session.h"

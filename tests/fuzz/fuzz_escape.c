@@ -1,8 +1,8 @@
 /*
  * fuzz_escape.c - any bytes made printable.
  *
- * The escaped form is one line of printable UTF-8 and can be undone; a quote is that form, or a beginning of it and
- * "...".
+ * The escaped form is one line of printable UTF-8 and can be undone; a quote is that form, or a
+ * beginning of it and "...".
  */
 #include "base/escape.h"
 #include "base/utf8.h"

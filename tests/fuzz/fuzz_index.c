@@ -1,8 +1,8 @@
 /*
  * fuzz_index.c - model.safetensors.index.json over three small shards.
  *
- * The directory of an accepted index has exactly the tensors of its weight_map, each in the file that it names, sorted;
- * names never reach outside of the folder.
+ * The directory of an accepted index has exactly the tensors of its weight_map, each in the file
+ * that it names, sorted; names never reach outside of the folder.
  */
 #include "formats/json.h"
 #include "formats/safetensors.h"

@@ -1,8 +1,9 @@
 /*
  * fuzz_json.c - the strict JSON scanner.
  *
- * The check and a full pull agree; an accepted text is refused without its last byte; its tokens, written out again,
- * give the same tokens; strings unescape to UTF-8; the tree of an object has as many values as were pulled.
+ * The check and a full pull agree; an accepted text is refused without its last byte; its tokens,
+ * written out again, give the same tokens; strings unescape to UTF-8; the tree of an object has as
+ * many values as were pulled.
  */
 #include "base/utf8.h"
 #include "formats/json.h"

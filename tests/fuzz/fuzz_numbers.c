@@ -1,8 +1,8 @@
 /*
  * fuzz_numbers.c - the numbers that options and files hold.
  *
- * What is accepted is what the C library's strtol family makes of it in the C locale; what is refused breaks the grammar
- * or the range. Numbers that are printed read back as the same bits.
+ * What is accepted is what the C library's strtol family makes of it in the C locale; what is
+ * refused breaks the grammar or the range. Numbers that are printed read back as the same bits.
  */
 #include "base/number.h"
 #include "output/output.h"

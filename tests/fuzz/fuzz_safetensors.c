@@ -1,8 +1,8 @@
 /*
  * fuzz_safetensors.c - the header of a safetensors file.
  *
- * The tensors of an accepted file tile its data, are sorted by name and found by it; the file is refused with one byte
- * more or less.
+ * The tensors of an accepted file tile its data, are sorted by name and found by it; the file is
+ * refused with one byte more or less.
  */
 #include "base/memory.h"
 #include "formats/safetensors_header.h"

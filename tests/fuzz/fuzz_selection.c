@@ -1,9 +1,9 @@
 /*
- * fuzz_selection.c - lists of layers, heads, queries and sites. The first bytes choose the sizes of the model and which
- * list it is.
+ * fuzz_selection.c - lists of layers, heads, queries and sites. The first bytes choose the sizes of
+ * the model and which list it is.
  *
- * Counts, flags and shapes of a selection agree; a list selects what its items select one by one; a list that is
- * refused changes nothing.
+ * Counts, flags and shapes of a selection agree; a list selects what its items select one by one; a
+ * list that is refused changes nothing.
  */
 #include "tests/fuzz/fuzz.h"
 #include "trace/selection.h"

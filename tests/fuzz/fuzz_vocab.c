@@ -1,8 +1,9 @@
 /*
- * fuzz_vocab.c - vocab.json as the only file of a tokenizer of words, and again beside a merges.txt.
+ * fuzz_vocab.c - vocab.json as the only file of a tokenizer of words, and again beside a
+ * merges.txt.
  *
- * An accepted vocabulary has the keys of the file, each found with the id that the file gives it; every id decodes to
- * its key.
+ * An accepted vocabulary has the keys of the file, each found with the id that the file gives it;
+ * every id decodes to its key.
  */
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"

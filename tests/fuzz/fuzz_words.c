@@ -1,8 +1,10 @@
 /*
- * fuzz_words.c - any bytes through tokenizers of words and of characters. The first byte holds the options.
+ * fuzz_words.c - any bytes through tokenizers of words and of characters. The first byte holds the
+ * options.
  *
- * Tokens are the words between white space, or the characters, in order, without those that are dropped: each covers in
- * the text what it stands for, and what no token covers is dropped or white space.
+ * Tokens are the words between white space, or the characters, in order, without those that are
+ * dropped: each covers in the text what it stands for, and what no token covers is dropped or white
+ * space.
  */
 #include "base/buffer.h"
 #include "base/utf8.h"

@@ -1,8 +1,9 @@
 /*
  * mutate_safetensors.c - how libFuzzer changes a safetensors file.
  *
- * Left alone it would rarely hit a size that fits the header, or data that fits the offsets. So the header is changed as
- * text, its size is written anew, and often the data get the length that the last offset wants.
+ * Left alone it would rarely hit a size that fits the header, or data that fits the offsets. So the
+ * header is changed as text, its size is written anew, and often the data get the length that the
+ * last offset wants.
  */
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,6 @@
 /*
- * naive.h - byte pair encoding as encoder.py of GPT-2 does it, slowly: what the library's must equal.
+ * naive.h - byte pair encoding as encoder.py of GPT-2 does it, slowly: what the library's must
+ * equal.
  */
 #ifndef ATTN_TESTS_NAIVE_H
 #define ATTN_TESTS_NAIVE_H

@@ -1,5 +1,6 @@
 /*
- * command.h - runs the attn-cli of the same build folder as a user would, and keeps what came of it.
+ * command.h - runs the attn-cli of the same build folder as a user would, and keeps what came of
+ * it.
  *
  *     struct attn_ran ran = attn_command((const char *[]){"run", "-m", "m", "hello", NULL});
  *     ck_assert_int_eq(ran.exit, 3);
@@ -22,7 +23,8 @@ struct attn_ran {
     long resident;       /* most memory that was resident, KiB */
 };
 
-/* ARGS follow the program's name and end with NULL. Fails the current test when it cannot be run. */
+/* ARGS follow the program's name and end with NULL. Fails the current test when it cannot be
+ * run. */
 struct attn_ran attn_command(const char *const *args);
 struct attn_ran attn_command_in(const char *const *environment, const char *const *args);
 void attn_ran_release(struct attn_ran *ran);

@@ -1,6 +1,6 @@
 /*
- * malformed.h - headers of .safetensors files that must be refused, by the classes in which files go
- * wrong, and strange ones that must be taken.
+ * malformed.h - headers of .safetensors files that must be refused, by the classes in which files
+ * go wrong, and strange ones that must be taken.
  */
 #ifndef ATTN_TESTS_MALFORMED_H
 #define ATTN_TESTS_MALFORMED_H

@@ -16,7 +16,8 @@ struct attn_naughty {
 extern const struct attn_naughty attn_naughty[];
 extern const size_t attn_n_naughty;
 
-/* Tests that start a process for every string take one of so many, where sanitizers make that slow. */
+/* Tests that start a process for every string take one of so many, where sanitizers make that
+ * slow. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { ATTN_NAUGHTY_STEP = 8 };
 #else

@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /*
- * Fails the current test unless |actual[i] - expected[i]| <= tolerance * max(1, |expected[i]|) for all i; equal
- * infinities are near. Returns the largest difference in units of that bound's right side without the tolerance.
+ * Fails the current test unless |actual[i] - expected[i]| <= tolerance * max(1, |expected[i]|) for
+ * all i; equal infinities are near. Returns the largest difference in units of that bound's right
+ * side without the tolerance.
  */
 double attn_assert_near(const char *what, const float *actual, const double *expected, size_t n,
                         double tolerance);

@@ -41,8 +41,8 @@ void attn_assert_text_refused(const struct attn_tokenizer *tokenizer, const char
                               const char *hint);
 
 /*
- * Writes the vocab.json of a byte-level BPE to OUT: token b is byte b, then 256, 257, ... are TOKENS
- * [n], written as in the file (a space is "\\u0120").
+ * Writes the vocab.json of a byte-level BPE to OUT: token b is byte b, then 256, 257, ... are
+ * TOKENS [n], written as in the file (a space is "\\u0120").
  */
 void attn_write_byte_vocabulary(struct attn_buffer *out, const char *const *tokens, size_t n);
 

@@ -1,6 +1,6 @@
 /*
- * failing_calls.c - a library for LD_PRELOAD: calls of the C library that a process makes fail, also
- * those that cJSON and libxsmm make, which the library's own door does not see.
+ * failing_calls.c - a library for LD_PRELOAD: calls of the C library that a process makes fail,
+ * also those that cJSON and libxsmm make, which the library's own door does not see.
  *
  *     FAIL='memory 17'    allocation 17 fails, counted from 0; 'memory 17+': all from it on
  *     FAIL='threads 0+'   no thread can be started

@@ -1,7 +1,7 @@
 /*
- * test_cli_text.c - whatever a text, a vocabulary, a tensor, a folder or an argument holds: terminals
- * get printable text, CSV and JSON read back equal, spreadsheets get no formula, and no name becomes
- * a path.
+ * test_cli_text.c - whatever a text, a vocabulary, a tensor, a folder or an argument holds:
+ * terminals get printable text, CSV and JSON read back equal, spreadsheets get no formula, and no
+ * name becomes a path.
  */
 #include "base/buffer.h"
 #include "formats/json_reader.h"

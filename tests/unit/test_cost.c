@@ -1,5 +1,6 @@
 /*
- * test_cost.c - what inspect says a run costs, against sums done by hand, and against the tensors that the files hold.
+ * test_cost.c - what inspect says a run costs, against sums done by hand, and against the tensors
+ * that the files hold.
  */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
@@ -200,7 +201,8 @@ START_TEST(measures_the_memory_of_a_session)
 }
 END_TEST
 
-/* One allocation of a session is the arena, and it is what was measured: the others do not grow with n_max. */
+/* One allocation of a session is the arena, and it is what was measured: the others do not grow
+ * with n_max. */
 START_TEST(measures_without_allocating_the_session)
 {
     struct attn_model *model = open_model("tests/fixtures/attn-mlp");

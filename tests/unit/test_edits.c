@@ -1,6 +1,7 @@
 /*
- * test_edits.c - edits change what they name, before anyone consumes it, and nothing else. Each operation is checked at
- * the site against arithmetic on the unedited value, and every site's edit must reach what is computed from it.
+ * test_edits.c - edits change what they name, before anyone consumes it, and nothing else. Each
+ * operation is checked at the site against arithmetic on the unedited value, and every site's edit
+ * must reach what is computed from it.
  */
 #include "attn.h"
 #include "tests/support/near.h"
@@ -96,7 +97,8 @@ static float apply(const struct attn_edit *edit, float x)
     }
 }
 
-/* Edits one cell of SITE in layer 1 (head 1, position 6, column 2) and looks at all cells of the site. */
+/* Edits one cell of SITE in layer 1 (head 1, position 6, column 2) and looks at all cells of the
+ * site. */
 static void check_cell(struct trial *trial, enum attn_site site, enum attn_edit_op op)
 {
     static const float value = 0.625F;

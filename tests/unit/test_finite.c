@@ -1,6 +1,6 @@
 /*
- * test_finite.c - NaN and infinity are found in every type that has them, and nowhere else. Values are written as the
- * bits that the formats define.
+ * test_finite.c - NaN and infinity are found in every type that has them, and nowhere else. Values
+ * are written as the bits that the formats define.
  */
 #include "attn.h"
 #include "tests/support/suite.h"
@@ -91,7 +91,8 @@ START_TEST(finds_nothing_in_types_that_have_only_numbers)
 }
 END_TEST
 
-/* Around the ends of blocks of any size up to 4096, at an odd address, from a block of exactly that size. */
+/* Around the ends of blocks of any size up to 4096, at an odd address, from a block of exactly that
+ * size. */
 START_TEST(finds_a_single_value_anywhere)
 {
     const size_t places[] = {0, 1, 15, 16, 255, 256, 1023, 1024, 1025, 2047, 2048, 4094};

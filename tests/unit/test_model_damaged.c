@@ -200,7 +200,8 @@ static struct runs run_undamaged(const struct attn_model *model)
     return runs;
 }
 
-/* Tensor NAME of MODEL is damaged: a run that needs it names it, one that does not gives the same. */
+/* Tensor NAME of MODEL is damaged: a run that needs it names it, one that does not gives the
+ * same. */
 static void assert_found(const struct attn_model *model, const struct runs *runs, const char *where,
                          const char *name)
 {
@@ -228,7 +229,8 @@ static void assert_found(const struct attn_model *model, const struct runs *runs
 
 static const char *const value_names[] = {"NaN", "inf", "-inf"};
 
-/* Writes one of VALUES over the first element of TENSOR, whose data are not const: the test's own. */
+/* Writes one of VALUES over the first element of TENSOR, whose data are not const: the test's
+ * own. */
 static void poison(const struct attn_tensor *tensor, int value)
 {
     static const uint32_t wide[] = {0x7fc00000, 0x7f800000, 0xff800000};

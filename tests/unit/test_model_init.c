@@ -1,4 +1,5 @@
-/* Models that are made: which numbers go where, what is refused, and that nothing is left half made. */
+/* Models that are made: which numbers go where, what is refused, and that nothing is left half
+ * made. */
 #include "base/random.h"
 #include "model/model.h"
 #include "model/model_init.h"

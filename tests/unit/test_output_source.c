@@ -1,6 +1,6 @@
 /*
- * test_output_source.c - what the formats make of a layer that attends to a source: its keys are rows
- * of the source, which are not positions of the run and have no tokens.
+ * test_output_source.c - what the formats make of a layer that attends to a source: its keys are
+ * rows of the source, which are not positions of the run and have no tokens.
  */
 #include "attn.h"
 #include "tests/support/suite.h"

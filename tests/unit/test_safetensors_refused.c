@@ -1,6 +1,6 @@
 /*
- * test_safetensors_refused.c - every class of malformed .safetensors file is refused, with a message
- * that names the file and what is wrong.
+ * test_safetensors_refused.c - every class of malformed .safetensors file is refused, with a
+ * message that names the file and what is wrong.
  */
 #include "base/buffer.h"
 #include "tests/support/image.h"

@@ -1,6 +1,7 @@
 /*
- * test_session.c - what must not change a result does not, bit for bit: threads, watching, the split into feeds,
- * loading, instruction sets, JIT; and the life of a session: rewind, reset, cancel, limits.
+ * test_session.c - what must not change a result does not, bit for bit: threads, watching, the
+ * split into feeds, loading, instruction sets, JIT; and the life of a session: rewind, reset,
+ * cancel, limits.
  */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
@@ -359,7 +360,8 @@ START_TEST(rows_sum_to_one_and_masked_cells_are_zero)
 }
 END_TEST
 
-/* A digest of every row told, by site and head, so that blocks can be compared with whole layers. */
+/* A digest of every row told, by site and head, so that blocks can be compared with whole
+ * layers. */
 struct digest {
     uint64_t rows[3][4][2048]; /* [site][head][row]; FNV-1a over the row's bytes */
     size_t n_event;
@@ -387,7 +389,8 @@ static enum attn_status digest_event(void *user, const struct attn_trace_event *
     return ATTN_OK;
 }
 
-/* Four heads of 700 or 2000 positions, three matrices: 23 MB fit in the buffer of a layer, 192 MB do not. */
+/* Four heads of 700 or 2000 positions, three matrices: 23 MB fit in the buffer of a layer, 192 MB
+ * do not. */
 START_TEST(matrices_that_do_not_fit_come_in_blocks_with_the_same_bits)
 {
     static const size_t lengths[] = {700, 2000};

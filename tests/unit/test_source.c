@@ -1,6 +1,6 @@
 /*
- * test_source.c - cross-attention: keys and values from a source of another length and width, against float64, and for
- * any way of feeding.
+ * test_source.c - cross-attention: keys and values from a source of another length and width,
+ * against float64, and for any way of feeding.
  */
 #include "attn.h"
 #include "tests/support/expected.h"
