@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_ARG = 64 };
@@ -31,12 +30,9 @@ static const char *find_tool(char path[4096])
     return path;
 }
 
-static double now(void)
+static double seconds_of(struct timeval time)
 {
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
 }
 
 static char *take(int descriptor, size_t *size)
@@ -75,12 +71,11 @@ struct attn_ran attn_command_in(const char *const *environment, const char *cons
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    ran.seconds = -now();
     ck_assert_int_eq(posix_spawn(&pid, path, &actions, NULL, argv, env), 0);
     ck_assert_int_eq(wait4(pid, &status, 0, &usage), pid);
-    ran.seconds += now();
     posix_spawn_file_actions_destroy(&actions);
     ran.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    ran.seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     ran.resident = usage.ru_maxrss;
     ran.out = take(out, &ran.n_out);
     ran.err = take(err, &ran.n_err);

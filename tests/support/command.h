@@ -19,7 +19,7 @@ struct attn_ran {
     int exit;            /* or 128 + the signal that ended it */
     char *out, *err;     /* standard output and error, terminated; owned */
     size_t n_out, n_err; /* bytes */
-    double seconds;      /* of the clock */
+    double seconds;      /* of the processor: other processes play no part */
     long resident;       /* most memory that was resident, KiB */
 };
 

@@ -36,7 +36,7 @@ static void assert_cheap(const char *what, const struct attn_ran *ran)
 {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     ck_assert_msg(ran->resident < 64L * 1024, "%s: %ld KiB resident", what, ran->resident);
-    /* 0.1 s on a free core: the machine that runs tests may be busy */
+    /* 0.1 s on a core of ours; ten times that is no longer the machine but the program */
     ck_assert_msg(ran->seconds < 1, "%s: %.3f s", what, ran->seconds);
 #else
     (void)what;
