@@ -41,10 +41,12 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a, const float *b,
                           float *c, size_t count);
 
-/* How N columns are cut into panels: all of `width` columns, but the last two of `last`. */
+/*
+ * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
+ * with the panel before it. Fewer than 17 columns in all are padded to 32.
+ */
 struct attn_panels {
     size_t n_panel;
-    size_t width; /* of panels 0 .. n_panel-3, or of all when they are equal */
     size_t n_col; /* total, without padding */
 };
 struct attn_panels attn_panels_split(size_t n_col);
@@ -82,8 +84,7 @@ struct attn_linear_args {
  * same bits. */
 void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args);
 
-/* attn: "jit avx512" or "portable avx2": how this engine multiplies, for --version. Borrowed,
- * constant. */
+/* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
 
 #endif

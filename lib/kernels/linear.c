@@ -31,8 +31,7 @@ static size_t shared_columns(const struct attn_panels *panels)
 
 struct attn_panels attn_panels_split(size_t n_col)
 {
-    return (struct attn_panels){
-        .n_panel = n_col / PANEL + (n_col % PANEL != 0), .width = PANEL, .n_col = n_col};
+    return (struct attn_panels){.n_panel = n_col / PANEL + (n_col % PANEL != 0), .n_col = n_col};
 }
 
 size_t attn_panel_first(const struct attn_panels *panels, size_t panel)

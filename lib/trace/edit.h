@@ -21,8 +21,6 @@ enum attn_edit_op {
                           softmax */
 };
 
-enum { ATTN_EDIT_END = -1 };
-
 /* Which part of a site, and what becomes of it. */
 struct attn_edit {
     enum attn_site site;
