@@ -34,7 +34,9 @@ static bool needs_tile(const struct attn_session *session, int layer, size_t row
 
     if (layer != last_layer)
         return true;
-    if (session->options.has_logits && row0 + n_row > last)
+    /* A rewind may make any position the last, unless only a reset is possible. */
+    if (session->options.has_logits &&
+        (session->options.cache == ATTN_CACHE_ALL_LAYERS || row0 + n_row > last))
         return true;
     for (size_t row = row0; row < row0 + n_row; row++)
         if (session->options.trace != NULL && attn_session_wants_row(session, row))

@@ -181,6 +181,7 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
         session->n_logit_row = session->n_logit_row > n ? n : session->n_logit_row;
     }
     session->logits = take(arena, session->n_logit_row, c->n_vocab);
+    session->final = take(arena, session->options.has_logits ? n : 0, c->d_model);
     session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
     session->n_kept = kept_size(session);
     session->kept = take(arena, 1, session->n_kept);

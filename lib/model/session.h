@@ -89,8 +89,8 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
                                                        size_t n, struct attn_error *err);
 
 /*
- * Logits [n_vocab] after the last position fed, unscaled; computed on the first call after a feed,
- * borrowed until the next feed. ATTN_INVALID without has_logits or before any feed.
+ * Logits [n_vocab] after the last position, unscaled; computed on the first call after a feed or a
+ * rewind, borrowed until the next one of these. ATTN_INVALID without has_logits or before any feed.
  */
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);

@@ -60,6 +60,7 @@ struct attn_session {
     float *mlp;              /* [n_max, F] */
     float *vectors;          /* [2, D]: a norm's weight and bias, or a row of positions */
     float *logits;           /* [n_logit_row, V]: watched logits, a few rows at a time */
+    float *final;            /* [n_max, D] by position, for logits: what the output layer reads */
     float *last_logits;      /* [V] */
     float *kept;             /* [n_kept]: watched matrices */
     float **scratch;         /* [n_worker][...] */

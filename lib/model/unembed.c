@@ -7,13 +7,16 @@
  */
 #include "model/session_state.h"
 
+#include <string.h>
+
 static float *final_residual(struct attn_session *session)
 {
     return session->config->has_final_norm ? session->normed : session->resid;
 }
 
-/* logits [n_row, V] of positions ROW .. of the step, edits applied. */
-static void unembed(struct attn_session *session, size_t row, size_t n_row, float *logits)
+/* logits [n_row, V] of X [n_row, D], positions ROW0 and on, edits applied. */
+static void unembed(struct attn_session *session, const float *x, size_t row0, size_t n_row,
+                    float *logits)
 {
     const struct attn_linear *linear = &session->model->weights.unembed;
     const size_t n_vocab = session->config->n_vocab, d = session->config->d_model;
@@ -21,7 +24,7 @@ static void unembed(struct attn_session *session, size_t row, size_t n_row, floa
         .engine = &session->engine,
         .pool = session->step.pool,
         .scratch = session->scratch,
-        .x = final_residual(session) + row * d,
+        .x = x,
         .ldx = d,
         .n_row = n_row,
         .y = logits,
@@ -32,7 +35,7 @@ static void unembed(struct attn_session *session, size_t row, size_t n_row, floa
     const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
                                             .layer = ATTN_NO_LAYER,
                                             .head = ATTN_ALL_HEADS,
-                                            .row0 = session->step.row0 + row,
+                                            .row0 = row0,
                                             .n_row = n_row,
                                             .n_col = n_vocab,
                                             .ld = n_vocab,
@@ -45,6 +48,7 @@ static void unembed(struct attn_session *session, size_t row, size_t n_row, floa
 static void tell_logits(struct attn_session *session)
 {
     const size_t row0 = session->step.row0, n_row = session->step.n_row;
+    const size_t d = session->config->d_model;
     size_t row = 0;
 
     while (row < n_row && !attn_session_is_stopped(session)) {
@@ -63,10 +67,8 @@ static void tell_logits(struct attn_session *session)
                                                    .ld = session->config->n_vocab,
                                                    .data = session->logits};
 
-            unembed(session, row, n, session->logits);
-            attn_session_check_finite(session, ATTN_NO_LAYER, session->logits, n * event.ld);
-            if (session->step.status == ATTN_OK)
-                attn_session_tell(session, &event);
+            unembed(session, final_residual(session) + row * d, row0 + row, n, session->logits);
+            attn_session_tell(session, &event);
         }
         row += n > 0 ? n : 1;
     }
@@ -83,6 +85,9 @@ void attn_session_finish(struct attn_session *session)
         attn_normalize(session, &session->model->weights.ln_final, session->resid, session->normed);
         attn_session_visit(session, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER, session->normed);
     }
+    if (session->options.has_logits)
+        memcpy(session->final + session->step.row0 * config->d_model, final_residual(session),
+               session->step.n_row * config->d_model * sizeof(float));
     if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER))
         tell_logits(session);
 }
@@ -97,7 +102,10 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
     if (!session->has_last_logits) {
         session->step.status = ATTN_OK;
         session->step.err = err;
-        unembed(session, session->step.n_row - 1, 1, session->last_logits);
+        const size_t last = session->n_position - 1;
+
+        unembed(session, session->final + last * session->config->d_model, last, 1,
+                session->last_logits);
         attn_session_check_finite(session, ATTN_NO_LAYER, session->last_logits,
                                   session->config->n_vocab);
         if (session->step.status != ATTN_OK)

@@ -502,6 +502,40 @@ START_TEST(rewinding_forgets_what_came_after)
 }
 END_TEST
 
+START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
+{
+    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    int32_t ids[N_ID_MAX];
+    float *expected = malloc(N_ID_MAX * n_vocab * sizeof *expected);
+    const float *logits;
+    size_t n = make_ids(model, ids);
+
+    ck_assert_ptr_nonnull(expected);
+    options.n_max = n;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert(attn_session_feed(session, ids + i, 1, &err) == ATTN_OK);
+        ck_assert(attn_session_logits(session, &logits, &err) == ATTN_OK);
+        memcpy(expected + i * n_vocab, logits, n_vocab * sizeof *logits);
+    }
+    attn_session_reset(session);
+    ck_assert(attn_session_feed(session, ids, n, &err) == ATTN_OK);
+    for (size_t i = n; i-- > 0;) {
+        ck_assert(attn_session_rewind(session, i + 1, &err) == ATTN_OK);
+        ck_assert(attn_session_logits(session, &logits, &err) == ATTN_OK);
+        attn_assert_same_bits("logits", logits, expected + i * n_vocab, n_vocab);
+    }
+    attn_session_free(session);
+    attn_model_close(model);
+    free(expected);
+}
+END_TEST
+
 START_TEST(probabilities_of_all_tokens_sum_to_one)
 {
     struct talk talk;
@@ -638,8 +672,9 @@ ATTN_SUITE("session", threads_do_not_change_bits, feeding_in_steps_does_not_chan
            selecting_does_not_change_bits_and_tells_exactly_what_was_asked,
            a_later_token_leaves_earlier_rows_alone, rows_sum_to_one_and_masked_cells_are_zero,
            matrices_that_do_not_fit_come_in_blocks_with_the_same_bits,
-           rewinding_forgets_what_came_after, probabilities_of_all_tokens_sum_to_one,
-           refuses_what_does_not_fit_and_changes_nothing,
+           rewinding_forgets_what_came_after,
+           logits_after_a_rewind_are_those_of_the_position_that_is_last_then,
+           probabilities_of_all_tokens_sum_to_one, refuses_what_does_not_fit_and_changes_nothing,
            a_model_without_a_mask_wants_its_sequence_whole,
            a_canceled_session_works_again_after_a_reset, embeddings_may_be_fed_instead_of_tokens,
            a_failing_allocation_leaves_nothing_behind)
