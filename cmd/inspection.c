@@ -35,7 +35,7 @@ static void append_word(struct fields *fields, const char *name, const char *wor
 const char *attention_kind_word(enum attn_attention_kind kind)
 {
     static const char *const words[] = {
-#define KIND_WORD(id, text) [ATTN_ATTENTION_##id] = (text),
+#define KIND_WORD(id, text, written) [ATTN_ATTENTION_##id] = (text),
         ATTN_ATTENTION_KIND_MAP(KIND_WORD)
 #undef KIND_WORD
     };

@@ -135,15 +135,15 @@ int ablation_find(const struct ablation_args *args, const struct attn_dims *dims
 
 void sites_print(struct attn_sink *out)
 {
-    print_text(out, "site          shape   name in archives\n");
+    print_text(out, "site             shape   name in archives\n");
     for (int site = 0; site < ATTN_N_SITE; site++) {
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
-        print(out, "%-12s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
+        print(out, "%-15s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
     print_text(out, "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-                    "Ev d_value, F d_mlp, V vocabulary; 'blocks.0' is layer 0.\n"
+                    "Ev d_value, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
                     "'attention' means pattern, 'context' means z. A model has the sites of the\n"
                     "parts that it has.\n");
 }

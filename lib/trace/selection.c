@@ -409,6 +409,10 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
         shape[1] = selection->n_query;
         shape[2] = attn_site_n_key(dims, layer);
         return 3;
+    case ATTN_LAYOUT_RANK:
+        shape[0] = attn_selection_n_head(selection, layer);
+        shape[1] = selection->n_query;
+        break;
     }
     shape[2] = width;
     return 3;

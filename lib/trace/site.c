@@ -52,6 +52,8 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     switch (last[0]) {
     case 'S':
         return dims->n_position;
+    case 'R':
+        return dims->n_rank;
     case 'E':
         return last[1] == 'v' ? dims->d_value : dims->d_head;
     case 'F':

@@ -20,6 +20,7 @@ enum attn_site_layout {
     ATTN_LAYOUT_QUERY,  /* [T, H, n]: one vector a position and query head */
     ATTN_LAYOUT_KEY,    /* [S, G, n]: one vector a key and key/value head */
     ATTN_LAYOUT_MATRIX, /* [H, T, S]: one row a head and query, one column a key */
+    ATTN_LAYOUT_RANK,   /* [H, T, R]: one row a head and query, one column a projected key */
 };
 
 /*
@@ -28,8 +29,9 @@ enum attn_site_layout {
  *
  * embed is the token embedding before positions are added; resid_pre the block's input, resid_mid
  * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and
- * mask, attn_scores after them (-inf where masked), pattern the softmax, z pattern times values,
- * attn_out what the output projection makes of z. mlp_pre and mlp_post stand before and after the
+ * mask, attn_scores after them (-inf where masked), pattern the softmax, z pattern times values.
+ * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
+ * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the output projection makes of z. mlp_pre and mlp_post stand before and after the
  * activation.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
@@ -41,6 +43,8 @@ enum attn_site_layout {
     X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                            \
     X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")                 \
     X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                             \
+    X(PATTERN_DROPPED, "pattern_dropped", "attn.hook_pattern_dropped", LAYER, MATRIX, "H T S")     \
+    X(PATTERN_LOWRANK, "pattern_lowrank", "attn.hook_pattern_lowrank", LAYER, RANK, "H T R")       \
     X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                               \
     X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T D")                                 \
     X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                              \
@@ -67,6 +71,7 @@ struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
     size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
+    size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
     size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
     uint64_t sites;       /* bit ATTN_SITE_BIT(s): the model has site s */

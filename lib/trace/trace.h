@@ -21,10 +21,20 @@ struct attn_trace_event {
     int layer;          /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
     int head;           /* 0 .. H - 1 (G - 1 for k, v); ATTN_ALL_HEADS for sites without heads */
     size_t row0, n_row; /* absolute position of the first row; rows, consecutive positions */
-    size_t n_col;       /* columns: the site's width; for matrices the keys seen so far */
+    size_t n_col;       /* columns: the site's width; for matrices the keys seen so far, S */
     size_t ld;          /* floats from one row to the next */
     const float *data;  /* borrowed: valid only during the callback */
-    bool is_causal;     /* matrices: key j of the row at position p is masked when j > p */
+
+    /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event holds
+     * n_col cells, one a key, of which the first row0 + r + ahead + 1 count when is_causal, else
+     * all. */
+    bool is_causal;
+    size_t ahead; /* keys before the first query: S - T of attention on arrays, else 0 */
+
+    /* With `keys` it holds only cells that count: n_kept[r] of them, for the keys at keys + r * ld,
+     * ascending. Both are borrowed as the data is. */
+    const int32_t *keys;
+    const size_t *n_kept; /* [n_row] */
 };
 
 /* Returning anything but ATTN_OK stops the feed, which returns that status. */

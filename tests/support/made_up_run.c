@@ -13,7 +13,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
 
     memset(made, 0, sizeof *made);
     made->dims = *dims;
-    made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
+    made->dims.sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);

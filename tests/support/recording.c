@@ -55,6 +55,7 @@ static float *row_of(const struct attn_record *record, enum attn_site site, int 
     case ATTN_LAYOUT_KEY:
         return record->data + (p * record->shape[1] + h) * record->shape[2];
     case ATTN_LAYOUT_MATRIX:
+    case ATTN_LAYOUT_RANK:
         return record->data + (h * record->shape[1] + p) * record->shape[2];
     }
     ck_abort_msg("unknown layout");

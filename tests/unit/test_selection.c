@@ -224,7 +224,7 @@ START_TEST(unknown_sites_are_refused_with_the_list_of_known_ones)
         uint64_t sites = 77;
 
         ck_assert(attn_sites_parse(lists[i], &sites, &err) == ATTN_INVALID);
-        ck_assert_ptr_nonnull(strstr(err.message, "attn_scores, pattern, z"));
+        ck_assert_ptr_nonnull(strstr(err.message, "attn_scores, pattern, pattern_dropped"));
         ck_assert_uint_eq(sites, 77);
     }
 }

@@ -1,0 +1,55 @@
+/*
+ * attend.h - attention on arrays: what scaled_dot_product_attention does in PyTorch, with every
+ * stage given out.
+ *
+ *     struct attn_attend_args args = {.n_head = 8, .n_kv_head = 8, .n_query = 6, .n_key = 6,
+ *                                     .d_head = 64, .d_value = 64, .q = q, .k = k, .v = v,
+ *                                     .attention = ATTN_ATTENTION_DEFAULT, .trace = &trace};
+ *     args.attention.mask = ATTN_MASK_NONE;
+ *     attn_attend(&args, &err);                        // the trace is called during this
+ *
+ * The trace sees one layer, 0, with the sites that the attention gives (attn_attention_sites).
+ * A batch is more heads: [B, H, T, E] is B*H heads, of which head h uses key/value head
+ * h / (n_head / n_kv_head) all the same.
+ */
+#ifndef ATTN_ATTENTION_ATTEND_H
+#define ATTN_ATTENTION_ATTEND_H
+
+#include "attention/attention.h"
+#include "base/pool.h"
+#include "kernels/isa.h"
+#include "trace/trace.h"
+
+#include <signal.h>
+
+/* Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are allowed
+ * in them and go where arithmetic takes them. */
+struct attn_attend_args {
+    size_t n_head, n_kv_head; /* H, and G which divides it */
+    size_t n_query, n_key;    /* T and S, >= 1; with a causal mask T <= S, and key j is visible to
+                                 query i when j <= i + S - T */
+    size_t d_head, d_value;   /* E, Ev */
+    const float *q;           /* [H, T, E] */
+    const float *k;           /* [G, S, E] */
+    const float *v;           /* [G, S, Ev]; NULL: there is no z */
+    const float *scores; /* [H, T, S] in place of q and k, which are NULL then: `qk`, and d_head
+                                 is 1. Not for linear and low-rank attention */
+    struct attn_attention attention;
+    const struct attn_trace *trace;      /* what is wanted; only what it wants is computed */
+    struct attn_pool *pool;              /* NULL: the caller's thread alone */
+    const volatile sig_atomic_t *cancel; /* polled between row blocks; not 0: ATTN_CANCELED */
+    enum attn_gemm gemm;                 /* speed only */
+    enum attn_isa isa;                   /* the best that may be used; speed only */
+};
+
+/* The sizes for the selection of a trace. Borrows nothing. */
+ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
+
+/*
+ * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together, ATTN_NO_MEMORY,
+ * ATTN_CANCELED, or what the trace returned. Memory beside the inputs: the keys and values once
+ * more, packed; what is watched of one head, at most 64 MiB of it at a time; a few rows a thread.
+ */
+ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number, but
+ * for masks given as a matrix, which are read.
+ */
+#ifndef ATTN_ATTENTION_KEYS_H
+#define ATTN_ATTENTION_KEYS_H
+
+#include "attention/attention.h"
+
+/* A row of a matrix. */
+struct attn_key_row {
+    int layer, head;
+    size_t query;    /* row of the matrix, from 0 */
+    size_t position; /* where the query stands among the keys: `query`, or n_key - n_query further
+                        on when the mask is causal */
+    size_t n_key;    /* S, keys so far */
+};
+
+/*
+ * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_most of them; returns
+ * their number. For all kinds that keep pairs: not linear and lowrank. Settled.
+ */
+size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
+                      int32_t *keys);
+
+/* No row of a run with at most N_KEY keys holds more. */
+size_t attn_keys_most(const struct attn_attention *attention, size_t n_key);
+
+/* Whether every row of the kind itself, whatever the mask, holds one run of neighbouring keys. */
+bool attn_keys_are_together(const struct attn_attention *attention);
+
+#endif
