@@ -157,10 +157,10 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
         .site = event->site,
         .layer = event->layer,
         .head = event->head,
-        .n_row_left = place->shape[attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX],
+        .n_row_left = place->extent.n_row,
         .sink = sink,
     };
-    return write_header(w, event, place->width, sink, err);
+    return write_header(w, event, place->extent.n_col, sink, err);
 }
 
 static enum attn_status find_file(struct csv_writer *w, const struct attn_trace_event *event,
@@ -240,7 +240,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     enum attn_status status = find_file(w, event, place, &file, err);
 
     if (status == ATTN_OK)
-        status = write_rows(w, event, place->width, file->sink, err);
+        status = write_rows(w, event, place->extent.n_col, file->sink, err);
     if (status == ATTN_OK)
         status = attn_sink_check(file->sink, err);
     if (status != ATTN_OK)
@@ -253,19 +253,13 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
 
 static size_t count_matrices(const struct attn_writer *writer)
 {
-    const struct attn_selection *selection = writer->run.selection;
-    int n_layer = (int)attn_selection_dims(selection)->n_layer;
-    size_t n = 0, shape[3];
+    int n_layer = (int)attn_selection_dims(writer->run.selection)->n_layer;
+    size_t n = 0;
 
     for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)
-        for (int site = 0; site < ATTN_N_SITE; site++) {
-            if (writer->rows_left[attn_writer_slot(site, layer)] == 0)
-                continue;
-            attn_selection_shape(selection, site, layer, shape);
-            n += !attn_site_has_heads(site)                     ? 1
-                 : attn_site_layout(site) == ATTN_LAYOUT_MATRIX ? shape[0]
-                                                                : shape[1];
-        }
+        for (int site = 0; site < ATTN_N_SITE; site++)
+            if (writer->rows_left[attn_writer_slot(site, layer)] > 0)
+                n += attn_writer_extent(writer, site, layer).n_head;
     return n;
 }
 

@@ -35,27 +35,13 @@ struct attn_event_queue {
 
 /* --- The lanes ------------------------------------------------------------------------------- */
 
-/* Rows of a head, and heads, of a site. */
-static void count_lanes(const struct attn_writer *writer, enum attn_site site, int layer,
-                        size_t *n_row, size_t *n_head)
-{
-    bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
-    size_t shape[3];
-
-    attn_selection_shape(writer->run.selection, site, layer, shape);
-    *n_row = shape[is_matrix];
-    *n_head = attn_site_has_heads(site) ? shape[!is_matrix] : 1;
-}
-
 static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
     struct attn_event_queue *queue = user;
-    size_t n_row, n_head;
 
     (void)err;
-    count_lanes(writer, site, layer, &n_row, &n_head);
-    queue->n_lane += n_head;
+    queue->n_lane += attn_writer_extent(writer, site, layer).n_head;
     return ATTN_OK;
 }
 
@@ -63,15 +49,16 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
                                  int layer, struct attn_error *err)
 {
     struct attn_event_queue *queue = user;
-    size_t slot = attn_writer_slot(site, layer), n_row, n_head;
+    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    size_t slot = attn_writer_slot(site, layer);
 
     (void)err;
-    count_lanes(writer, site, layer, &n_row, &n_head);
     queue->lanes_of_slot[slot] = queue->at;
-    for (size_t h = 0; h < n_head; h++) {
+    for (size_t h = 0; h < extent.n_head; h++) {
         struct lane *lane = &queue->lanes[queue->at++];
 
-        *lane = (struct lane){.slot = slot, .n_row = n_row, .is_last = h + 1 == n_head};
+        *lane =
+            (struct lane){.slot = slot, .n_row = extent.n_row, .is_last = h + 1 == extent.n_head};
         lane->last = &lane->first;
     }
     return ATTN_OK;

@@ -86,13 +86,12 @@ static void note_shortened(struct window window, size_t *most)
 /* The windows of a site; heads is a single one for sites without heads. */
 static void set_windows(struct text_writer *w, struct panel *panel)
 {
+    struct attn_extent extent = attn_writer_extent(&w->base, panel->site, panel->layer);
     bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
-    size_t shape[3];
-    int rank = attn_selection_shape(w->base.run.selection, panel->site, panel->layer, shape);
 
-    panel->heads = window_of(rank == 2 ? 1 : shape[!is_matrix], SHOWN_HEADS);
-    panel->rows = window_of(shape[is_matrix], SHOWN_POSITIONS);
-    panel->columns = window_of(shape[rank - 1], is_matrix ? SHOWN_POSITIONS : SHOWN_COMPONENTS);
+    panel->heads = window_of(extent.n_head, SHOWN_HEADS);
+    panel->rows = window_of(extent.n_row, SHOWN_POSITIONS);
+    panel->columns = window_of(extent.n_col, is_matrix ? SHOWN_POSITIONS : SHOWN_COMPONENTS);
     note_shortened(panel->heads, &w->most_heads);
     note_shortened(panel->rows, &w->most_positions);
     note_shortened(panel->columns, is_matrix ? &w->most_positions : &w->most_components);

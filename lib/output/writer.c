@@ -55,16 +55,31 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
     return status;
 }
 
+struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
+                                      int layer)
+{
+    size_t shape[3];
+
+    attn_selection_shape(writer->run.selection, site, layer, shape);
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return (struct attn_extent){.n_row = shape[0], .n_head = 1, .n_col = shape[1]};
+    case ATTN_LAYOUT_MATRIX:
+    case ATTN_LAYOUT_RANK:
+        return (struct attn_extent){.n_row = shape[1], .n_head = shape[0], .n_col = shape[2]};
+    default:
+        return (struct attn_extent){.n_row = shape[0], .n_head = shape[1], .n_col = shape[2]};
+    }
+}
+
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
-    size_t shape[3], n_row;
+    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    size_t n_row;
 
     (void)user;
-    attn_selection_shape(writer->run.selection, site, layer, shape);
-    if (!attn_site_has_heads(site))
-        shape[1] = 1;
-    if (!attn_checked_mul(shape[0], shape[1], &n_row) ||
+    if (!attn_checked_mul(extent.n_row, extent.n_head, &n_row) ||
         !attn_checked_add(writer->n_row_left, n_row, &writer->n_row_left))
         return attn_error_no_memory(err);
     writer->rows_left[attn_writer_slot(site, layer)] = n_row;
@@ -110,7 +125,7 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
 
 float attn_site_masked_value(enum attn_site site)
 {
-    return site == ATTN_SITE_PATTERN ? 0 : -INFINITY;
+    return site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ? 0 : -INFINITY;
 }
 
 /* Whether the selection holds the event; then *place says where. */
@@ -121,7 +136,6 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     const struct attn_dims *dims = attn_selection_dims(selection);
     enum attn_site_layout layout;
     size_t n_row;
-    int rank;
 
     if (event->site >= ATTN_N_SITE ||
         (attn_site_is_in_layer(event->site)
@@ -130,13 +144,14 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
         !attn_selection_wants(selection, event->site, event->layer))
         return false;
     layout = attn_site_layout(event->site);
-    *place = (struct attn_place){.row = event->row0};
-    rank = attn_selection_shape(selection, event->site, event->layer, place->shape);
-    place->width = place->shape[rank - 1];
-    n_row = layout == ATTN_LAYOUT_KEY ? place->shape[0] : writer->n_position;
+    *place = (struct attn_place){
+        .row = event->row0,
+        .extent = attn_writer_extent(writer, event->site, event->layer),
+    };
+    n_row = layout == ATTN_LAYOUT_KEY ? place->extent.n_row : writer->n_position;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
-        event->ld < event->n_col || event->n_col > place->width ||
-        (layout != ATTN_LAYOUT_MATRIX && event->n_col < place->width))
+        event->ld < event->n_col || event->n_col > place->extent.n_col ||
+        (layout != ATTN_LAYOUT_MATRIX && event->n_col < place->extent.n_col))
         return false;
     if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
         place->row = writer->query_rank[event->row0];

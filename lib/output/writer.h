@@ -11,13 +11,19 @@
 
 #include "output/output.h"
 
+/* What is kept of a site in one layer. */
+struct attn_extent {
+    size_t n_row;  /* of a head */
+    size_t n_head; /* 1 for sites without heads */
+    size_t n_col;  /* its width; an event of a matrix may have fewer columns so far */
+};
+
 /* Where an event goes among what is kept, counted from 0. */
 struct attn_place {
-    size_t row;      /* of the event's first row; its other rows follow */
-    size_t head;     /* of its head; 0 for sites without heads */
-    bool is_last;    /* with this event the site of that layer has all its rows */
-    size_t shape[3]; /* attn_selection_shape of the site */
-    size_t width;    /* its last dimension; an event of a matrix may have fewer columns so far */
+    size_t row;   /* of the event's first row; its other rows follow */
+    size_t head;  /* of its head; 0 for sites without heads */
+    bool is_last; /* with this event the site of that layer has all its rows */
+    struct attn_extent extent;
 };
 
 struct attn_writer_ops {
@@ -79,6 +85,9 @@ typedef enum attn_status (*attn_visit_fn)(struct attn_writer *writer, void *user
                                           enum attn_site site, int layer, struct attn_error *err);
 enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
                                        struct attn_error *err);
+
+struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
+                                      int layer);
 
 /* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
 bool attn_site_has_heads(enum attn_site site);

@@ -13,7 +13,9 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
 
     memset(made, 0, sizeof *made);
     made->dims = *dims;
-    made->dims.sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
+    if (dims->n_rank == 0)
+        made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);
@@ -49,13 +51,27 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
     ck_assert_msg(err.status == ATTN_OK, "%s", err.message);
 }
 
+/* A number for each site that stays when sites are added: theirs are the last. */
+static int number_of(enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_PATTERN_DROPPED:
+        return ATTN_N_SITE - 2;
+    case ATTN_SITE_PATTERN_LOWRANK:
+        return ATTN_N_SITE - 1;
+    default:
+        return (int)site < ATTN_SITE_PATTERN_DROPPED ? (int)site : (int)site - 2;
+    }
+}
+
 float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col)
 {
-    bool is_masked = col > row && (site == ATTN_SITE_PATTERN || site == ATTN_SITE_ATTN_SCORES);
-    float value = (float)((int)site * 4096 + layer * 1024 + head * 256 + (int)row) / 4;
+    bool is_masked =
+        col > row && site != ATTN_SITE_QK && attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    float value = (float)(number_of(site) * 4096 + layer * 1024 + head * 256 + (int)row) / 4;
 
     if (is_masked)
-        return site == ATTN_SITE_PATTERN ? 0 : -INFINITY;
+        return site == ATTN_SITE_ATTN_SCORES ? -INFINITY : 0;
     return (col % 2 ? -value : value) + (float)col / 64;
 }
 

@@ -23,7 +23,7 @@ struct attn_made_up_run {
     size_t token_sizes[ATTN_MADE_UP_MAX];
 };
 
-/* Every site exists. WORDS [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
+/* Every site exists, pattern_lowrank when there is an n_rank. WORDS [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
 void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims *dims,
                            const char *const *words);
 void attn_made_up_run_release(struct attn_made_up_run *made);
@@ -31,7 +31,7 @@ void attn_made_up_run_release(struct attn_made_up_run *made);
 void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, const char *heads,
                              const char *queries);
 
-/* The number in a cell. Masked cells of pattern are 0, of scores -inf. */
+/* The number in a cell. Masked cells of patterns are 0, of scores -inf. */
 float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col);
 
 /* All events of one feed, in blocks of N_ROW positions in which the sites follow one another. */

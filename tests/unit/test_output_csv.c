@@ -22,6 +22,7 @@ static const struct attn_dims small = {
     .d_mlp = 4,
     .n_vocab = 5,
     .n_position = 3,
+    .n_rank = 2,
 };
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "a,b", "say \"hi\""};
@@ -210,8 +211,8 @@ START_TEST(files_are_named_by_layer_head_and_site)
     write_directory("d", SIZE_MAX, 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         ck_assert_msg(stat(in_folder(names[i]), &info) == 0, "there is no '%s'", names[i]);
-    /* two layers: five sites of two heads, two of one, seven of none; and three more */
-    ck_assert_int_eq(remove_all(in_folder("d")), 41);
+    /* two layers: seven sites of two heads, two of one, seven of none; and three more */
+    ck_assert_int_eq(remove_all(in_folder("d")), 49);
     tear_down();
 }
 END_TEST

@@ -24,6 +24,7 @@ static const struct attn_dims small = {
     .d_mlp = 5,
     .n_vocab = 11,
     .n_position = 6,
+    .n_rank = 4,
 };
 
 static struct attn_made_up_run made;
@@ -63,7 +64,7 @@ static float value_at(enum attn_site site, int layer, const size_t shape[3], siz
 
     if (layout == ATTN_LAYOUT_VECTOR)
         return attn_made_up_value(site, layer, ATTN_ALL_HEADS, i / shape[1], i % shape[1]);
-    if (layout == ATTN_LAYOUT_MATRIX)
+    if (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK)
         return attn_made_up_value(site, layer, (int)(i / shape[2] / shape[1]),
                                   i / shape[2] % shape[1], i % shape[2]);
     return attn_made_up_value(site, layer, (int)(i / shape[2] % shape[1]), i / shape[2] / shape[1],

@@ -26,6 +26,7 @@ static const struct attn_dims small = {
     .d_mlp = 5,
     .n_vocab = 11,
     .n_position = 6,
+    .n_rank = 5,
 };
 
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life",  "is",      "\xe7\x8c\xab",
@@ -190,7 +191,8 @@ static void ck_assert_tensor(const struct archive *archive, enum attn_site site,
                              const int *heads, size_t n_head)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE], file[ATTN_SITE_ARCHIVE_NAME_SIZE + 4];
-    bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    bool is_matrix =
+        attn_site_layout(site) == ATTN_LAYOUT_MATRIX || attn_site_layout(site) == ATTN_LAYOUT_RANK;
     size_t width = attn_site_width(site, &made.dims), n_row = made.dims.n_position, i = 0;
     struct member member;
 
@@ -259,6 +261,7 @@ START_TEST(holds_every_tensor_exactly)
     ck_assert_uint_eq(n, 2 + 3 + small.n_layer * (ATTN_N_SITE - 3));
     ck_assert_everything(&archive);
     ck_assert_header(&archive, "blocks.2.attn.hook_pattern.npy", "<f4", "(4, 6, 6)");
+    ck_assert_header(&archive, "blocks.2.attn.hook_pattern_lowrank.npy", "<f4", "(4, 6, 5)");
     ck_assert_header(&archive, "blocks.0.attn.hook_z.npy", "<f4", "(6, 4, 3)");
     ck_assert_header(&archive, "blocks.0.attn.hook_k.npy", "<f4", "(6, 2, 2)");
     ck_assert_header(&archive, "blocks.1.hook_resid_post.npy", "<f4", "(6, 7)");
