@@ -26,6 +26,7 @@
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/isa.h"
 #include "model/config.h"

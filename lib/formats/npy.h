@@ -1,0 +1,66 @@
+/*
+ * npy.h - reads numpy's .npy files: one array of plain numbers, converted as it is read.
+ *
+ *     struct attn_npy_file *npy;
+ *     attn_npy_open("q.npy", ATTN_READ, &npy, &err);
+ *     attn_npy_read_floats(npy, out, &err);      // attn_npy_n_element(npy) of them
+ *     attn_npy_close(npy);
+ *
+ * Versions 1.0, 2.0 and 3.0 (numpy/lib/format.py); bool, signed and unsigned integers of 1 to 8
+ * bytes, float16, float32 and float64, little or big endian, in C or Fortran order. Everything is
+ * checked before there is an array: the header, a Python dict, holds its three keys once each and
+ * nothing else, and the data are as long as the shape says, to the byte. Nothing in a file is ever
+ * evaluated, and arrays of objects, which are pickles, are refused.
+ */
+#ifndef ATTN_FORMATS_NPY_H
+#define ATTN_FORMATS_NPY_H
+
+#include "base/dtype.h"
+#include "base/source.h"
+#include "base/status.h"
+
+#include <stddef.h>
+
+struct attn_npy_file; /* one file; owns its bytes */
+
+/*
+ * Opens PATH, a file or a pipe. ATTN_IO when it cannot be read; ATTN_FORMAT when it is no .npy
+ * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
+ * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
+ */
+ATTN_API enum attn_status attn_npy_open(const char *path, enum attn_load load,
+                                        struct attn_npy_file **out, struct attn_error *err);
+
+ATTN_API void attn_npy_close(struct attn_npy_file *npy); /* NULL is allowed */
+
+ATTN_API const char *attn_npy_path(const struct attn_npy_file *npy); /* borrowed, as the shape is */
+ATTN_API int attn_npy_rank(const struct attn_npy_file *npy);         /* 0 .. ATTN_MAX_RANK */
+ATTN_API const size_t *attn_npy_shape(const struct attn_npy_file *npy); /* [rank]; sizes may be 0 */
+ATTN_API size_t attn_npy_n_element(const struct attn_npy_file *npy);
+ATTN_API enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
+ATTN_API const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
+
+enum { ATTN_NPY_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
+
+/* The shape for messages, "[3, 4]". Returns TEXT. */
+ATTN_API const char *attn_npy_shape_text(const struct attn_npy_file *npy,
+                                         char text[ATTN_NPY_SHAPE_TEXT_SIZE]);
+
+/*
+ * All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
+ * [n_element]. What is too large becomes infinite, NaN and infinities stay.
+ */
+ATTN_API void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
+
+/* The elements where they lie, for an array that already is float32 of this machine in C order and
+ * aligned; NULL for others. Borrowed. */
+ATTN_API const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
+
+/*
+ * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT when a cell holds anything
+ * else; the message says which cell, and what. OUT is then unspecified.
+ */
+ATTN_API enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
+                                              struct attn_error *err);
+
+#endif
