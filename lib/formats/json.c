@@ -62,7 +62,7 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
     struct attn_json_reader reader = attn_json_reader_init(text, size, name);
     struct attn_json_token token = {0};
     const char *expected = NULL;
-    enum attn_status status = attn_json_check(text, size, name, err);
+    enum attn_status status = attn_json_check_keys(reader, err);
 
     while (status == ATTN_OK && expected == NULL && token.type != ATTN_JSON_END) {
         bool is_root = reader.offset == 0;

@@ -1,9 +1,10 @@
 /*
- * json_check.c - one pass over a JSON text: its grammar, and no key twice in one object.
+ * json_check.c - no key twice in one object, over the rest of a JSON text.
  *
  * The keys of an object are sorted when it closes, by a hash and, where that is equal, by their
  * bytes. The hash only saves comparisons: keys that were made to collide cost O(n log n) as well,
- * which a hash table could promise only with a secret seed.
+ * which a hash table could promise only with a secret seed. A key is 8 bytes here, less than the
+ * text of any: what an object of millions of keys takes stays below the text itself.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -12,8 +13,7 @@
 #include <stdlib.h>
 
 struct key {
-    uint64_t hash;
-    struct attn_json_token token;
+    uint32_t hash, offset; /* of its opening quote in the text */
 };
 
 /* Keys of the objects that are open, outermost first. */
@@ -26,61 +26,84 @@ struct key_stack {
 static enum attn_status push_key(struct key_stack *stack, const struct attn_json_token *token,
                                  struct attn_error *err)
 {
+    const uint64_t hash = attn_json_hash(token);
     enum attn_status status =
         attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key), err);
 
     if (status != ATTN_OK)
         return status;
-    ((struct key *)stack->keys)[stack->count++] = (struct key){attn_json_hash(token), *token};
+    ((struct key *)stack->keys)[stack->count++] =
+        (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
     return ATTN_OK;
 }
 
+/* The token of a key that the reader has passed. */
+static struct attn_json_token token_of(const struct key *key, const char *text)
+{
+    struct attn_json_token token = {ATTN_JSON_KEY, text + key->offset + 1, 0, false, key->offset};
+
+    for (; token.text[token.size] != '"'; token.size++)
+        if (token.text[token.size] == '\\') {
+            token.has_escape = true;
+            token.size++; /* what is escaped may be a quote */
+        }
+    return token;
+}
+
+static int compare_strings(const struct key *a, const struct key *b, const char *text)
+{
+    const struct attn_json_token a_token = token_of(a, text), b_token = token_of(b, text);
+
+    return attn_json_compare(&a_token, &b_token);
+}
+
 /* Equal keys stay in the order of the text, so that the second one is reported. */
-static int compare_keys(const void *a, const void *b)
+static int compare_keys(const void *a, const void *b, void *reader)
 {
     const struct key *x = a, *y = b;
     int order;
 
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
-    order = attn_json_compare(&x->token, &y->token);
-    if (order != 0)
-        return order;
-    return (x->token.offset > y->token.offset) - (x->token.offset < y->token.offset);
+    order = compare_strings(x, y, ((const struct attn_json_reader *)reader)->text);
+    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
 /* Drops the keys from FIRST on, after looking for two that are equal. */
-static enum attn_status pop_keys(struct key_stack *stack, size_t first, const char *name,
-                                 struct attn_error *err)
+static enum attn_status pop_keys(struct key_stack *stack, size_t first,
+                                 struct attn_json_reader *reader, struct attn_error *err)
 {
     struct key *keys = stack->keys;
 
     if (stack->count <= first)
         return ATTN_OK;
-    qsort(keys + first, stack->count - first, sizeof *keys, compare_keys);
+    qsort_r(keys + first, stack->count - first, sizeof *keys, compare_keys, reader);
     for (size_t i = first + 1; i < stack->count; i++) {
-        struct attn_quote file, key;
+        struct attn_json_token token;
 
         if (keys[i].hash != keys[i - 1].hash ||
-            attn_json_compare(&keys[i].token, &keys[i - 1].token) != 0)
+            compare_strings(&keys[i], &keys[i - 1], reader->text) != 0)
             continue;
-        file = attn_quote_string(name);
-        key = attn_quote(keys[i].token.text, keys[i].token.size);
+        token = token_of(&keys[i], reader->text);
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has the key '%s' a second time at byte %zu, expected each key "
                               "once in an object",
-                              file.text, key.text, keys[i].token.offset);
+                              attn_quote_string(reader->name).text,
+                              attn_quote(token.text, token.size).text, token.offset);
     }
     stack->count = first;
     return ATTN_OK;
 }
 
-enum attn_status attn_json_check_rest(struct attn_json_reader reader, struct attn_error *err)
+enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
 {
     struct key_stack stack = {0};
     struct attn_json_token token;
     enum attn_status status;
 
+    if (reader.size > UINT32_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
+                              attn_quote_string(reader.name).text, reader.size, UINT32_MAX);
     do {
         status = attn_json_next(&reader, &token, err);
         if (status != ATTN_OK)
@@ -90,14 +113,8 @@ enum attn_status attn_json_check_rest(struct attn_json_reader reader, struct att
         else if (token.type == ATTN_JSON_KEY)
             status = push_key(&stack, &token, err);
         else if (token.type == ATTN_JSON_OBJECT_END)
-            status = pop_keys(&stack, stack.first[reader.depth], reader.name, err);
+            status = pop_keys(&stack, stack.first[reader.depth], &reader, err);
     } while (status == ATTN_OK && token.type != ATTN_JSON_END);
     attn_free(stack.keys);
     return status;
-}
-
-enum attn_status attn_json_check(const char *text, size_t size, const char *name,
-                                 struct attn_error *err)
-{
-    return attn_json_check_rest(attn_json_reader_init(text, size, name), err);
 }

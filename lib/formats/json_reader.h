@@ -3,8 +3,9 @@
  *
  * Refuses what lenient parsers let through: text that is not UTF-8, a byte order mark, NUL, raw
  * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
- * text, more than 64 levels. Duplicate keys are refused by attn_json_check. Nothing is allocated
- * while pulling: tokens are slices of the text. After a failure the reader is of no more use.
+ * text, more than 64 levels. A key may come twice, as the grammar allows: attn_json_check_keys is
+ * for those who want each once. Nothing is allocated while pulling: tokens are slices of the text.
+ * After a failure the reader is of no more use.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
  *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&
@@ -68,8 +69,13 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
 /* Skips the value that would come next, with everything in it. */
 enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err);
 
-/* Appends the unescaped string of a KEY or STRING token. May contain NUL (\u0000). */
+/*
+ * The unescaped string of a KEY or STRING token, which may hold NUL (\u0000): appended to OUT, or
+ * stored at TO, which has room for token->size bytes and may be the token's own text. The second
+ * returns the size.
+ */
 void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out);
+size_t attn_json_unescape_to(const struct attn_json_token *token, char *to);
 
 /* Whether the unescaped string equals TEXT. */
 bool attn_json_equals(const struct attn_json_token *token, const char *text);
@@ -86,12 +92,10 @@ uint64_t attn_json_hash(const struct attn_json_token *token);
  * or above 2^64-1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
 
-/* One pass over the whole text: grammar, and no key twice in one object. Allocates O(keys of the
- * open objects). */
-enum attn_status attn_json_check(const char *text, size_t size, const char *name,
-                                 struct attn_error *err);
-
-/* The same from where READER stands, for a text inside a larger one. */
-enum attn_status attn_json_check_rest(struct attn_json_reader reader, struct attn_error *err);
+/*
+ * One pass over what READER has not read yet: its grammar, and no key twice in one object. At most
+ * 4 GiB; allocates 8 bytes for each key of the objects that are open.
+ */
+enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err);
 
 #endif

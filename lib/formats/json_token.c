@@ -65,23 +65,28 @@ static int next_byte(struct unescaped *bytes)
     return (unsigned char)bytes->character[0];
 }
 
-void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out)
+/* An escape is longer than what it stands for, so the text may be overwritten from its start. */
+size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
 {
     struct unescaped bytes = unescaped_bytes(token);
-    char *to;
+    size_t size = 0;
     int c;
 
     if (!token->has_escape) {
-        attn_buffer_append(out, token->text, token->size);
-        return;
+        memmove(to, token->text, token->size);
+        return token->size;
     }
-    to = attn_buffer_reserve(out, token->size); /* an escape is longer than what it stands for */
-    if (to == NULL)
-        return;
-    while ((c = next_byte(&bytes)) >= 0) {
-        *to++ = (char)c;
-        out->size++;
-    }
+    while ((c = next_byte(&bytes)) >= 0)
+        to[size++] = (char)c;
+    return size;
+}
+
+void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out)
+{
+    char *to = attn_buffer_reserve(out, token->size);
+
+    if (to != NULL)
+        out->size += attn_json_unescape_to(token, to);
 }
 
 bool attn_json_equals(const struct attn_json_token *token, const char *text)

@@ -392,7 +392,7 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file,
     enum attn_status status = read_prefix(&header);
 
     if (status == ATTN_OK)
-        status = attn_json_check_rest(header.reader, err);
+        status = attn_json_check_keys(header.reader, err);
     if (status == ATTN_OK)
         status = count_tensors(&header, &n, &name_size);
     if (status != ATTN_OK)

@@ -1,9 +1,9 @@
 /*
  * fuzz_json.c - the strict JSON scanner.
  *
- * The check and a full pull agree; an accepted text is refused without its last byte; its tokens,
- * written out again, give the same tokens; strings unescape to UTF-8; the tree of an object has as
- * many values as were pulled.
+ * The check of the keys and a full pull agree, and on every key that comes twice; an accepted text
+ * is refused without its last byte; its tokens, written out again, give the same tokens; strings
+ * unescape to UTF-8, in place as well; the tree of an object has as many values as were pulled.
  */
 #include "base/utf8.h"
 #include "formats/json.h"
@@ -21,8 +21,50 @@ struct pulled {
     enum attn_json_type root;
     size_t n_value;           /* at any depth */
     bool fits_tree;           /* none of what json.h says no tree could hold */
+    bool has_double;          /* a key is twice in one object */
     struct attn_buffer again; /* the tokens written out, without white space */
 };
+
+enum { MAX_KEY = 4096 }; /* of the objects that are open; inputs are shorter */
+
+/* Every key seen, with the level of its object; a level that closes takes its keys away. */
+struct seen {
+    struct attn_json_token keys[MAX_KEY];
+    int depths[MAX_KEY];
+    size_t n;
+};
+
+/* Compares each key with all before it in its object. */
+static void look_for_double(struct seen *seen, const struct attn_json_token *token, int depth,
+                            struct pulled *pulled)
+{
+    while (seen->n > 0 && seen->depths[seen->n - 1] > depth)
+        seen->n--;
+    if (token->type != ATTN_JSON_KEY)
+        return;
+    for (size_t i = seen->n; i > 0 && seen->depths[i - 1] == depth; i--)
+        pulled->has_double |= attn_json_compare(&seen->keys[i - 1], token) == 0;
+    FUZZ_CHECK(seen->n < MAX_KEY);
+    seen->keys[seen->n] = *token;
+    seen->depths[seen->n++] = depth;
+}
+
+/* A token that is unescaped in a copy of its own text gives TEXT. */
+static void check_in_place(const struct attn_json_token *token, const struct attn_buffer *text)
+{
+    struct attn_json_token own = *token;
+    char *copy;
+
+    if (!token->has_escape)
+        return;
+    copy = malloc(token->size);
+    FUZZ_CHECK(copy != NULL);
+    memcpy(copy, token->text, token->size);
+    own.text = copy;
+    FUZZ_CHECK(attn_json_unescape_to(&own, copy) == text->size);
+    FUZZ_CHECK(memcmp(copy, text->data, text->size) == 0);
+    free(copy);
+}
 
 /* Keys and strings: unescaped they are UTF-8, and all functions of json_reader.h agree on them. */
 static void check_string(const struct attn_json_token *token, struct pulled *pulled)
@@ -32,6 +74,7 @@ static void check_string(const struct attn_json_token *token, struct pulled *pul
 
     attn_json_unescape(token, &text);
     FUZZ_CHECK(!text.has_failed && text.size <= token->size);
+    check_in_place(token, &text);
     FUZZ_CHECK(token->has_escape || text.size == token->size);
     FUZZ_CHECK(text.size == 0 || attn_utf8_valid_length(text.data, text.size) == text.size);
     FUZZ_CHECK(attn_json_compare(token, token) == 0);
@@ -68,13 +111,20 @@ static void write_again(const struct attn_json_token *token, bool needs_comma,
         attn_buffer_append_char(again, ':');
 }
 
+static enum attn_status check_keys(const char *text, size_t size, struct attn_error *err)
+{
+    return attn_json_check_keys(attn_json_reader_init(text, size, NAME), err);
+}
+
 static struct pulled pull(const char *text, size_t size)
 {
     struct attn_json_reader reader = attn_json_reader_init(text, size, NAME);
     struct attn_json_token token, last = {.type = ATTN_JSON_END};
     struct pulled pulled = {.fits_tree = true};
+    static struct seen seen; /* too large to be poisoned on the stack each time */
     struct attn_error err = {0};
 
+    seen.n = 0;
     while ((pulled.status = attn_json_next(&reader, &token, &err)) == ATTN_OK) {
         const bool is_close =
             token.type == ATTN_JSON_OBJECT_END || token.type == ATTN_JSON_ARRAY_END;
@@ -92,6 +142,7 @@ static struct pulled pull(const char *text, size_t size)
             pulled.root = token.type;
         if (token.type == ATTN_JSON_KEY || token.type == ATTN_JSON_STRING)
             check_string(&token, &pulled);
+        look_for_double(&seen, &token, reader.depth, &pulled);
         if (token.type == ATTN_JSON_NUMBER &&
             (token.size > 63 || memchr(token.text, 'e', token.size) ||
              memchr(token.text, 'E', token.size)))
@@ -149,11 +200,11 @@ static void check_accepted(const char *text, size_t size, const struct pulled *p
 
     FUZZ_CHECK(again.status == ATTN_OK && again.again.size == pulled->again.size);
     FUZZ_CHECK(memcmp(again.again.data, pulled->again.data, again.again.size) == 0);
-    FUZZ_CHECK(attn_json_check(again.again.data, again.again.size, NAME, &err) == ATTN_OK);
+    FUZZ_CHECK(check_keys(again.again.data, again.again.size, &err) == ATTN_OK);
 
     FUZZ_CHECK(shorter != NULL && size > 0);
     memcpy(shorter, text, size - 1);
-    if (attn_json_check(shorter, size - 1, NAME, &err) == ATTN_OK)
+    if (check_keys(shorter, size - 1, &err) == ATTN_OK)
         FUZZ_CHECK(strchr(" \t\r\n", text[size - 1]) != NULL || pulled->root == ATTN_JSON_NUMBER);
     free(shorter);
     attn_buffer_release(&again.again);
@@ -163,15 +214,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const char *text = (const char *)data;
     struct attn_error err = {0};
-    enum attn_status status = attn_json_check(text, size, NAME, &err);
+    enum attn_status status = check_keys(text, size, &err);
     struct pulled pulled = pull(text, size);
 
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));
     if (status == ATTN_OK) {
-        FUZZ_CHECK(pulled.status == ATTN_OK);
+        FUZZ_CHECK(pulled.status == ATTN_OK && !pulled.has_double);
         check_accepted(text, size, &pulled);
     } else if (pulled.status == ATTN_OK) {
-        FUZZ_CHECK(strstr(err.message, "a second time") != NULL);
+        FUZZ_CHECK(pulled.has_double && strstr(err.message, "a second time") != NULL);
     }
     check_tree(data, size, status == ATTN_OK, &pulled);
     attn_buffer_release(&pulled.again);

@@ -23,7 +23,7 @@ static enum attn_status check(const char *text, size_t size, struct attn_error *
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text, size);
     *err = (struct attn_error){0};
-    status = attn_json_check(copy, size, "a.json", err);
+    status = attn_json_check_keys(attn_json_reader_init(copy, size, "a.json"), err);
     free(copy);
     return status;
 }
@@ -347,6 +347,25 @@ START_TEST(reads_integers_exactly)
 }
 END_TEST
 
+/* Who wants each key once asks for that. */
+START_TEST(pulls_a_key_twice_as_the_grammar_allows)
+{
+    static const char *const texts[] = {"{\"a\":\"b\",\"a\":\"c\"}", "{\"a\":\"b\",\"a\":\"b\"}"};
+    struct attn_error err = {0};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct attn_json_reader reader =
+            attn_json_reader_init(texts[i], strlen(texts[i]), "a.json");
+        struct attn_json_token token;
+
+        ck_assert_msg(attn_json_skip(&reader, &err) == ATTN_OK, "%s", err.message);
+        ck_assert_int_eq(attn_json_next(&reader, &token, &err), ATTN_OK);
+        ck_assert_int_eq(token.type, ATTN_JSON_END);
+        ck_assert_int_eq(check(texts[i], strlen(texts[i]), &err), ATTN_FORMAT);
+    }
+}
+END_TEST
+
 START_TEST(refuses_a_key_twice_in_one_object)
 {
     static const struct {
@@ -371,6 +390,13 @@ START_TEST(refuses_a_key_twice_in_one_object)
     }
 }
 END_TEST
+
+/* The same for text that need not be copied. */
+static enum attn_status check_buffer(const struct attn_buffer *text, struct attn_error *err)
+{
+    *err = (struct attn_error){0};
+    return attn_json_check_keys(attn_json_reader_init(text->data, text->size, "a.json"), err);
+}
 
 /* {"0":0, ..., "N-1":0, LAST:0} */
 static struct attn_buffer many_keys(int n, const char *last)
@@ -403,12 +429,23 @@ START_TEST(finds_one_double_among_a_million_keys)
     struct attn_error err = {0};
 
     attn_alloc_fail_off(); /* counts from 0 */
-    ck_assert_int_eq(attn_json_check(unique.data, unique.size, "a.json", &err), ATTN_OK);
+    ck_assert_int_eq(check_buffer(&unique, &err), ATTN_OK);
     ck_assert_int_lt(attn_alloc_count(), 32); /* a few doublings, not one a key */
-    ck_assert_int_eq(attn_json_check(twice.data, twice.size, "a.json", &err), ATTN_FORMAT);
+    ck_assert_int_eq(check_buffer(&twice, &err), ATTN_FORMAT);
     ck_assert_ptr_nonnull(strstr(err.message, "the key '77777' a second time"));
     attn_buffer_release(&unique);
     attn_buffer_release(&twice);
+}
+END_TEST
+
+START_TEST(looks_for_keys_in_at_most_4_gib)
+{
+    struct attn_json_reader reader = attn_json_reader_init("{}", 2, "a.json");
+    struct attn_error err = {0};
+
+    reader.size = (size_t)UINT32_MAX + 1;
+    ck_assert_int_eq(attn_json_check_keys(reader, &err), ATTN_FORMAT);
+    ck_assert_str_eq(err.message, "'a.json' has 4294967296 bytes, expected at most 4294967295");
 }
 END_TEST
 
@@ -421,8 +458,7 @@ START_TEST(reports_every_failed_allocation)
 
     for (;; n++) {
         attn_alloc_fail_at(n);
-        err = (struct attn_error){0};
-        status = attn_json_check(text.data, text.size, "a.json", &err);
+        status = check_buffer(&text, &err);
         attn_alloc_fail_off();
         if (status == ATTN_OK)
             break;
@@ -440,6 +476,7 @@ ATTN_SUITE("json_reader", accepts_what_the_grammar_allows, refuses_everything_el
            counts_levels_up_to_64, remembers_which_levels_are_objects,
            skips_a_value_with_everything_in_it, unescapes_strings,
            compares_strings_without_their_escapes, does_not_take_nul_for_the_end_of_a_string,
-           reads_integers_exactly, refuses_a_key_twice_in_one_object,
+           reads_integers_exactly, pulls_a_key_twice_as_the_grammar_allows,
+           refuses_a_key_twice_in_one_object, looks_for_keys_in_at_most_4_gib,
            takes_different_keys_with_the_same_hash, finds_one_double_among_a_million_keys,
            reports_every_failed_allocation)
