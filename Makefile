@@ -74,6 +74,9 @@ FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
     $(if $(filter fuzz,$(MODE)),,replay.o))
 OBJECTS += $(FUZZ_OBJECTS)
 
+CONFORMANCE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/conformance/*.c))
+OBJECTS += $(CONFORMANCE:=.o)
+
 # V=1 shows the commands instead of their short form.
 say = $(if $(V),,@printf '  %-4s %s\n' $(1) $(@:$(BUILD)/%=%);)
 
@@ -142,6 +145,9 @@ $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening
 $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ @$(BUILD)/libraries.libs -o $@
 
+$(CONFORMANCE): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
+
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)
 $(BUILD)/tests/fuzz/fuzz_safetensors: $(BUILD)/tests/fuzz/mutate_safetensors.o
@@ -166,7 +172,7 @@ test: deps-test ## build, then run all tests
 	@$(MAKE) tests
 	@tests/run.sh unit corpora cli readme $(if $(filter release,$(MODE)),install torture)
 
-tests: all $(UNIT_TESTS) $(FUZZERS) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
+tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
 unit: tests ## run the unit tests
@@ -188,6 +194,9 @@ torture: tests ## fail every allocation and system call, fill devices, send sign
 $(BUILD)/tests/torture/%.so: tests/torture/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -shared $< -ldl -o $@
+
+conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTestSuite: make conformance DATA=FOLDER
+	@$< $(wildcard $(DATA)/*.json)
 
 valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)
@@ -361,7 +370,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh check-python check-ctypes test-threaded check \
-    check-sanitized torture valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
+    check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
     deps-build deps-test clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
