@@ -233,10 +233,10 @@ int inspection_check(struct inspection *inspection)
     if (!inspection->bad && n > 0)
         return report_no_memory();
     for (size_t i = 0; i < n && !interrupt_is_model_truncated(); i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(inspection->weights, i);
-        struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
+        struct attn_safetensors_entry entry = attn_safetensors_entry(inspection->weights, i);
+        struct attn_non_finite found = attn_tensor_find_non_finite(&entry.tensor);
         if (found.n_nan + found.n_infinite > 0)
-            inspection->bad[inspection->n_bad++] = (struct bad_tensor){entry, found};
+            inspection->bad[inspection->n_bad++] = (struct bad_tensor){i, found};
     }
     if (!interrupt_is_model_truncated())
         return EXIT_DONE;

@@ -43,7 +43,7 @@ struct model_file {
 };
 
 struct bad_tensor {
-    const struct attn_safetensors_entry *entry;
+    size_t tensor; /* its number in the directory */
     struct attn_non_finite found;
 };
 

@@ -119,16 +119,16 @@ static void put_tensors(struct page *page, const struct inspection *inspection)
     size_t n = attn_safetensors_count(inspection->weights);
     print_text(page->out, "  \"tensors\": [");
     for (size_t i = 0; i < n; i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(inspection->weights, i);
-        const struct attn_tensor *tensor = &entry->tensor;
-        const char *file = inspection_file_of(inspection, entry);
+        struct attn_safetensors_entry entry = attn_safetensors_entry(inspection->weights, i);
+        const struct attn_tensor *tensor = &entry.tensor;
+        const char *file = inspection_file_of(inspection, &entry);
         print(page->out, "%s\n    {\"name\": ", i == 0 ? "" : ",");
-        put_string(page, entry->name, entry->name_size);
+        put_string(page, entry.name, entry.name_size);
         print(page->out, ", \"dtype\": \"%s\", \"shape\": ", attn_dtype_name(tensor->dtype));
         put_shape(page, tensor->shape, tensor->rank);
         print_text(page->out, ", \"file\": ");
         put_string(page, file, strlen(file));
-        print(page->out, ", \"offset\": %zu, \"bytes\": %zu}", entry->offset,
+        print(page->out, ", \"offset\": %zu, \"bytes\": %zu}", entry.offset,
               attn_tensor_n_byte(tensor));
     }
     print_text(page->out, "],\n");
@@ -220,10 +220,12 @@ static void put_check(struct page *page, const struct inspection *inspection)
           attn_safetensors_count(inspection->weights));
     for (size_t i = 0; i < inspection->n_bad; i++) {
         const struct bad_tensor *bad = &inspection->bad[i];
+        struct attn_safetensors_entry entry =
+            attn_safetensors_entry(inspection->weights, bad->tensor);
         print(page->out, "%s\n    {\"name\": ", i == 0 ? "" : ",");
-        put_string(page, bad->entry->name, bad->entry->name_size);
+        put_string(page, entry.name, entry.name_size);
         print(page->out, ", \"n_nan\": %zu, \"n_infinite\": %zu, \"n_value\": %zu, \"first\": %zu}",
-              bad->found.n_nan, bad->found.n_infinite, attn_tensor_n_element(&bad->entry->tensor),
+              bad->found.n_nan, bad->found.n_infinite, attn_tensor_n_element(&entry.tensor),
               bad->found.first);
     }
     print_text(page->out, "]}");

@@ -201,9 +201,9 @@ static struct columns measure_tensors(struct page *page, const struct attn_safet
                               .has_file = attn_safetensors_n_shard(weights) > 1};
     char shape[SHAPE_SIZE];
     for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(weights, i);
-        const struct attn_tensor *tensor = &entry->tensor;
-        size_t name = escaped_width(page, entry->name, entry->name_size);
+        struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
+        const struct attn_tensor *tensor = &entry.tensor;
+        size_t name = escaped_width(page, entry.name, entry.name_size);
         if (name <= NAME_MAX_WIDTH)
             widen(&columns.name, name);
         widen(&columns.dtype, strlen(attn_dtype_name(tensor->dtype)));
@@ -245,8 +245,10 @@ static void put_tensors(struct page *page, const struct inspection *inspection)
     print(page->out, "  %-*s  %-*s  %-*s  %12s  %10s%s\n", (int)columns.name, "name",
           (int)columns.dtype, "dtype", (int)columns.shape, "shape", "offset", "size",
           columns.has_file ? "  file" : "");
-    for (size_t i = 0; i < n; i++)
-        put_tensor(page, inspection, &columns, attn_safetensors_entry(weights, i));
+    for (size_t i = 0; i < n; i++) {
+        struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
+        put_tensor(page, inspection, &columns, &entry);
+    }
 }
 
 static void put_tokenizer(struct page *page, const struct inspection *inspection)
@@ -371,9 +373,11 @@ int inspection_print_check(const struct inspection *inspection, struct attn_sink
     size_t n = attn_safetensors_count(inspection->weights);
     for (size_t i = 0; i < inspection->n_bad; i++) {
         const struct bad_tensor *bad = &inspection->bad[i];
-        put_escaped(&page, bad->entry->name, bad->entry->name_size);
+        struct attn_safetensors_entry entry =
+            attn_safetensors_entry(inspection->weights, bad->tensor);
+        put_escaped(&page, entry.name, entry.name_size);
         print(out, ": %zu NaN, %zu infinite of %zu, the first at %zu\n", bad->found.n_nan,
-              bad->found.n_infinite, attn_tensor_n_element(&bad->entry->tensor), bad->found.first);
+              bad->found.n_infinite, attn_tensor_n_element(&entry.tensor), bad->found.first);
     }
     if (inspection->n_bad == 0)
         print(out, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");

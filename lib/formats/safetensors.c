@@ -22,13 +22,13 @@
 
 struct shard {
     struct attn_file file;
-    struct attn_buffer names; /* of its tensors, each with a NUL */
+    char *header; /* owns; names and shapes of its tensors lie in it */
 };
 
 struct attn_safetensors {
     struct shard *shards; /* [n_shard]; owns */
     int n_shard;
-    struct attn_safetensors_entry *entries; /* [count], by name; owns */
+    struct attn_safetensors_record *records; /* [count], by name; owns */
     size_t count;
 };
 
@@ -54,10 +54,10 @@ void attn_safetensors_close(struct attn_safetensors *st)
         return;
     for (int i = 0; i < st->n_shard; i++) {
         attn_file_close(&st->shards[i].file);
-        attn_buffer_release(&st->shards[i].names);
+        attn_free(st->shards[i].header);
     }
     attn_free(st->shards);
-    attn_free(st->entries);
+    attn_free(st->records);
     attn_free(st);
 }
 
@@ -73,7 +73,7 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
     }
     st->shards[0].file = *file;
     *file = (struct attn_file){0};
-    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].names, &st->entries,
+    status = attn_safetensors_read_header(&st->shards[0].file, &st->shards[0].header, &st->records,
                                           &st->count, err);
     if (status != ATTN_OK) {
         attn_safetensors_close(st);
@@ -177,31 +177,31 @@ static enum attn_status plan_shards(const struct mapping *mappings, size_t count
     st = create(n_shard, err);
     if (st == NULL)
         return ATTN_NO_MEMORY;
-    st->entries = attn_alloc(count, sizeof *st->entries, err);
-    if (st->entries == NULL) {
+    st->records = attn_alloc(count, sizeof *st->records, err);
+    if (st->records == NULL) {
         attn_safetensors_close(st);
         return ATTN_NO_MEMORY;
     }
     st->count = count;
     for (size_t i = 0; i < count; i++) {
-        struct attn_safetensors_entry *entry = &st->entries[i];
+        struct attn_safetensors_record *record = &st->records[i];
 
-        entry->name = mappings[i].tensor;
-        entry->name_size = strlen(entry->name);
+        record->name = mappings[i].tensor;
+        record->name_size = strlen(record->name);
         if (i > 0)
-            entry->shard = entry[-1].shard + (compare_files(&mappings[i - 1], &mappings[i]) != 0);
+            record->shard = record[-1].shard + (compare_files(&mappings[i - 1], &mappings[i]) != 0);
     }
-    qsort(st->entries, count, sizeof *st->entries, attn_safetensors_compare_names);
+    qsort(st->records, count, sizeof *st->records, attn_safetensors_compare_names);
     *out = st;
     return ATTN_OK;
 }
 
-static struct attn_safetensors_entry *find(const struct attn_safetensors *st, const char *name,
-                                           size_t size)
+static struct attn_safetensors_record *find(const struct attn_safetensors *st, const char *name,
+                                            size_t size)
 {
-    struct attn_safetensors_entry key = {.name = name, .name_size = size};
+    struct attn_safetensors_record key = {.name = name, .name_size = size};
 
-    return bsearch(&key, st->entries, st->count, sizeof key, attn_safetensors_compare_names);
+    return bsearch(&key, st->records, st->count, sizeof key, attn_safetensors_compare_names);
 }
 
 /* Moves the file of PART, shard number SHARD, into ST, and its tensors where they were planned. */
@@ -209,17 +209,17 @@ static enum attn_status adopt_shard(struct attn_safetensors *st, int shard,
                                     struct attn_safetensors *part, struct attn_error *err)
 {
     for (size_t i = 0; i < part->count; i++) {
-        const struct attn_safetensors_entry *entry = &part->entries[i];
-        struct attn_safetensors_entry *planned = find(st, entry->name, entry->name_size);
+        const struct attn_safetensors_record *record = &part->records[i];
+        struct attn_safetensors_record *planned = find(st, record->name, record->name_size);
 
         if (planned == NULL)
             continue;
         if (planned->shard != shard)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' is in '%s', expected in another file only, as %s says",
-                                  attn_quote_string(entry->name).text,
+                                  attn_quote_string(record->name).text,
                                   attn_quote_string(part->shards[0].file.path).text, INDEX_FILE);
-        *planned = *entry;
+        *planned = *record;
         planned->shard = shard;
     }
     st->shards[shard] = part->shards[0];
@@ -259,12 +259,12 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
             status = open_shard(source, load, mappings[i].file, shard++, st, err);
     }
     for (size_t i = 0; i < count && status == ATTN_OK; i++) {
-        const struct attn_safetensors_entry *entry = &st->entries[i];
+        const struct attn_safetensors_record *record = &st->records[i];
 
-        if (entry->tensor.data == NULL)
+        if (record->shape == NULL)
             status = attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
-                                    attn_quote_string(entry->name).text,
-                                    attn_quote_string(st->shards[entry->shard].file.path).text,
+                                    attn_quote_string(record->name).text,
+                                    attn_quote_string(st->shards[record->shard].file.path).text,
                                     INDEX_FILE);
     }
     if (status != ATTN_OK) {
@@ -322,16 +322,48 @@ size_t attn_safetensors_count(const struct attn_safetensors *st)
     return st->count;
 }
 
-const struct attn_safetensors_entry *attn_safetensors_entry(const struct attn_safetensors *st,
-                                                            size_t i)
+/* The sizes of a SHAPE that was checked when its header was read. */
+static void read_shape(const char *shape, struct attn_tensor *tensor)
 {
-    return &st->entries[i];
+    for (int i = 0; i < tensor->rank; i++) {
+        while (*shape < '0' || *shape > '9')
+            shape++;
+        tensor->shape[i] = 0;
+        while (*shape >= '0' && *shape <= '9')
+            tensor->shape[i] = tensor->shape[i] * 10 + (size_t)(*shape++ - '0');
+    }
 }
 
-const struct attn_safetensors_entry *attn_safetensors_find(const struct attn_safetensors *st,
-                                                           const char *name)
+static struct attn_safetensors_entry entry_of(const struct attn_safetensors *st,
+                                              const struct attn_safetensors_record *record)
 {
-    return find(st, name, strlen(name));
+    struct attn_safetensors_entry entry = {.name = record->name,
+                                           .name_size = record->name_size,
+                                           .shard = record->shard,
+                                           .offset = record->offset};
+
+    entry.tensor.data = st->shards[record->shard].file.data + record->offset;
+    entry.tensor.dtype = record->dtype;
+    entry.tensor.rank = record->rank;
+    read_shape(record->shape, &entry.tensor);
+    return entry;
+}
+
+struct attn_safetensors_entry attn_safetensors_entry(const struct attn_safetensors *st, size_t i)
+{
+    return entry_of(st, &st->records[i]);
+}
+
+bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
+                           struct attn_safetensors_entry *entry)
+{
+    const struct attn_safetensors_record *record = find(st, name, strlen(name));
+
+    if (record == NULL)
+        return false;
+    if (entry != NULL)
+        *entry = entry_of(st, record);
+    return true;
 }
 
 int attn_safetensors_n_shard(const struct attn_safetensors *st)

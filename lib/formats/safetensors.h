@@ -5,7 +5,7 @@
  *     struct attn_safetensors *st;
  *     attn_safetensors_open_file("model.safetensors", ATTN_MAP, &st, &err);
  *     for (size_t i = 0; i < attn_safetensors_count(st); i++)
- *         puts(attn_safetensors_entry(st, i)->name);
+ *         puts(attn_safetensors_entry(st, i).name);
  *     attn_safetensors_close(st);
  *
  * Layout of a file: u64 little-endian N, then N bytes of JSON {"NAME": {"dtype", "shape",
@@ -25,7 +25,7 @@
 
 struct attn_safetensors; /* one file or several shards; owns their maps */
 
-/* One tensor of the directory. Borrowed from it. */
+/* One tensor of the directory, which its name and data belong to. */
 struct attn_safetensors_entry {
     const char *name; /* terminated; may hold any character but NUL */
     size_t name_size;
@@ -49,12 +49,12 @@ ATTN_API void attn_safetensors_close(struct attn_safetensors *st); /* NULL is al
 ATTN_API size_t attn_safetensors_count(const struct attn_safetensors *st);
 
 /* Entry 0 .. count-1 in ascending order of name (bytes). */
-ATTN_API const struct attn_safetensors_entry *
-attn_safetensors_entry(const struct attn_safetensors *st, size_t i);
+ATTN_API struct attn_safetensors_entry attn_safetensors_entry(const struct attn_safetensors *st,
+                                                              size_t i);
 
-/* By binary search; NULL when there is none. */
-ATTN_API const struct attn_safetensors_entry *
-attn_safetensors_find(const struct attn_safetensors *st, const char *name);
+/* Looks for NAME by binary search: whether it is there, and then *entry unless that is NULL. */
+ATTN_API bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
+                                    struct attn_safetensors_entry *entry);
 
 /* The files: 1 or more; the path and the size in bytes of number SHARD. */
 ATTN_API int attn_safetensors_n_shard(const struct attn_safetensors *st);

@@ -1,8 +1,10 @@
 /*
  * safetensors_header.c - the header of one file, pulled token by token.
  *
- * Three passes over the text (check, count, fill), so that a million tensors take one allocation of
- * the exact size, then two sorts: by offset, to see that the tensors tile the data, and by name.
+ * It is copied first: a mapped file can be overwritten between two looks at it. Names are slices of
+ * the copy, unescaped and terminated where they stand. Three passes over the text (check, count,
+ * fill), so that a million tensors take one allocation of the exact size, then two sorts: by offset,
+ * to see that the tensors tile the data, and by name.
  * Offsets in messages about JSON count from the beginning of the file; those of tensors from the
  * beginning of the data, as in the header itself.
  */
@@ -19,15 +21,15 @@
 
 #define METADATA "__metadata__"
 
-enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000 };
+enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 
-/* What the functions of one reading share; all borrowed. */
+/* What the functions of one reading share. */
 struct header {
-    const struct attn_file *file;
-    struct attn_json_reader reader; /* over the file up to the end of the header */
+    const struct attn_file *file;   /* borrowed */
+    char *text;                     /* [data_start], the file up to its data; owns */
+    struct attn_json_reader reader; /* over that */
     size_t data_start, data_size;   /* bytes of the file */
-    struct attn_buffer *names;      /* of the entries read so far, terminated */
-    struct attn_error *err;
+    struct attn_error *err;         /* borrowed */
 };
 
 /* Says of files that people take for safetensors what they are. */
@@ -51,7 +53,7 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
     }
 }
 
-/* Reads the size of the header and points the reader at its text. */
+/* Reads the size of the header. */
 static enum attn_status read_prefix(struct header *header)
 {
     const struct attn_file *file = header->file;
@@ -77,8 +79,24 @@ static enum attn_status read_prefix(struct header *header)
     }
     header->data_start = PREFIX_SIZE + (size_t)size;
     header->data_size = file->size - header->data_start;
-    header->reader =
-        attn_json_reader_init((const char *)file->data, header->data_start, file->path);
+    return ATTN_OK;
+}
+
+/* Copies the header and points the reader at its text. */
+static enum attn_status copy_text(struct header *header)
+{
+    const struct attn_file *file = header->file;
+
+    header->text = attn_alloc_uninitialized(header->data_start, 1, header->err);
+    if (header->text == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t at = 0, n; at < header->data_start; at += n) {
+        n = header->data_start - at < COPY_STEP ? header->data_start - at : COPY_STEP;
+        memcpy(header->text + at, file->data + at, n);
+        if (n == COPY_STEP && file->storage == ATTN_FILE_MAPPED)
+            attn_file_drop_pages(file->data + at, n); /* or a large header is in memory twice */
+    }
+    header->reader = attn_json_reader_init(header->text, header->data_start, file->path);
     header->reader.offset = PREFIX_SIZE;
     return ATTN_OK;
 }
@@ -110,19 +128,16 @@ static bool next_key(struct header *header, struct attn_json_token *key, enum at
     return *status == ATTN_OK && key->type == ATTN_JSON_KEY;
 }
 
-/* Counts the tensors and the bytes that their names can take, each with a NUL. */
-static enum attn_status count_tensors(struct header *header, size_t *count, size_t *name_size)
+/* Counts the tensors, and leaves the reader where it was. */
+static enum attn_status count_tensors(struct header *header, size_t *count)
 {
     struct attn_json_reader start = header->reader;
     struct attn_json_token token;
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
 
-    *count = *name_size = 0;
+    *count = 0;
     while (status == ATTN_OK && next_key(header, &token, &status)) {
-        if (!attn_json_equals(&token, METADATA)) {
-            ++*count;
-            *name_size += token.size + 1; /* sums up to less than the header */
-        }
+        *count += !attn_json_equals(&token, METADATA);
         status = attn_json_skip(&header->reader, header->err);
     }
     header->reader = start;
@@ -168,7 +183,17 @@ static enum attn_status read_integers(struct header *header, size_t *values, int
     return status;
 }
 
-static enum attn_status read_dtype(struct header *header, struct attn_safetensors_entry *entry)
+/* A tensor as far as its members were seen. */
+struct members {
+    const char *name;
+    struct attn_tensor tensor; /* its type, rank and shape */
+    const char *shape;         /* the text of the shape */
+    bool has_dtype, has_shape, has_offsets;
+    size_t offsets[2]; /* in the data */
+    int n_offset;
+};
+
+static enum attn_status read_dtype(struct header *header, struct members *members)
 {
     struct attn_json_token token;
     enum attn_status status =
@@ -183,23 +208,16 @@ static enum attn_status read_dtype(struct header *header, struct attn_safetensor
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has dtype '%s', expected a type of safetensors such as "
                               "F32, F16 or BF16",
-                              attn_quote_string(entry->name).text,
+                              attn_quote_string(members->name).text,
                               attn_quote_string(header->file->path).text,
                               attn_quote(token.text, token.size).text);
-    entry->tensor.dtype = dtype;
+    members->tensor.dtype = dtype;
     return ATTN_OK;
 }
 
-/* The members of a tensor, as far as they were seen. */
-struct members {
-    bool has_dtype, has_shape, has_offsets;
-    size_t offsets[2]; /* in the data */
-    int n_offset;
-};
-
-static enum attn_status read_members(struct header *header, struct attn_safetensors_entry *entry,
-                                     struct members *members)
+static enum attn_status read_members(struct header *header, struct members *members)
 {
+    struct attn_tensor *tensor = &members->tensor;
     struct attn_json_token key;
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN,
                                      "an object with dtype, shape and data_offsets", &key);
@@ -207,10 +225,11 @@ static enum attn_status read_members(struct header *header, struct attn_safetens
     while (status == ATTN_OK && next_key(header, &key, &status)) {
         if (attn_json_equals(&key, "dtype")) {
             members->has_dtype = true;
-            status = read_dtype(header, entry);
+            status = read_dtype(header, members);
         } else if (attn_json_equals(&key, "shape")) {
             members->has_shape = true;
-            status = read_integers(header, entry->tensor.shape, ATTN_MAX_RANK, &entry->tensor.rank);
+            members->shape = header->text + header->reader.offset;
+            status = read_integers(header, tensor->shape, ATTN_MAX_RANK, &tensor->rank);
         } else if (attn_json_equals(&key, "data_offsets")) {
             members->has_offsets = true;
             status = read_integers(header, members->offsets, 2, &members->n_offset);
@@ -253,14 +272,9 @@ static struct shape_text format_shape(const struct attn_tensor *tensor)
     return shape;
 }
 
-/* Checks what the members say of each other and of the file, and places the tensor. */
-static enum attn_status place(const struct header *header, const struct members *members,
-                              struct attn_safetensors_entry *entry)
+/* Checks that all members are there and how many integers they have. */
+static enum attn_status check_members(const struct header *header, const struct members *members)
 {
-    struct attn_quote name = attn_quote_string(entry->name);
-    struct attn_quote path = attn_quote_string(header->file->path);
-    struct attn_tensor *tensor = &entry->tensor;
-    size_t begin = members->offsets[0], end = members->offsets[1], size;
     const char *missing = !members->has_dtype     ? "dtype"
                           : !members->has_shape   ? "shape"
                           : !members->has_offsets ? "data_offsets"
@@ -269,56 +283,85 @@ static enum attn_status place(const struct header *header, const struct members 
     if (missing != NULL)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has no %s, expected dtype, shape and data_offsets",
-                              name.text, path.text, missing);
-    if (tensor->rank > ATTN_MAX_RANK)
-        return attn_error_set(header->err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' has %d dimensions, expected at most %d", name.text,
-                              path.text, tensor->rank, ATTN_MAX_RANK);
+                              attn_quote_string(members->name).text,
+                              attn_quote_string(header->file->path).text, missing);
+    if (members->tensor.rank > ATTN_MAX_RANK)
+        return attn_error_set(
+            header->err, ATTN_UNSUPPORTED, "'%s' in '%s' has %d dimensions, expected at most %d",
+            attn_quote_string(members->name).text, attn_quote_string(header->file->path).text,
+            members->tensor.rank, ATTN_MAX_RANK);
     if (members->n_offset != 2)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has %d data_offsets, expected a begin and an end",
-                              name.text, path.text, members->n_offset);
+                              attn_quote_string(members->name).text,
+                              attn_quote_string(header->file->path).text, members->n_offset);
+    return ATTN_OK;
+}
+
+/* Checks what the members say of each other and of the file. */
+static enum attn_status check_size(const struct header *header, const struct members *members)
+{
+    const struct attn_tensor *tensor = &members->tensor;
+    const size_t begin = members->offsets[0], end = members->offsets[1];
+    size_t size;
+
     if (begin > end || end > header->data_size)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
                               "end within %zu bytes of data",
-                              name.text, path.text, begin, end, header->data_size);
+                              attn_quote_string(members->name).text,
+                              attn_quote_string(header->file->path).text, begin, end,
+                              header->data_size);
     if (!measure(tensor, &size))
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "
                               "below 2^61",
-                              name.text, path.text, format_shape(tensor).text,
+                              attn_quote_string(members->name).text,
+                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
                               attn_dtype_name(tensor->dtype));
     if (size != end - begin)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has shape %s of %s, which is %zu bytes, expected %zu "
                               "as between its data_offsets [%zu, %zu]",
-                              name.text, path.text, format_shape(tensor).text,
+                              attn_quote_string(members->name).text,
+                              attn_quote_string(header->file->path).text, format_shape(tensor).text,
                               attn_dtype_name(tensor->dtype), size, end - begin, begin, end);
-    entry->offset = header->data_start + begin;
-    tensor->data = header->file->data + entry->offset;
     return ATTN_OK;
 }
 
-/* Reads the tensor whose key is NAME. */
+/* Reads the tensor whose key is NAME, which is unescaped and terminated in its place. */
 static enum attn_status read_tensor(struct header *header, const struct attn_json_token *name,
-                                    struct attn_safetensors_entry *entry)
+                                    struct attn_safetensors_record *record)
 {
-    struct members members = {0};
-    size_t start = header->names->size;
+    char *own = header->text + (name->text - header->text);
+    struct members members = {.name = own};
+    size_t name_size;
     enum attn_status status;
 
     if (attn_json_has_nul(name))
         return refuse(header, name, "a tensor's name without NUL");
-    attn_json_unescape(name, header->names);
-    entry->name = header->names->data + start;
-    entry->name_size = header->names->size - start;
-    attn_buffer_append_char(header->names, '\0');
-    status = read_members(header, entry, &members);
-    return status == ATTN_OK ? place(header, &members, entry) : status;
+    name_size = attn_json_unescape_to(name, own);
+    own[name_size] = '\0'; /* at the latest in place of the closing quote */
+    status = read_members(header, &members);
+    if (status == ATTN_OK)
+        status = check_members(header, &members);
+    if (status == ATTN_OK)
+        status = check_size(header, &members);
+    if (status != ATTN_OK)
+        return status;
+    *record = (struct attn_safetensors_record){
+        .name = own,
+        .shape = members.shape,
+        .offset = header->data_start + members.offsets[0],
+        .n_byte = members.offsets[1] - members.offsets[0],
+        .name_size = name_size,
+        .dtype = (unsigned char)members.tensor.dtype,
+        .rank = (unsigned char)members.tensor.rank,
+    };
+    return ATTN_OK;
 }
 
-static enum attn_status read_tensors(struct header *header, struct attn_safetensors_entry *entries)
+static enum attn_status read_tensors(struct header *header, struct attn_safetensors_record *records)
 {
     struct attn_json_token token;
     enum attn_status status = expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token);
@@ -327,7 +370,7 @@ static enum attn_status read_tensors(struct header *header, struct attn_safetens
         if (attn_json_equals(&token, METADATA))
             status = read_metadata(header);
         else
-            status = read_tensor(header, &token, entries++);
+            status = read_tensor(header, &token, records++);
     }
     return status;
 }
@@ -335,34 +378,30 @@ static enum attn_status read_tensors(struct header *header, struct attn_safetens
 /* Order by begin, then end: a tensor without elements comes before the one that begins there. */
 static int compare_places(const void *a, const void *b)
 {
-    const struct attn_safetensors_entry *x = a, *y = b;
-    size_t x_size = 0, y_size = 0;
+    const struct attn_safetensors_record *x = a, *y = b;
 
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
-    measure(&x->tensor, &x_size);
-    measure(&y->tensor, &y_size);
-    return (x_size > y_size) - (x_size < y_size);
+    return (x->n_byte > y->n_byte) - (x->n_byte < y->n_byte);
 }
 
 /* Every byte of the data belongs to one tensor: no holes, no overlaps, nothing before or after. */
 static enum attn_status check_tiling(const struct header *header,
-                                     struct attn_safetensors_entry *entries, size_t count)
+                                     struct attn_safetensors_record *records, size_t count)
 {
-    size_t end = 0, size = 0;
+    size_t end = 0;
 
-    qsort(entries, count, sizeof *entries, compare_places);
+    qsort(records, count, sizeof *records, compare_places);
     for (size_t i = 0; i < count; i++) {
-        size_t begin = entries[i].offset - header->data_start;
+        size_t begin = records[i].offset - header->data_start;
 
         if (begin != end)
             return attn_error_set(header->err, ATTN_FORMAT,
                                   "'%s' in '%s' begins at byte %zu of the data, expected %zu, "
                                   "without holes or overlaps",
-                                  attn_quote_string(entries[i].name).text,
+                                  attn_quote_string(records[i].name).text,
                                   attn_quote_string(header->file->path).text, begin, end);
-        measure(&entries[i].tensor, &size);
-        end += size;
+        end += records[i].n_byte;
     }
     if (end != header->data_size)
         return attn_error_set(
@@ -374,44 +413,47 @@ static enum attn_status check_tiling(const struct header *header,
 
 int attn_safetensors_compare_names(const void *a, const void *b)
 {
-    const struct attn_safetensors_entry *x = a, *y = b;
+    const struct attn_safetensors_record *x = a, *y = b;
     size_t size = x->name_size < y->name_size ? x->name_size : y->name_size;
     int order = memcmp(x->name, y->name, size);
 
     return order != 0 ? order : (x->name_size > y->name_size) - (x->name_size < y->name_size);
 }
 
-enum attn_status attn_safetensors_read_header(const struct attn_file *file,
-                                              struct attn_buffer *names,
-                                              struct attn_safetensors_entry **entries,
+enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
+                                              struct attn_safetensors_record **records,
                                               size_t *count, struct attn_error *err)
 {
-    struct header header = {.file = file, .names = names, .err = err};
-    struct attn_safetensors_entry *found = NULL;
-    size_t n = 0, name_size = 0;
+    struct header header = {.file = file, .err = err};
+    struct attn_safetensors_record *found = NULL;
+    size_t n = 0;
     enum attn_status status = read_prefix(&header);
 
     if (status == ATTN_OK)
+        status = copy_text(&header);
+    if (status == ATTN_OK)
         status = attn_json_check_keys(header.reader, err);
     if (status == ATTN_OK)
-        status = count_tensors(&header, &n, &name_size);
+        status = count_tensors(&header, &n);
     if (status != ATTN_OK)
-        return status;
-    found = attn_alloc(n, sizeof *found, err);
-    if (found == NULL)
-        return ATTN_NO_MEMORY;
-    attn_buffer_reserve(names, name_size); /* all at once: entries point into it */
-    status = attn_buffer_check(names, err);
-    if (status == ATTN_OK)
-        status = read_tensors(&header, found);
+        goto fail;
+    found = attn_alloc_uninitialized(n, sizeof *found, err); /* read_tensor fills it */
+    if (found == NULL) {
+        status = ATTN_NO_MEMORY;
+        goto fail;
+    }
+    status = read_tensors(&header, found);
     if (status == ATTN_OK)
         status = check_tiling(&header, found, n);
-    if (status != ATTN_OK) {
-        attn_free(found);
-        return status;
-    }
+    if (status != ATTN_OK)
+        goto fail;
     qsort(found, n, sizeof *found, attn_safetensors_compare_names);
-    *entries = found;
+    *text = header.text;
+    *records = found;
     *count = n;
     return ATTN_OK;
+fail:
+    attn_free(found);
+    attn_free(header.text);
+    return status;
 }

@@ -257,25 +257,26 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
                                   int layer, struct attn_error *err)
 {
     const enum need need = find_need(rule->part, binder->config);
-    const struct attn_safetensors_entry *entry;
+    struct attn_safetensors_entry entry;
     enum attn_status status;
+    bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
     if (need == NOT_NEEDED)
         return ATTN_OK;
     write_name(name, binder->prefix, rule, layer);
-    entry = attn_safetensors_find(binder->st, name);
-    if (entry == NULL && need == USED_IF_FOUND)
+    is_found = attn_safetensors_find(binder->st, name, &entry);
+    if (!is_found && need == USED_IF_FOUND)
         return ATTN_OK;
-    if (entry == NULL)
+    if (!is_found)
         return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", name,
                               attn_quote_string(attn_safetensors_path(binder->st, 0)).text);
-    status = check_tensor(binder, rule, layer, entry, err);
+    status = check_tensor(binder, rule, layer, &entry, err);
     if (status != ATTN_OK)
         return status;
     if (rule->part == ATTN_PART_OUTPUT_FOUND)
         binder->config->output = ATTN_OUTPUT_OWN;
-    store(binder, rule, layer, &entry->tensor);
+    store(binder, rule, layer, &entry.tensor);
     return ATTN_OK;
 }
 
@@ -347,9 +348,9 @@ static enum attn_status find_prefix(const struct attn_weight_naming *naming,
         return ATTN_OK;
     write_name(with, naming->prefix, &naming->rules[0], 0);
     write_name(without, "", &naming->rules[0], 0);
-    if (attn_safetensors_find(st, with) == NULL)
+    if (!attn_safetensors_find(st, with, NULL))
         return ATTN_OK;
-    if (attn_safetensors_find(st, without) != NULL)
+    if (attn_safetensors_find(st, without, NULL))
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
                               attn_quote_string(attn_safetensors_path(st, 0)).text, with, without);
     *prefix = naming->prefix;
@@ -429,9 +430,12 @@ void attn_weights_list_unused(const char *model_type, const struct attn_safetens
     const struct attn_weight_naming *naming = find_naming(model_type);
     int layer;
 
-    for (size_t i = 0; i < attn_safetensors_count(st); i++)
-        if (find_rule(naming, attn_safetensors_entry(st, i)->name, &layer) == NULL)
-            fn(user, attn_safetensors_entry(st, i)->name);
+    for (size_t i = 0; i < attn_safetensors_count(st); i++) {
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+
+        if (find_rule(naming, entry.name, &layer) == NULL)
+            fn(user, entry.name);
+    }
 }
 
 static enum attn_status scan_tensor(const struct attn_safetensors *st,
@@ -456,13 +460,13 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; i < attn_safetensors_count(st) && status == ATTN_OK; i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(st, i);
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
         int at;
-        const struct attn_weight_rule *rule = find_rule(naming, entry->name, &at);
+        const struct attn_weight_rule *rule = find_rule(naming, entry.name, &at);
 
         if (rule != NULL && rule->part != ATTN_PART_IGNORED && at == layer &&
-            is_readable(entry->tensor.dtype))
-            status = scan_tensor(st, entry, err);
+            is_readable(entry.tensor.dtype))
+            status = scan_tensor(st, &entry, err);
     }
     return status;
 }

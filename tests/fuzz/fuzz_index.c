@@ -57,20 +57,20 @@ static void check_directory(const struct attn_safetensors *st, const uint8_t *da
     FUZZ_CHECK(attn_json_parse(&file, &json, &err) == ATTN_OK);
     member = attn_node_first(attn_node_find(attn_json_root(json), "weight_map"));
     for (; member != NULL; member = attn_node_next(member), n++) {
-        const struct attn_safetensors_entry *entry =
-            attn_safetensors_find(st, attn_node_key(member));
+        struct attn_safetensors_entry entry;
 
-        FUZZ_CHECK(entry != NULL && entry->shard < attn_safetensors_n_shard(st));
-        FUZZ_CHECK(strcmp(last_part(attn_safetensors_path(st, entry->shard)),
+        FUZZ_CHECK(attn_safetensors_find(st, attn_node_key(member), &entry));
+        FUZZ_CHECK(entry.shard < attn_safetensors_n_shard(st));
+        FUZZ_CHECK(strcmp(last_part(attn_safetensors_path(st, entry.shard)),
                           attn_node_string(member)) == 0);
-        FUZZ_CHECK(entry->tensor.data != NULL);
-        FUZZ_CHECK(entry->offset + attn_tensor_n_byte(&entry->tensor) <=
-                   attn_safetensors_file_size(st, entry->shard));
+        FUZZ_CHECK(entry.tensor.data != NULL);
+        FUZZ_CHECK(entry.offset + attn_tensor_n_byte(&entry.tensor) <=
+                   attn_safetensors_file_size(st, entry.shard));
     }
     FUZZ_CHECK(n == attn_safetensors_count(st) && n > 0);
     for (size_t i = 1; i < n; i++)
-        FUZZ_CHECK(strcmp(attn_safetensors_entry(st, i - 1)->name,
-                          attn_safetensors_entry(st, i)->name) < 0);
+        FUZZ_CHECK(
+            strcmp(attn_safetensors_entry(st, i - 1).name, attn_safetensors_entry(st, i).name) < 0);
     attn_json_free(json);
     attn_file_close(&file);
 }

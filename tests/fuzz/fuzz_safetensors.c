@@ -28,18 +28,19 @@ static enum attn_status open_bytes(const uint8_t *data, size_t size, struct attn
 static void check_entry(const struct attn_safetensors *st, size_t i, const uint8_t *data,
                         size_t size)
 {
-    const struct attn_safetensors_entry *entry = attn_safetensors_entry(st, i);
-    const size_t n_byte = attn_tensor_n_byte(&entry->tensor);
+    const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+    const size_t n_byte = attn_tensor_n_byte(&entry.tensor);
+    struct attn_safetensors_entry found;
 
-    FUZZ_CHECK(strlen(entry->name) == entry->name_size);
-    FUZZ_CHECK(i == 0 || strcmp(entry[-1].name, entry->name) < 0);
-    FUZZ_CHECK(attn_safetensors_find(st, entry->name) == entry);
-    FUZZ_CHECK(entry->shard == 0);
-    FUZZ_CHECK(entry->tensor.rank >= 0 && entry->tensor.rank <= ATTN_MAX_RANK);
-    FUZZ_CHECK(entry->tensor.dtype < ATTN_N_DTYPE);
-    FUZZ_CHECK(entry->offset <= size && n_byte <= size - entry->offset);
-    FUZZ_CHECK(entry->tensor.data == data + entry->offset);
-    FUZZ_CHECK(attn_tensor_n_element(&entry->tensor) * attn_dtype_bits(entry->tensor.dtype) ==
+    FUZZ_CHECK(strlen(entry.name) == entry.name_size);
+    FUZZ_CHECK(i == 0 || strcmp(attn_safetensors_entry(st, i - 1).name, entry.name) < 0);
+    FUZZ_CHECK(attn_safetensors_find(st, entry.name, &found) && found.name == entry.name);
+    FUZZ_CHECK(entry.shard == 0);
+    FUZZ_CHECK(entry.tensor.rank >= 0 && entry.tensor.rank <= ATTN_MAX_RANK);
+    FUZZ_CHECK(entry.tensor.dtype < ATTN_N_DTYPE);
+    FUZZ_CHECK(entry.offset <= size && n_byte <= size - entry.offset);
+    FUZZ_CHECK(entry.tensor.data == data + entry.offset);
+    FUZZ_CHECK(attn_tensor_n_element(&entry.tensor) * attn_dtype_bits(entry.tensor.dtype) ==
                n_byte * 8);
 }
 
@@ -50,12 +51,12 @@ static void check_tiling(const struct attn_safetensors *st, size_t data_start, s
 
     FUZZ_CHECK(owners != NULL);
     for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(st, i);
-        const size_t n_byte = attn_tensor_n_byte(&entry->tensor);
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+        const size_t n_byte = attn_tensor_n_byte(&entry.tensor);
 
-        FUZZ_CHECK(entry->offset >= data_start);
+        FUZZ_CHECK(entry.offset >= data_start);
         for (size_t k = 0; k < n_byte; k++)
-            FUZZ_CHECK(owners[entry->offset - data_start + k]++ == 0);
+            FUZZ_CHECK(owners[entry.offset - data_start + k]++ == 0);
     }
     FUZZ_CHECK(memchr(owners, 0, size - data_start) == NULL);
     free(owners);

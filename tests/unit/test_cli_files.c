@@ -154,6 +154,64 @@ START_TEST(refuses_what_is_deep_or_long)
 }
 END_TEST
 
+/* What a header of N bytes may take: three times its size beside the 64 MiB. */
+static void assert_bounded(const char *what, const struct attn_ran *ran, size_t n)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const long limit = 64L * 1024 + 3 * (long)(n / 1024);
+
+    ck_assert_msg(ran->resident < limit, "%s: %ld KiB resident, expected less than %ld", what,
+                  ran->resident, limit);
+    ck_assert_msg(ran->seconds < 3, "%s: %.3f s", what, ran->seconds);
+#else
+    (void)what;
+    (void)ran;
+    (void)n;
+#endif
+}
+
+/* Headers of 16 MB: HEAD, then again and again a key, which is a number, and AFTER, then TAIL. */
+START_TEST(takes_memory_for_a_large_header_in_proportion)
+{
+    static const char tensor[] = "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
+    const struct {
+        const char *head, *after, *tail, *message;
+    } rows[] = {
+        {"{\"-\":0", "\":1", "}", "has '0' at byte 13, expected an object"},
+        {"{\"w\":{\"-\":0", "\":1", "}}", "'w' in 'large' has no dtype"},
+        {"{\"__metadata__\":{\"-\":\"\"", "\":\"\"", "}}", NULL},
+        {"{\"__metadata__\":null", tensor, "}", NULL},
+        {"{\"__metadata__\":null", tensor, ",\"0\":{}}", "has the key '0' a second time"},
+    };
+
+    enter();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_buffer text = {0};
+        struct attn_image image;
+        struct attn_ran ran;
+
+        attn_buffer_append_string(&text, rows[i].head);
+        for (unsigned n = 0; text.size < 16000000; n++)
+            attn_buffer_append_format(&text, ",\"%x%s", n, rows[i].after);
+        attn_buffer_append_string(&text, rows[i].tail);
+        image = attn_image_make(text.data, text.size, 0);
+        attn_folder_write("large", image.bytes, image.size);
+        ran = attn_command((const char *const[]){"inspect", "large", NULL});
+        if (rows[i].message == NULL) {
+            ck_assert_msg(ran.exit == 0, "%s", ran.err);
+        } else {
+            attn_assert_failed(rows[i].head, &ran, 3);
+            ck_assert_msg(strstr(ran.err, rows[i].message) != NULL, "%s", ran.err);
+        }
+        assert_bounded(rows[i].head, &ran, text.size);
+        attn_ran_release(&ran);
+        attn_buffer_release(&text);
+        free(image.bytes);
+    }
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(refuses_other_files_in_place_of_the_weights)
 {
     static const struct {
@@ -393,6 +451,7 @@ START_TEST(prints_nothing_of_weights_that_are_not_finite)
 END_TEST
 
 ATTN_SUITE("cli_files", refuses_every_malformed_header, refuses_every_wrong_size_of_the_header,
-           refuses_a_file_cut_anywhere, refuses_what_is_deep_or_long, refuses_every_malformed_index,
+           refuses_a_file_cut_anywhere, refuses_what_is_deep_or_long,
+           takes_memory_for_a_large_header_in_proportion, refuses_every_malformed_index,
            refuses_other_files_in_place_of_the_weights, takes_what_is_strange_but_legal,
            runs_weights_that_are_strange_but_legal, prints_nothing_of_weights_that_are_not_finite)

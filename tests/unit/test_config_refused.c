@@ -403,18 +403,20 @@ static struct attn_part rewrite(const struct attn_safetensors *st, size_t which,
 
     attn_buffer_append_string(&header, "{");
     for (size_t i = 0; i < attn_safetensors_count(st); i++)
-        if (i != which || change != LEFT_OUT)
-            write_tensor(&header, attn_safetensors_entry(st, i), i == which ? change : NOTHING,
-                         &end);
+        if (i != which || change != LEFT_OUT) {
+            const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+
+            write_tensor(&header, &entry, i == which ? change : NOTHING, &end);
+        }
     attn_buffer_append_string(&header, "}");
     size = header.size;
     attn_buffer_append(&file, &size, sizeof size);
     attn_buffer_append(&file, header.data, header.size);
     for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_tensor *tensor = &attn_safetensors_entry(st, i)->tensor;
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
 
         if (i != which || change != LEFT_OUT)
-            attn_buffer_append(&file, tensor->data, 4 * attn_tensor_n_element(tensor));
+            attn_buffer_append(&file, entry.tensor.data, 4 * attn_tensor_n_element(&entry.tensor));
     }
     ck_assert(!header.has_failed && !file.has_failed);
     attn_buffer_release(&header);
@@ -491,8 +493,9 @@ START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
             for (enum change change = NOTHING; change < N_CHANGE; change++) {
                 struct attn_parts changed = {parts.config, rewrite(st, i, change)};
                 struct attn_buffer file = {.data = (char *)changed.weights.bytes};
+                const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
 
-                check_change(&changed, attn_safetensors_entry(st, i), change);
+                check_change(&changed, &entry, change);
                 attn_buffer_release(&file);
             }
         attn_model_close(model);

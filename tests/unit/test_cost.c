@@ -139,10 +139,10 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
         struct attn_cost cost;
 
         for (size_t k = 0; k < attn_safetensors_count(weights); k++) {
-            const struct attn_tensor *tensor = &attn_safetensors_entry(weights, k)->tensor;
+            const struct attn_safetensors_entry entry = attn_safetensors_entry(weights, k);
 
-            n_element += attn_tensor_n_element(tensor);
-            n_byte += attn_tensor_n_byte(tensor);
+            n_element += attn_tensor_n_element(&entry.tensor);
+            n_byte += attn_tensor_n_byte(&entry.tensor);
         }
         ck_assert_msg(sum(&parameters) == n_element, "%s", directories[i]);
         if (attn_model_config(model)->n_ctx <= 64) { /* a run of that length reads them all */

@@ -44,7 +44,7 @@ START_TEST(refuses_weights_cut_anywhere)
         assert_cut_is_refused(&parts, size);
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
     for (size_t i = 0; i < attn_safetensors_count(attn_model_safetensors(model)); i++) {
-        size_t begin = attn_safetensors_entry(attn_model_safetensors(model), i)->offset;
+        size_t begin = attn_safetensors_entry(attn_model_safetensors(model), i).offset;
 
         for (size_t size = begin - 1; size <= begin + 1; size++)
             assert_cut_is_refused(&parts, size);
@@ -255,17 +255,17 @@ static void check_directory(const char *directory)
     st = attn_model_safetensors(model);
     runs = run_undamaged(model);
     for (size_t i = 0; i < attn_safetensors_count(st); i++) {
-        const struct attn_safetensors_entry *entry = attn_safetensors_entry(st, i);
-        unsigned char *place = parts.weights.bytes + entry->offset, saved[4];
+        const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
+        unsigned char *place = parts.weights.bytes + entry.offset, saved[4];
 
         memcpy(saved, place, sizeof saved);
         for (int value = 0; value < 3; value++) {
             char where[256];
 
-            snprintf(where, sizeof where, "%s of %s with %s", entry->name, directory,
+            snprintf(where, sizeof where, "%s of %s with %s", entry.name, directory,
                      value_names[value]);
-            poison(&entry->tensor, value);
-            assert_found(model, &runs, where, entry->name);
+            poison(&entry.tensor, value);
+            assert_found(model, &runs, where, entry.name);
         }
         memcpy(place, saved, sizeof saved);
     }
@@ -284,16 +284,16 @@ START_TEST(weights_too_large_for_float32_are_told_as_such)
 {
     struct attn_parts parts = attn_parts_load("models/tiny-gpt2");
     const float huge = 3e38F;
-    const struct attn_tensor *table;
+    struct attn_safetensors_entry table;
     struct attn_model *model;
     struct told told = {.where = "huge"};
     struct attn_error err;
 
     ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
-    table = &attn_safetensors_find(attn_model_safetensors(model), "transformer.h.1.mlp.c_fc.weight")
-                 ->tensor;
-    for (size_t i = 0; i < attn_tensor_n_element(table); i++)
-        memcpy((char *)(uintptr_t)table->data + i * sizeof huge, &huge, sizeof huge);
+    ck_assert(attn_safetensors_find(attn_model_safetensors(model),
+                                    "transformer.h.1.mlp.c_fc.weight", &table));
+    for (size_t i = 0; i < attn_tensor_n_element(&table.tensor); i++)
+        memcpy((char *)(uintptr_t)table.tensor.data + i * sizeof huge, &huge, sizeof huge);
     ck_assert_int_eq(run_sites(model, ATTN_SITE_BIT(ATTN_SITE_MLP_PRE), &told, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "layer 1 of 'm' computes values that are not finite, expected "
                                   "float32 numbers");

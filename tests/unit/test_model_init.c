@@ -94,14 +94,14 @@ static void close_made(void)
 /* The tensor NAME of the model, of N values; in `values` too. */
 static const float *weight(const char *name, size_t n)
 {
-    const struct attn_safetensors_entry *entry =
-        attn_safetensors_find(attn_model_safetensors(model), name);
+    struct attn_safetensors_entry entry;
 
-    ck_assert_msg(entry != NULL, "%s is missing", name);
-    ck_assert_uint_eq(attn_tensor_n_element(&entry->tensor), n);
-    ck_assert_uint_eq((uintptr_t)entry->tensor.data % sizeof(float), 0);
+    ck_assert_msg(attn_safetensors_find(attn_model_safetensors(model), name, &entry),
+                  "%s is missing", name);
+    ck_assert_uint_eq(attn_tensor_n_element(&entry.tensor), n);
+    ck_assert_uint_eq((uintptr_t)entry.tensor.data % sizeof(float), 0);
     ck_assert_uint_le(n, MAX_VALUE);
-    memcpy(values, entry->tensor.data, n * sizeof *values);
+    memcpy(values, entry.tensor.data, n * sizeof *values);
     return values;
 }
 
@@ -117,7 +117,7 @@ static struct attn_npy golden(const char *name)
 
 static bool has_weight(const char *name)
 {
-    return attn_safetensors_find(attn_model_safetensors(model), name) != NULL;
+    return attn_safetensors_find(attn_model_safetensors(model), name, NULL);
 }
 
 /* --- numbers ------------------------------------------------------------------------------------ */

@@ -26,30 +26,32 @@ START_TEST(gives_names_types_shapes_and_places)
     struct attn_image image = attn_image_make(TEXT(header), 19);
     struct attn_safetensors *st;
     struct attn_error err;
-    const struct attn_safetensors_entry *entry;
+    struct attn_safetensors_entry entry, found;
     const size_t start = 8 + sizeof header - 1;
 
     ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
     ck_assert_uint_eq(attn_safetensors_count(st), 3);
-    ck_assert_str_eq(attn_safetensors_entry(st, 0)->name, "a");
-    ck_assert_str_eq(attn_safetensors_entry(st, 1)->name, "a.b");
+    ck_assert_str_eq(attn_safetensors_entry(st, 0).name, "a");
+    ck_assert_str_eq(attn_safetensors_entry(st, 1).name, "a.b");
     entry = attn_safetensors_entry(st, 2);
-    ck_assert_str_eq(entry->name, "wte");
-    ck_assert_uint_eq(entry->name_size, 3);
-    ck_assert_int_eq(entry->tensor.dtype, ATTN_DTYPE_BF16);
-    ck_assert_int_eq(entry->tensor.rank, 2);
-    ck_assert_uint_eq(entry->tensor.shape[0], 2);
-    ck_assert_uint_eq(entry->tensor.shape[1], 3);
-    ck_assert_uint_eq(entry->offset, start + 7);
-    ck_assert_ptr_eq(entry->tensor.data, image.bytes + start + 7);
-    ck_assert_int_eq(entry->shard, 0);
-    ck_assert_int_eq(attn_safetensors_entry(st, 1)->tensor.rank, 0);
-    ck_assert_ptr_eq(attn_safetensors_find(st, "wte"), entry);
-    ck_assert_ptr_null(attn_safetensors_find(st, "wt"));
-    ck_assert_ptr_null(attn_safetensors_find(st, "WTE"));
-    ck_assert_ptr_null(attn_safetensors_find(st, "__metadata__"));
+    ck_assert_str_eq(entry.name, "wte");
+    ck_assert_uint_eq(entry.name_size, 3);
+    ck_assert_int_eq(entry.tensor.dtype, ATTN_DTYPE_BF16);
+    ck_assert_int_eq(entry.tensor.rank, 2);
+    ck_assert_uint_eq(entry.tensor.shape[0], 2);
+    ck_assert_uint_eq(entry.tensor.shape[1], 3);
+    ck_assert_uint_eq(entry.offset, start + 7);
+    ck_assert_ptr_eq(entry.tensor.data, image.bytes + start + 7);
+    ck_assert_int_eq(entry.shard, 0);
+    ck_assert_int_eq(attn_safetensors_entry(st, 1).tensor.rank, 0);
+    ck_assert(attn_safetensors_find(st, "wte", &found));
+    ck_assert_ptr_eq(found.name, entry.name);
+    ck_assert_ptr_eq(found.tensor.data, entry.tensor.data);
+    ck_assert(!attn_safetensors_find(st, "wt", &found));
+    ck_assert(!attn_safetensors_find(st, "WTE", &found));
+    ck_assert(!attn_safetensors_find(st, "__metadata__", NULL));
     ck_assert_str_eq(attn_safetensors_path(st, 0), "m.safetensors");
-    ck_assert(!attn_safetensors_owns_address(st, entry->tensor.data)); /* not a map */
+    ck_assert(!attn_safetensors_owns_address(st, entry.tensor.data)); /* not a map */
     attn_safetensors_close(st);
     free(image.bytes);
 }
@@ -73,14 +75,39 @@ START_TEST(keeps_the_largest_sizes_exact)
         W(F32 "\"shape\":[0,18446744073709551615,9007199254740993]" AT("[0,0]")), 0);
     struct attn_safetensors *st;
     struct attn_error err;
-    const struct attn_tensor *tensor;
+    struct attn_safetensors_entry entry;
+    const struct attn_tensor *tensor = &entry.tensor;
 
     ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
-    tensor = &attn_safetensors_find(st, "w")->tensor;
+    ck_assert(attn_safetensors_find(st, "w", &entry));
     ck_assert_uint_eq(tensor->shape[0], 0);
     ck_assert_uint_eq(tensor->shape[1], SIZE_MAX);
     ck_assert_uint_eq(tensor->shape[2], 9007199254740993);
     ck_assert_ptr_nonnull(tensor->data);
+    attn_safetensors_close(st);
+    free(image.bytes);
+}
+END_TEST
+
+/* A mapped file shows what others write to it. */
+START_TEST(keeps_the_directory_of_a_file_that_is_overwritten)
+{
+    struct attn_image image = attn_image_make(
+        TEXT("{" TENSOR("\\u0061\\\\b", "[2,1]", "[4,12]") "," TENSOR("b", "[]", "[0,4]") "}"), 12);
+    struct attn_safetensors_entry entry;
+    struct attn_safetensors *st;
+    struct attn_error err;
+
+    ck_assert_int_eq(attn_image_open_bytes(image.bytes, image.size, &st, &err), ATTN_OK);
+    memset(image.bytes, '9', image.size - 12);
+    ck_assert_str_eq(attn_safetensors_entry(st, 0).name, "a\\b");
+    ck_assert(attn_safetensors_find(st, "a\\b", &entry));
+    ck_assert_int_eq(entry.tensor.rank, 2);
+    ck_assert_uint_eq(entry.tensor.shape[0], 2);
+    ck_assert_uint_eq(entry.tensor.shape[1], 1);
+    ck_assert_ptr_eq(entry.tensor.data, image.bytes + image.size - 8);
+    ck_assert(attn_safetensors_find(st, "b", &entry));
+    ck_assert_int_eq(entry.tensor.rank, 0);
     attn_safetensors_close(st);
     free(image.bytes);
 }
@@ -122,6 +149,7 @@ START_TEST(maps_a_file_and_knows_its_addresses)
     struct attn_image image = attn_image_make(TEXT("{" TENSOR("w", "[2]", "[0,8]") "}"), 8);
     int descriptor = memfd_create("safetensors", MFD_CLOEXEC);
     struct attn_safetensors *st = NULL;
+    struct attn_safetensors_entry entry;
     struct attn_error err = {0};
     const char *data;
     char path[32];
@@ -130,7 +158,8 @@ START_TEST(maps_a_file_and_knows_its_addresses)
     ck_assert_int_eq(write(descriptor, image.bytes, image.size), (ssize_t)image.size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
     ck_assert_int_eq(attn_safetensors_open_file(path, ATTN_MAP, &st, &err), ATTN_OK);
-    data = attn_safetensors_find(st, "w")->tensor.data;
+    ck_assert(attn_safetensors_find(st, "w", &entry));
+    data = entry.tensor.data;
     ck_assert_mem_eq(data, "\0\1\2\3\4\5\6\7", 8);
     ck_assert(attn_safetensors_owns_address(st, data));
     ck_assert(attn_safetensors_owns_address(st, data + 7));
@@ -141,7 +170,8 @@ START_TEST(maps_a_file_and_knows_its_addresses)
     attn_safetensors_close(st);
     attn_safetensors_close(NULL);
     ck_assert_int_eq(attn_safetensors_open_file(path, ATTN_READ, &st, &err), ATTN_OK);
-    data = attn_safetensors_find(st, "w")->tensor.data;
+    ck_assert(attn_safetensors_find(st, "w", &entry));
+    data = entry.tensor.data;
     ck_assert(!attn_safetensors_owns_address(st, data));
     attn_safetensors_close(st);
     close(descriptor);
@@ -187,20 +217,20 @@ START_TEST(joins_shards_by_the_index)
     struct directory dir;
     struct attn_safetensors *st = NULL;
     struct attn_error err = {0};
-    const struct attn_safetensors_entry *entry;
+    struct attn_safetensors_entry entry;
 
     make_directory(&dir, good_index);
     ck_assert_int_eq(attn_safetensors_open(&dir.source, ATTN_MAP, &st, &err), ATTN_OK);
     ck_assert_uint_eq(attn_safetensors_count(st), 3);
     for (size_t i = 0; i < 3; i++)
-        ck_assert_int_eq(*attn_safetensors_entry(st, i)->name, "abc"[i]);
-    ck_assert_ptr_null(attn_safetensors_find(st, "unused"));
-    entry = attn_safetensors_find(st, "a");
-    ck_assert_int_eq(*(const char *)entry->tensor.data, 12);
-    ck_assert_str_eq(attn_safetensors_path(st, entry->shard), "m/" SHARD_1);
-    entry = attn_safetensors_find(st, "c");
-    ck_assert_uint_eq(entry->tensor.shape[0], 3);
-    ck_assert_str_eq(attn_safetensors_path(st, entry->shard), "m/" SHARD_2);
+        ck_assert_int_eq(*attn_safetensors_entry(st, i).name, "abc"[i]);
+    ck_assert(!attn_safetensors_find(st, "unused", NULL));
+    ck_assert(attn_safetensors_find(st, "a", &entry));
+    ck_assert_int_eq(*(const char *)entry.tensor.data, 12);
+    ck_assert_str_eq(attn_safetensors_path(st, entry.shard), "m/" SHARD_1);
+    ck_assert(attn_safetensors_find(st, "c", &entry));
+    ck_assert_uint_eq(entry.tensor.shape[0], 3);
+    ck_assert_str_eq(attn_safetensors_path(st, entry.shard), "m/" SHARD_2);
     attn_safetensors_close(st);
     free_directory(&dir);
 }
@@ -291,8 +321,8 @@ START_TEST(prefers_the_single_file)
     make_directory(&dir, good_index);
     dir.blobs[1].name = "model.safetensors"; /* so the index could not be followed */
     ck_assert_int_eq(attn_safetensors_open(&dir.source, ATTN_MAP, &st, &err), ATTN_OK);
-    ck_assert_ptr_nonnull(attn_safetensors_find(st, "unused"));
-    ck_assert_ptr_null(attn_safetensors_find(st, "c"));
+    ck_assert(attn_safetensors_find(st, "unused", NULL));
+    ck_assert(!attn_safetensors_find(st, "c", NULL));
     attn_safetensors_close(st);
     free_directory(&dir);
 }
@@ -334,8 +364,9 @@ START_TEST(says_what_a_directory_without_weights_should_hold)
 END_TEST
 
 ATTN_SUITE("safetensors", gives_names_types_shapes_and_places, accepts_what_is_strange_but_legal,
-           keeps_the_largest_sizes_exact, reports_every_failed_allocation,
-           maps_a_file_and_knows_its_addresses, joins_shards_by_the_index, refuses_a_wrong_index,
+           keeps_the_largest_sizes_exact, keeps_the_directory_of_a_file_that_is_overwritten,
+           reports_every_failed_allocation, maps_a_file_and_knows_its_addresses,
+           joins_shards_by_the_index, refuses_a_wrong_index,
            reports_every_failed_allocation_with_shards, prefers_the_single_file,
            does_not_fall_back_to_the_index_for_missing_weights_that_were_named,
            says_what_a_directory_without_weights_should_hold)
