@@ -153,7 +153,7 @@ static bool wants_heads(const struct attn_writer *writer, int layer)
     return false;
 }
 
-/* blocks.L.heads: which query heads the arrays of the layer hold. */
+/* blocks.L.heads, or heads: which query heads the arrays of the layer hold. */
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
@@ -176,7 +176,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
         for (int head = 0; head < (int)dims->n_head; head++)
             if (attn_selection_has_head(selection, layer, head))
                 heads[n++] = head;
-        snprintf(name, sizeof name, "blocks.%d.heads", layer);
+        snprintf(name, sizeof name, writer->run.axes ? "heads" : "blocks.%d.heads", layer);
         status = add_integers(arrays, name, heads, n, err);
     }
     attn_free(heads);
@@ -185,14 +185,39 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 
 /* --- All of them ------------------------------------------------------------------------------- */
 
+/* Sets name, rank and shape as the axes of the inputs have them. */
+static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,
+                         enum attn_site site, int layer)
+{
+    const struct attn_array_axes *axes = writer->run.axes;
+    struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    bool is_whole = attn_selection_is_all_heads(writer->run.selection);
+    size_t *shape = array->shape;
+
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(site));
+    if (axes->rank == 4 && is_whole) {
+        *shape++ = axes->n_batch;
+        *shape++ = extent.n_head / axes->n_batch;
+    } else if (axes->rank > 2) {
+        *shape++ = extent.n_head;
+    }
+    *shape++ = extent.n_row;
+    *shape++ = extent.n_col;
+    array->rank = (int)(shape - array->shape);
+}
+
 static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
                                  int layer, struct attn_error *err)
 {
     struct attn_arrays *arrays = user;
     struct attn_array array = {.dtype = "<f4"};
 
-    attn_site_archive_name(site, layer, array.name);
-    array.rank = attn_selection_shape(writer->run.selection, site, layer, array.shape);
+    if (writer->run.axes) {
+        name_by_axes(&array, writer, site, layer);
+    } else {
+        attn_site_archive_name(site, layer, array.name);
+        array.rank = attn_selection_shape(writer->run.selection, site, layer, array.shape);
+    }
     arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
     return add(arrays, array, sizeof(float), err);
 }
@@ -233,9 +258,9 @@ void attn_arrays_release(struct attn_arrays *arrays)
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-bool attn_array_is_scattered(enum attn_site site)
+bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site)
 {
-    return attn_site_layout(site) == ATTN_LAYOUT_QUERY || attn_site_layout(site) == ATTN_LAYOUT_KEY;
+    return attn_site_has_heads(site) && !attn_writer_is_head_first(writer, site);
 }
 
 /* Copies a row; keys that the event did not have yet are masked. */
@@ -251,18 +276,16 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
                                     const struct attn_place *place, struct attn_error *err)
 {
     struct attn_array *array = attn_arrays_find(arrays, event);
-    size_t width = array->shape[array->rank - 1];
-    bool is_scattered = attn_array_is_scattered(event->site);
-    size_t first = is_scattered ? place->row * array->shape[1] + place->head
-                                : place->head * array->shape[1] + place->row;
-    size_t step = is_scattered ? array->shape[1] : 1;
+    struct attn_extent extent = place->extent;
+    size_t first = place->row * extent.n_head + place->head;
 
     if (!array->data)
         array->data = attn_alloc_uninitialized(array->size, 1, err);
     if (!array->data)
         return ATTN_NO_MEMORY;
     for (size_t r = 0; r < event->n_row; r++)
-        fill_row((float *)(void *)array->data + (first + r * step) * width, width, event, r);
+        fill_row((float *)(void *)array->data + (first + r * extent.n_head) * extent.n_col,
+                 extent.n_col, event, r);
     return ATTN_OK;
 }
 
@@ -272,9 +295,9 @@ enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writ
                                     struct attn_error *err)
 {
     struct attn_array *array = attn_arrays_find(arrays, event);
-    size_t width = array->shape[array->rank - 1];
+    size_t width = place->extent.n_col;
     size_t row_size = width * sizeof(float);
-    size_t offset = (place->head * array->shape[1] + place->row) * row_size;
+    size_t offset = (place->head * place->extent.n_row + place->row) * row_size;
     size_t n_at_once = STAGE_FLOATS / width + 1, n;
 
     if (event->n_col == width && event->ld == width) {

@@ -3,18 +3,19 @@
  * them. NPZ, NPY and JSON hold the same arrays under the same names; they differ in what is around.
  *
  * First the small ones, with their data: ids, tokens, queries and blocks.L.heads when these were
- * narrowed. Then one of each wanted site, whose rows come with events.
+ * narrowed (`heads` of attention on arrays). Then one of each wanted site, whose rows come with events.
  */
 #ifndef ATTN_OUTPUT_ARRAYS_H
 #define ATTN_OUTPUT_ARRAYS_H
 
+#include "output/npy_header.h"
 #include "output/writer.h"
 
 struct attn_array {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE]; /* "blocks.0.attn.hook_pattern" */
     char dtype[24];                         /* "<f4", "<i8", "<U7" */
     int rank;
-    size_t shape[3];
+    size_t shape[ATTN_NPY_RANK_MAX];
     size_t size;         /* bytes of the data */
     unsigned char *data; /* [size] owns; of sites NULL until rows are gathered */
 };
@@ -39,11 +40,11 @@ static inline struct attn_array *attn_arrays_find(const struct attn_arrays *arra
     return &arrays->items[arrays->of_slot[attn_writer_slot(event->site, event->layer)]];
 }
 
-/* Whether the rows of one head are apart in the array, as in [T, H, E]. Such arrays are small: a
- * vector a position. */
-bool attn_array_is_scattered(enum attn_site site);
+/* Whether the rows of one head are apart in the array of a site, as in [T, H, E]. Such arrays are
+ * small: a vector a position. */
+bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site);
 
-/* Copies the rows of an event into the array's data, which is allocated when it is not there. */
+/* Copies the rows of an event, which are scattered, into the array's data, which is allocated when it is not there. */
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err);

@@ -1,5 +1,6 @@
 /*
- * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv.
+ * csv_writer.c - one matrix a file: DIR/L00H03.pattern.csv, DIR/L00.resid_post.csv, DIR/logits.csv;
+ * DIR/B00H03.pattern.csv of arrays.
  *
  * A first row of column labels, then a row for each kept position. Tokens are labelled `3|eat`:
  * unique, and no cell begins with a character that a spreadsheet takes for a formula. RFC 4180
@@ -94,10 +95,28 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
     return digits;
 }
 
+/* "L00H03.", "B00H03.", or nothing. */
+static void append_place(struct attn_buffer *name, const struct csv_writer *w,
+                         const struct attn_trace_event *event)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    const struct attn_array_axes *axes = w->base.run.axes;
+    struct attn_head_number number = attn_writer_head_number(&w->base, event->site, event->head);
+
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
+    else if (!axes && event->layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), event->layer);
+    if (attn_site_has_heads(event->site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(
+            name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
+    if (name->size > 0)
+        attn_buffer_append_char(name, '.');
+}
+
 static enum attn_status create_sink(struct csv_writer *w, const struct attn_trace_event *event,
                                     struct attn_sink **sink, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
     struct attn_buffer name = {0};
     enum attn_status status;
 
@@ -105,12 +124,8 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
         *sink = w->base.sink;
         return ATTN_OK;
     }
-    if (event->layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(&name, "L%0*d", count_digits(dims->n_layer), event->layer);
-    if (attn_site_has_heads(event->site))
-        attn_buffer_append_format(&name, "H%0*d", count_digits(dims->n_head), event->head);
-    attn_buffer_append_format(&name, "%s%s.csv", event->layer != ATTN_NO_LAYER ? "." : "",
-                              attn_site_name(event->site));
+    append_place(&name, w, event);
+    attn_buffer_append_format(&name, "%s.csv", attn_site_name(event->site));
     attn_buffer_string(&name);
     status = attn_buffer_check(&name, err);
     if (status == ATTN_OK)
@@ -119,14 +134,14 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
     return status;
 }
 
-/* The first row: `query` and the tokens for matrices, `token` and numbers for vectors. */
+/* The first row: what the rows are, then the tokens for matrices, numbers for vectors. */
 static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
                                      size_t width, struct attn_sink *sink, struct attn_error *err)
 {
     bool is_matrix = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
 
     attn_buffer_reset(&w->row);
-    attn_buffer_append_string(&w->row, is_matrix ? "query" : "token");
+    attn_buffer_append_string(&w->row, attn_writer_row_name(&w->base, event->site));
     for (size_t i = 0; i < width; i++) {
         attn_buffer_append_char(&w->row, ',');
         if (is_matrix)

@@ -189,22 +189,24 @@ static void append_row(struct json_writer *w, const float *values, size_t n_visi
     attn_buffer_append_char(&w->text, ']');
 }
 
-/* The brackets between one row and the next: ROW of N_ROW in a group, GROUP of them in the tensor.
- */
+/* The brackets before ROW of GROUP: of a head, of a position when the heads of one lie together. A
+ * tensor of rank 4 has groups of groups. */
 static void append_before_row(struct json_writer *w, const struct attn_array *array, size_t group,
                               size_t row)
 {
-    if (group == 0 && row == 0)
+    if (row > 0) {
+        append(w, ",\n");
+    } else if (group > 0) {
+        append(w, array->rank == 4 && group % array->shape[1] == 0 ? "]],[[\n" : "],[\n");
+    } else {
         begin_tensor(w, array);
-    if (array->rank == 3 && row == 0)
-        append(w, group == 0 ? "[[\n" : "],[\n");
-    else
-        append(w, row == 0 ? "[\n" : ",\n");
+        append(w, &"[[[\n"[ATTN_NPY_RANK_MAX - array->rank]);
+    }
 }
 
 static void end_tensor(struct json_writer *w, const struct attn_array *array)
 {
-    append(w, array->rank == 3 ? "]]" : "]");
+    append(w, &"]]]"[ATTN_NPY_RANK_MAX - array->rank]);
 }
 
 /* An array that was put together in memory. */
@@ -230,13 +232,12 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
                                    const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    size_t width = array->shape[array->rank - 1];
     enum attn_status status = ATTN_OK;
 
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         append_before_row(w, array, place->head, place->row + r);
         append_row(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
-                   width);
+                   place->extent.n_col);
         status = flush(w, err);
     }
     if (place->is_last)
@@ -276,7 +277,7 @@ static enum attn_status event_json(struct attn_writer *writer, const struct attn
     struct attn_array *array = attn_arrays_find(&w->arrays, event);
     enum attn_status status;
 
-    if (!attn_array_is_scattered(event->site))
+    if (!attn_array_is_scattered(writer, event->site))
         return write_rows(w, array, event, place, err);
     status = attn_arrays_gather(&w->arrays, event, place, err);
     return status == ATTN_OK && place->is_last ? write_gathered(w, array, err) : status;

@@ -95,7 +95,7 @@ static enum attn_status event_npy(struct attn_writer *writer, const struct attn_
 
     if (status != ATTN_OK)
         return status;
-    status = attn_array_is_scattered(event->site) || !attn_sink_is_seekable(*file)
+    status = attn_array_is_scattered(writer, event->site) || !attn_sink_is_seekable(*file)
                  ? attn_arrays_gather(&w->arrays, event, place, err)
                  : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
     if (status == ATTN_OK)

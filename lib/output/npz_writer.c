@@ -153,7 +153,7 @@ static enum attn_status event_npz(struct attn_writer *writer, const struct attn_
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     enum attn_status status =
-        attn_array_is_scattered(event->site)
+        attn_array_is_scattered(writer, event->site)
             ? attn_arrays_gather(&w->arrays, event, place, err)
             : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
 

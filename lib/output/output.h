@@ -36,10 +36,24 @@ struct attn_run_option {
     const char *name, *value;
 };
 
+/*
+ * The axes of arrays that attention is computed on, without a model (attn_attend). To the trace they
+ * are one layer, 0, with one list of heads: head h of batch b is b * (n_head / n_batch) + h. Written
+ * they get their axes back, and plain names: array `pattern` [T, S], [H, T, S] or [B, H, T, S],
+ * `z` [T, Ev], [H, T, Ev] or [B, H, T, Ev]; file pattern.csv, H03.pattern.csv or
+ * B00H03.pattern.csv. When heads are selected, `heads` says which the arrays hold, in that list;
+ * [B, H, T, S] is [H', T, S] then. Tidy has the layer 0, and the head of that list.
+ */
+struct attn_array_axes {
+    int rank;       /* of the inputs: 2 [T, E], 3 [H, T, E], 4 [B, H, T, E] */
+    size_t n_batch; /* B, which divides n_head and n_kv_head; 1 unless rank is 4 */
+};
+
 /* What is being run, for labels and shapes. Borrowed by writers for their life. */
 struct attn_run {
     const struct attn_selection *selection; /* what the events will hold; has the sizes */
-    const char *model;                      /* its name */
+    const char *model;                      /* its name, or NULL */
+    const struct attn_array_axes *axes;     /* NULL: a model is run, and not attention on arrays */
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */

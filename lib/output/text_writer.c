@@ -247,7 +247,7 @@ static void add_headers(struct text_writer *w, const struct panel *panel)
     bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
 
     if (!is_matrix || !has_key_tokens(w, panel)) {
-        add_header(w, panel, is_matrix ? "query" : "token", true);
+        add_header(w, panel, attn_writer_row_name(&w->base, panel->site), true);
         return;
     }
     if (is_shortened(panel->columns)) /* one cannot count them then */
@@ -288,14 +288,21 @@ static void add_gap_row(struct text_writer *w)
         attn_text_table_string(&w->table, "");
 }
 
+/* "layer 0, head 3: pattern", "batch 0, head 3: pattern", "pattern" */
 static void print_title(struct text_writer *w, const struct panel *panel)
 {
+    const struct attn_array_axes *axes = w->base.run.axes;
+    struct attn_head_number number = attn_writer_head_number(&w->base, panel->site, panel->head);
+
     begin_label(w);
-    if (panel->layer != ATTN_NO_LAYER)
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(&w->label, "batch %d", number.batch);
+    else if (!axes && panel->layer != ATTN_NO_LAYER)
         attn_buffer_append_format(&w->label, "layer %d", panel->layer);
-    if (attn_site_has_heads(panel->site))
-        attn_buffer_append_format(&w->label, ", head %d", panel->head);
-    attn_buffer_append_format(&w->label, "%s%s\n", panel->layer != ATTN_NO_LAYER ? ": " : "",
+    if (attn_site_has_heads(panel->site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(&w->label, "%shead %d", w->label.size > 0 ? ", " : "",
+                                  number.head);
+    attn_buffer_append_format(&w->label, "%s%s\n", w->label.size > 0 ? ": " : "",
                               attn_site_name(panel->site));
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }

@@ -72,6 +72,24 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
     }
 }
 
+bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site)
+{
+    enum attn_site_layout layout = attn_site_layout(site);
+
+    return layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK ||
+           (writer->run.axes && layout != ATTN_LAYOUT_VECTOR);
+}
+
+struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
+                                                enum attn_site site, int head)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->run.selection);
+    size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
+    int n = (int)(writer->run.axes ? n_head / writer->run.axes->n_batch : n_head);
+
+    return (struct attn_head_number){.batch = head / n, .head = head % n};
+}
+
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -113,7 +131,22 @@ size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row)
     bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&
                      attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
 
-    return is_masked && row + 1 < event->n_col ? row + 1 : event->n_col;
+    size_t end = row + event->ahead + 1;
+
+    return is_masked && end < event->n_col ? end : event->n_col;
+}
+
+const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site)
+{
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_MATRIX:
+    case ATTN_LAYOUT_RANK:
+        return "query";
+    case ATTN_LAYOUT_KEY:
+        return writer->run.axes ? "key" : "token";
+    default:
+        return writer->run.axes ? "query" : "token";
+    }
 }
 
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
@@ -256,6 +289,27 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
 }
 
+static enum attn_status check_axes(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const struct attn_array_axes *axes = run->axes;
+
+    if (!axes)
+        return ATTN_OK;
+    if (axes->rank < 2 || axes->rank > 4)
+        return attn_error_set(err, ATTN_INVALID, "arrays have %d axes, expected 2 to 4",
+                              axes->rank);
+    if (axes->rank == 2 && dims->n_head != 1)
+        return attn_error_set(err, ATTN_INVALID, "arrays of 2 axes have %zu heads, expected 1",
+                              dims->n_head);
+    if (axes->n_batch == 0 || (axes->rank < 4 && axes->n_batch != 1) ||
+        dims->n_head % axes->n_batch != 0 || dims->n_kv_head % axes->n_batch != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu batches do not divide %zu heads and %zu of keys in %d axes",
+                              axes->n_batch, dims->n_head, dims->n_kv_head, axes->rank);
+    return ATTN_OK;
+}
+
 static enum attn_status create(enum attn_output_format format, struct target target,
                                const struct attn_run *run,
                                const struct attn_writer_options *options,
@@ -269,6 +323,9 @@ static enum attn_status create(enum attn_output_format format, struct target tar
     if (options->precision < -1 || options->precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options->precision, ATTN_FIXED_PRECISION_MAX);
+    status = check_axes(run, err);
+    if (status != ATTN_OK)
+        return status;
     w = attn_alloc(1, formats[format]->size, err);
     if (!w)
         return ATTN_NO_MEMORY;

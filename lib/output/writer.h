@@ -89,10 +89,24 @@ enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn
 struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum attn_site site,
                                       int layer);
 
+/* Whether the rows of one head lie together in arrays: [H, T, n], and not [T, H, n]. */
+bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site site);
+
+/* A head by its number in the batch. Without batches `batch` is 0. */
+struct attn_head_number {
+    int batch, head;
+};
+struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
+                                                enum attn_site site, int head);
+
 /* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
 bool attn_site_has_heads(enum attn_site site);
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
+
+/* What heads the labels of a site's rows: "query", or of vectors a position "token". Arrays have no
+ * tokens: "query" and "key". */
+const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
 
 /* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a
  * source. */

@@ -13,6 +13,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
 
     memset(made, 0, sizeof *made);
     made->dims = *dims;
+    made->is_causal = true;
     made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
     if (dims->n_rank == 0)
         made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
@@ -64,21 +65,104 @@ static int number_of(enum attn_site site)
     }
 }
 
+static float number_in(enum attn_site site, int layer, int head, size_t row, size_t col)
+{
+    float value = (float)(number_of(site) * 4096 + layer * 1024 + head * 256 + (int)row) / 4;
+
+    return (col % 2 ? -value : value) + (float)col / 64;
+}
+
+static float masked_value(enum attn_site site)
+{
+    return site == ATTN_SITE_QK ? NAN : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : 0;
+}
+
 float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col)
 {
     bool is_masked =
         col > row && site != ATTN_SITE_QK && attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
-    float value = (float)(number_of(site) * 4096 + layer * 1024 + head * 256 + (int)row) / 4;
 
-    if (is_masked)
-        return site == ATTN_SITE_ATTN_SCORES ? -INFINITY : 0;
-    return (col % 2 ? -value : value) + (float)col / 64;
+    return is_masked ? masked_value(site) : number_in(site, layer, head, row, col);
+}
+
+bool attn_made_up_run_shows(const struct attn_made_up_run *made, enum attn_site site, int layer,
+                            int head, size_t row, size_t col)
+{
+    if (attn_site_layout(site) != ATTN_LAYOUT_MATRIX)
+        return true;
+    if (made->keeps && !made->keeps(layer, head, row, col))
+        return false;
+    return !made->is_causal || col <= row + made->ahead || (!made->keeps && site == ATTN_SITE_QK);
 }
 
 /* Rows first .. end-1, which see n_key keys. */
 struct span {
     size_t first, end, n_key;
 };
+
+/* Cells for an event: [n_row, ld]; what is no cell of it is junk. */
+struct cells {
+    float *data;
+    int32_t *keys; /* NULL: the event is dense */
+    size_t *n_kept;
+};
+
+static struct cells make_cells(size_t n_row, size_t ld, bool is_sparse)
+{
+    struct cells cells = {.data = malloc(n_row * ld * sizeof *cells.data)};
+
+    ck_assert_ptr_nonnull(cells.data);
+    for (size_t i = 0; i < n_row * ld; i++)
+        cells.data[i] = 1e30F;
+    if (!is_sparse)
+        return cells;
+    cells.keys = malloc(n_row * ld * sizeof *cells.keys);
+    cells.n_kept = calloc(n_row, sizeof *cells.n_kept);
+    ck_assert(cells.keys && cells.n_kept);
+    for (size_t i = 0; i < n_row * ld; i++)
+        cells.keys[i] = INT32_MAX;
+    return cells;
+}
+
+/* Row R of the event that begins at row0. */
+static void fill_row(const struct attn_made_up_run *made, const struct attn_trace_event *event,
+                     size_t r, const struct cells *cells)
+{
+    size_t row = event->row0 + r, at = r * event->ld;
+
+    for (size_t col = 0; col < event->n_col; col++) {
+        bool is_shown =
+            attn_made_up_run_shows(made, event->site, event->layer, event->head, row, col);
+        float number = number_in(event->site, event->layer, event->head, row, col);
+
+        if (!cells->keys) {
+            cells->data[at++] = is_shown ? number : masked_value(event->site);
+        } else if (is_shown) {
+            cells->data[at] = number;
+            cells->keys[at++] = (int32_t)col;
+            cells->n_kept[r]++;
+        }
+    }
+}
+
+static enum attn_status tell_rows(const struct attn_made_up_run *made, struct attn_writer *writer,
+                                  struct attn_trace_event event, struct attn_error *err)
+{
+    bool is_sparse = made->keeps && attn_site_layout(event.site) == ATTN_LAYOUT_MATRIX;
+    struct cells cells = make_cells(event.n_row, event.ld, is_sparse);
+    enum attn_status status;
+
+    for (size_t r = 0; r < event.n_row; r++)
+        fill_row(made, &event, r, &cells);
+    event.data = cells.data;
+    event.keys = cells.keys;
+    event.n_kept = cells.n_kept;
+    status = attn_writer_event(writer, &event, err);
+    free(cells.data);
+    free(cells.keys);
+    free(cells.n_kept);
+    return status;
+}
 
 /* The rows of one site and head: an event for each run of selected rows, with room after each
  * row. */
@@ -92,23 +176,28 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
 
     event.ld = event.n_col + 3;
     for (size_t row = span.first; row < span.end && status == ATTN_OK; row = next) {
-        float *data;
-
         next = row + 1;
         if (!is_key && !attn_selection_has_query(made->selection, row))
             continue;
         while (next < span.end && (is_key || attn_selection_has_query(made->selection, next)))
             next++;
-        data = malloc((next - row) * event.ld * sizeof *data);
-        ck_assert_ptr_nonnull(data);
-        for (size_t i = 0; i < (next - row) * event.ld; i++)
-            data[i] = attn_made_up_value(event.site, event.layer, event.head, row + i / event.ld,
-                                         i % event.ld);
-        event.row0 = row, event.n_row = next - row, event.data = data;
-        status = attn_writer_event(writer, &event, err);
-        free(data);
+        event.row0 = row, event.n_row = next - row;
+        status = tell_rows(made, writer, event, err);
     }
     return status;
+}
+
+/* What rows of a layer are told: those of a source all in the first block or feed. */
+static struct span span_in_layer(const struct attn_made_up_run *made, enum attn_site site,
+                                 int layer, struct span span)
+{
+    bool is_cross = layer != ATTN_NO_LAYER && made->dims.is_cross && made->dims.is_cross[layer];
+
+    if (is_cross)
+        span.n_key = made->dims.n_source;
+    if (is_cross && attn_site_layout(site) == ATTN_LAYOUT_KEY)
+        span.end = span.first == 0 ? span.n_key : span.first;
+    return span;
 }
 
 static enum attn_status tell_heads(const struct attn_made_up_run *made, struct attn_writer *writer,
@@ -117,10 +206,16 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
 {
     enum attn_site_layout layout = attn_site_layout(site);
     struct attn_trace_event event = {
-        .site = site, .layer = layer, .head = ATTN_ALL_HEADS, .is_causal = true};
+        .site = site,
+        .layer = layer,
+        .head = ATTN_ALL_HEADS,
+        .is_causal = made->is_causal,
+        .ahead = made->ahead,
+    };
     size_t n_head = layout == ATTN_LAYOUT_KEY ? made->dims.n_kv_head : made->dims.n_head;
     enum attn_status status = ATTN_OK;
 
+    span = span_in_layer(made, site, layer, span);
     event.n_col = layout == ATTN_LAYOUT_MATRIX ? span.n_key : attn_site_width(site, &made->dims);
     if (layout == ATTN_LAYOUT_VECTOR)
         return tell(made, writer, event, span, err);

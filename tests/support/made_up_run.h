@@ -14,6 +14,9 @@
 
 enum { ATTN_MADE_UP_MAX = 64 }; /* positions */
 
+/* Whether a sparse matrix holds a cell. */
+typedef bool (*attn_made_up_keeps_fn)(int layer, int head, size_t row, size_t col);
+
 struct attn_made_up_run {
     struct attn_selection *selection; /* owned; may be narrowed before a writer is made */
     struct attn_run run;
@@ -21,6 +24,9 @@ struct attn_made_up_run {
     int32_t ids[ATTN_MADE_UP_MAX];
     const char *tokens[ATTN_MADE_UP_MAX];
     size_t token_sizes[ATTN_MADE_UP_MAX];
+    bool is_causal;              /* true, may be changed as the next two before it is played */
+    size_t ahead;                /* of events, 0 */
+    attn_made_up_keeps_fn keeps; /* NULL; else matrices are told by the keys that they hold */
 };
 
 /* Every site exists, pattern_lowrank when there is an n_rank. WORDS [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
@@ -31,8 +37,12 @@ void attn_made_up_run_release(struct attn_made_up_run *made);
 void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, const char *heads,
                              const char *queries);
 
-/* The number in a cell. Masked cells of patterns are 0, of scores -inf. */
+/* The number in a cell of a causal run. Masked cells of patterns are 0, of scores -inf. */
 float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col);
+
+/* Whether the run tells a cell as one that counts. */
+bool attn_made_up_run_shows(const struct attn_made_up_run *made, enum attn_site site, int layer,
+                            int head, size_t row, size_t col);
 
 /* All events of one feed, in blocks of N_ROW positions in which the sites follow one another. */
 enum attn_status attn_made_up_run_play(const struct attn_made_up_run *made,
