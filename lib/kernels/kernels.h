@@ -16,6 +16,7 @@
 #include "kernels/isa.h"
 #include "kernels/matrix.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -42,6 +43,13 @@ struct attn_gemm_shape {
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
     size_t step_a, step_b; /* floats from one k-block to the next, when count > 1 */
 };
+
+/* The softmax of a row over the keys seen so far: the largest score, and the sum of exp(score -
+ * max). Begins as ATTN_RUNNING_SOFTMAX_START. */
+struct attn_running_softmax {
+    float max, sum;
+};
+#define ATTN_RUNNING_SOFTMAX_START ((struct attn_running_softmax){.max = -INFINITY})
 
 /* The functions of one instruction set. Pointers need no alignment; rows may overlap only when they
  * are the same. */
@@ -76,6 +84,11 @@ struct attn_kernels {
                   float *y); /* y = a * factor; y may be a */
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
+    /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */
+    void (*elu_plus_one)(const float *x, size_t n, float *y);   /* x > 0 ? x + 1 : exp(x) */
+    void (*relu_plus_tiny)(const float *x, size_t n, float *y); /* max(x, 0) + 1e-6 */
+    void (*exp)(const float *x, size_t n, float *y);
+
     /* y = (x - mean) / sqrt(var + eps) * w + b over n, var biased (Ba et al. 1607.06450); y may be
      * x. b may be NULL. */
     void (*layer_norm)(const float *x, const float *w, const float *b, size_t n, float eps,
@@ -87,6 +100,22 @@ struct attn_kernels {
      * +inf give NaN. Vaswani 1706.03762 eq. 1.
      */
     void (*softmax)(float *x, size_t n_valid, size_t n, float scale);
+
+    /*
+     * The next block of a row whose softmax runs over blocks (Dao et al. 2205.14135). In place:
+     * x[j] = exp(x[j]*scale - max) over the first n_valid entries, the rest +0, where RUNNING's max
+     * and sum have taken the block in. Returns exp(old max - max), by which whatever was
+     * accumulated before must be multiplied. -inf, NaN and +inf as in softmax: a NaN or +inf makes
+     * the sum NaN for good, and a row with nothing allowed keeps the sum 0.
+     */
+    float (*softmax_block)(float *x, size_t n_valid, size_t n, float scale,
+                           struct attn_running_softmax *running);
+
+    /* s [n_a, n_b] += a [n_a] b [n_b]^T, each element by one fma. */
+    void (*add_outer)(const float *a, size_t n_a, const float *b, size_t n_b, float *s);
+
+    /* y [n_col] = x [n_row] s [n_row, n_col], each element one chain; y is neither x nor s. */
+    void (*multiply_row)(const float *x, size_t n_row, const float *s, size_t n_col, float *y);
 
     float (*sum)(const float *x, size_t n);
     bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */

@@ -19,9 +19,18 @@ void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows
 void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
+void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_relu_plus_tiny)(const float *x, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_exp)(const float *x, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
                                           float eps, float *y);
 void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale);
+float ATTN_FOR_ISA(attn_vector_softmax_block)(float *x, size_t n_valid, size_t n, float scale,
+                                              struct attn_running_softmax *running);
+void ATTN_FOR_ISA(attn_vector_add_outer)(const float *a, size_t n_a, const float *b, size_t n_b,
+                                         float *s);
+void ATTN_FOR_ISA(attn_vector_multiply_row)(const float *x, size_t n_row, const float *s,
+                                            size_t n_col, float *y);
 float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n);
 bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n);
 double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n);

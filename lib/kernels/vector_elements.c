@@ -1,4 +1,4 @@
-/* vector_elements.c - what is done to each element alone: add, scale, the activations. */
+/* vector_elements.c - what is done to each element alone: add, scale, activations, feature maps. */
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 
@@ -70,4 +70,26 @@ static inline void each(enum attn_activation which, float *x, size_t n)
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n)
 {
     each(which, x, n);
+}
+
+/* elu(x) + 1 with elu(x) = exp(x) - 1 below 0: small features keep the digits that -1 + 1 loses. */
+void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y)
+{
+    for (size_t i = 0; i < n; i += LANES) {
+        vf v = v_load_some(x + i, n - i);
+
+        v_store_some(y + i, v_select(v > 0, v + 1.0f, v_exp(v)), n - i);
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_relu_plus_tiny)(const float *x, size_t n, float *y)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, relu(v_load_some(x + i, n - i)) + 1e-6f, n - i);
+}
+
+void ATTN_FOR_ISA(attn_vector_exp)(const float *x, size_t n, float *y)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, v_exp(v_load_some(x + i, n - i)), n - i);
 }

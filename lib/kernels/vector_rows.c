@@ -68,6 +68,18 @@ static float exponentiate(float *x, size_t n, float m)
     return sums_total(&sums);
 }
 
+/* Weights of a row in which nothing is allowed, or which holds nothing but NaN; returns their
+ * sum. */
+static float fill_without_score(float *x, size_t n)
+{
+    bool has_nan = false;
+
+    for (size_t i = 0; i < n; i++)
+        has_nan = has_nan || isnan(x[i]);
+    fill(x, n, has_nan ? NAN : 0);
+    return has_nan ? NAN : 0;
+}
+
 /*
  * s = x*scale, rounded as a traced score is; m = max s; e = exp(s - m); p = e * (1/sum e). The
  * largest e is exactly 1, so the sum is at least 1 and a lone key gets exactly 1. The product with
@@ -78,12 +90,8 @@ void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float
     float m = scale_and_find_largest(x, n_valid, scale), sum;
 
     fill(x + n_valid, n - n_valid, 0);
-    if (m == -INFINITY) { /* nothing allowed, or nothing but NaN */
-        bool has_nan = false;
-
-        for (size_t i = 0; i < n_valid; i++)
-            has_nan = has_nan || isnan(x[i]);
-        fill(x, n_valid, has_nan ? NAN : 0);
+    if (m == -INFINITY) {
+        fill_without_score(x, n_valid);
         return;
     }
     sum = exponentiate(x, n_valid, m);
@@ -91,6 +99,23 @@ void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float
         fill(x, n_valid, NAN); /* one NaN for all, whatever its bits were */
     else
         ATTN_FOR_ISA(attn_vector_scale)(x, 1.0f / sum, n_valid, x);
+}
+
+float ATTN_FOR_ISA(attn_vector_softmax_block)(float *x, size_t n_valid, size_t n, float scale,
+                                              struct attn_running_softmax *running)
+{
+    float m = scale_and_find_largest(x, n_valid, scale), factor;
+
+    fill(x + n_valid, n - n_valid, 0);
+    m = running->max > m ? running->max : m;
+    if (m == -INFINITY) {
+        running->sum += fill_without_score(x, n_valid);
+        return 1;
+    }
+    factor = v_exp(v_splat(running->max - m))[0];
+    running->max = m;
+    running->sum = running->sum * factor + exponentiate(x, n_valid, m);
+    return factor;
 }
 
 float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n)

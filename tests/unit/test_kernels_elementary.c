@@ -149,6 +149,75 @@ START_TEST(activations_give_the_same_bits_everywhere)
 }
 END_TEST
 
+typedef void (*attn_map_fn)(const float *x, size_t n, float *y);
+
+enum { N_MAP = 3 };
+static const char *const map_names[N_MAP] = {"elu + 1", "relu + 1e-6", "exp"};
+
+static attn_map_fn feature_map(enum attn_isa isa, int which)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(isa);
+
+    return which == 0 ? kernels->elu_plus_one : which == 1 ? kernels->relu_plus_tiny : kernels->exp;
+}
+
+static double exact_map(int which, double x)
+{
+    return which == 0 ? (x > 0 ? x + 1 : exp(x)) : which == 1 ? fmax(x, 0) + 1e-6 : exp(x);
+}
+
+START_TEST(feature_maps_are_those_of_their_formulas)
+{
+    static float x[N], y[N];
+
+    for (int which = 0; which < N_MAP; which++)
+        for (int range = 1; range <= 64; range *= 4) {
+            double worst = 0;
+
+            attn_reference_fill(x, N, (float)range, 3);
+            feature_map(ATTN_ISA_BEST, which)(x, N, y);
+            for (int i = 0; i < N; i++)
+                worst = fmax(worst, attn_reference_ulps(y[i], exact_map(which, (double)x[i])));
+            ck_assert_msg(worst <= 1.01, "%s is off by %.3f ulp", map_names[which], worst);
+        }
+}
+END_TEST
+
+START_TEST(feature_maps_of_extreme_values)
+{
+    const float x[] = {3e38f, -3e38f, 0, NAN, -0.0f, INFINITY, -INFINITY};
+    float y[7];
+
+    for (int which = 0; which < N_MAP; which++) {
+        const float least = which == 1 ? 1e-6f : 0, of_zero = which == 1 ? 1e-6f : 1;
+
+        feature_map(ATTN_ISA_BEST, which)(x, 7, y);
+        ck_assert(which == 2 ? isinf(y[0]) : y[0] == 3e38f);
+        ck_assert(y[1] == least && y[2] == of_zero && isnan(y[3]) && y[4] == of_zero);
+        ck_assert(isinf(y[5]) && y[6] == least);
+    }
+}
+END_TEST
+
+START_TEST(feature_maps_give_the_same_bits_everywhere_and_in_place)
+{
+    enum { LENGTH = 100 };
+    static float x[LENGTH], expected[LENGTH + 1], y[LENGTH + 1];
+
+    for (int which = 0; which < N_MAP; which++)
+        for (size_t n = 0; n <= LENGTH; n++) {
+            attn_reference_fill(x, LENGTH, n % 2 ? 1 : 100, n);
+            expected[n] = y[n] = 1234;
+            feature_map(ATTN_ISA_BASELINE, which)(x, n, expected);
+            for (int isa = 0; isa <= ATTN_ISA_BEST; isa++) {
+                memcpy(y, x, n * sizeof *y);
+                feature_map((enum attn_isa)isa, which)(y, n, y);
+                attn_assert_same_bits(map_names[which], y, expected, n + 1);
+            }
+        }
+}
+END_TEST
+
 START_TEST(activations_are_found_by_every_name)
 {
     for (int f = 0; f < ATTN_N_ACTIVATION; f++)
@@ -163,4 +232,6 @@ END_TEST
 ATTN_SUITE("kernels: elementary", exp_is_within_one_ulp, exp_keeps_its_promises_at_the_ends,
            tanh_and_erf_are_within_two_ulp, tanh_and_erf_saturate,
            activations_are_those_of_their_formulas, activations_survive_extreme_values,
-           activations_give_the_same_bits_everywhere, activations_are_found_by_every_name)
+           activations_give_the_same_bits_everywhere, activations_are_found_by_every_name,
+           feature_maps_are_those_of_their_formulas, feature_maps_of_extreme_values,
+           feature_maps_give_the_same_bits_everywhere_and_in_place)

@@ -142,6 +142,91 @@ START_TEST(softmax_does_not_see_how_long_the_row_could_be)
 }
 END_TEST
 
+/* Softmax of x [n] in blocks of SIZE entries, as attention over blocks of keys uses it. */
+static struct attn_running_softmax softmax_in_blocks(const struct attn_kernels *kernels, float *row,
+                                                     size_t n, size_t size, float scale)
+{
+    struct attn_running_softmax running = ATTN_RUNNING_SOFTMAX_START;
+
+    for (size_t at = 0; at < n; at += size) {
+        const size_t n_here = n - at < size ? n - at : size;
+        const float factor = kernels->softmax_block(row + at, n_here, n_here, scale, &running);
+
+        for (size_t i = 0; i < at; i++)
+            row[i] *= factor;
+    }
+    for (size_t i = 0; i < n; i++)
+        row[i] *= 1 / running.sum;
+    return running;
+}
+
+START_TEST(softmax_in_blocks_is_softmax)
+{
+    for (size_t n = 1; n <= 4096; n = n < 70 ? n + 1 : n * 2)
+        for (size_t size = 1; size <= 1024; size = size * 4 + 1)
+            for (int range = 1; range <= 100; range *= 10) {
+                struct attn_running_softmax running;
+                double max = -HUGE_VAL;
+
+                attn_reference_fill(x, n, (float)range, n);
+                attn_reference_widen(x, n, wide);
+                for (size_t i = 0; i < n; i++)
+                    max = fmax(max, wide[i] * 0.25);
+                attn_reference_softmax(wide, n, n, 0.25);
+                running = softmax_in_blocks(best(), x, n, size, 0.25f);
+                attn_assert_near("softmax", x, wide, n, 3e-7);
+                ck_assert((double)running.max == max && running.sum >= 1);
+            }
+}
+END_TEST
+
+START_TEST(softmax_of_one_block_is_softmax_bit_for_bit)
+{
+    for (size_t n = 1; n < 100; n++) {
+        struct attn_running_softmax running = ATTN_RUNNING_SOFTMAX_START;
+
+        attn_reference_fill(x, 100, 9, n);
+        memcpy(y, x, 100 * sizeof *x);
+        best()->softmax(x, n, 100, 0.3f);
+        ck_assert(best()->softmax_block(y, n, 100, 0.3f, &running) == 0);
+        best()->scale(y, 1 / running.sum, n, y);
+        attn_assert_same_bits("one block", y, x, 100);
+    }
+}
+END_TEST
+
+START_TEST(blocks_with_nothing_allowed_change_nothing)
+{
+    struct attn_running_softmax running = ATTN_RUNNING_SOFTMAX_START;
+    float none[] = {-INFINITY, -INFINITY}, some[] = {2, -INFINITY}, far[] = {-3e38f};
+
+    ck_assert(best()->softmax_block(none, 2, 2, -1, &running) == 1);
+    ck_assert(none[0] == 0 && none[1] == 0 && running.sum == 0 && running.max == -INFINITY);
+    ck_assert(best()->softmax_block(none, 0, 2, 1, &running) == 1 && running.sum == 0);
+    ck_assert(best()->softmax_block(some, 2, 2, 1, &running) == 0);
+    ck_assert(some[0] == 1 && some[1] == 0 && running.sum == 1 && running.max == 2);
+    none[0] = none[1] = -INFINITY;
+    ck_assert(best()->softmax_block(none, 2, 2, 1, &running) == 1);
+    ck_assert(none[0] == 0 && running.sum == 1 && running.max == 2);
+    ck_assert(best()->softmax_block(far, 1, 1, 1, &running) == 1 && far[0] == 0);
+}
+END_TEST
+
+START_TEST(nan_and_infinity_in_one_block_spoil_the_sum)
+{
+    const float bad[] = {NAN, INFINITY};
+
+    for (size_t size = 1; size < 5; size++)
+        for (size_t at = 0; at < 12; at++)
+            for (int which = 0; which < 4; which++) {
+                for (size_t i = 0; i < 12; i++)
+                    x[i] = which < 2 ? 1 : -INFINITY;
+                x[at] = bad[which % 2];
+                ck_assert(isnan(softmax_in_blocks(best(), x, 12, size, 1).sum));
+            }
+}
+END_TEST
+
 START_TEST(layer_norm_matches_double)
 {
     for (size_t n = 1; n <= 4096; n = n < 70 ? n + 1 : n * 2)
@@ -245,10 +330,12 @@ END_TEST
 static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, float *out)
 {
     float *row = out + shift;
-    float *const places[] = {row, row + 300, row + 600, row + 900, row + 1200, row + 1500};
+    float *const places[] = {row,        row + 300,  row + 600, row + 900,
+                             row + 1200, row + 1500, row + 1750};
+    struct attn_running_softmax running = {.max = 1.5f, .sum = 2.5f};
     double lse;
 
-    memset(out, 0, 2000 * sizeof *out);
+    memset(out, 0, 2200 * sizeof *out);
     for (int i = 0; i < 3; i++)
         memcpy(places[i], x + shift, n * sizeof *x);
     kernels->softmax(places[0], n, n, 0.37f);
@@ -258,12 +345,15 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     kernels->add(x + shift, w + shift, n, places[4]);
     kernels->scale(x + shift, 0.3f, n, places[5]);
     lse = kernels->log_sum_exp(x + shift, n);
-    memcpy(out + 1990, &lse, sizeof lse);
+    memcpy(places[6], x + shift, n * sizeof *x);
+    out[2180] = kernels->softmax_block(places[6], n - n / 4, n, 0.1f, &running);
+    memcpy(out + 2182, &running, sizeof running);
+    memcpy(out + 2190, &lse, sizeof lse);
 }
 
 START_TEST(rows_are_the_same_bits_everywhere)
 {
-    static float of_baseline[2000], of_other[2000];
+    static float of_baseline[2200], of_other[2200];
 
     for (size_t n = 1; n <= 200; n++)
         for (size_t shift = 0; shift < 4; shift++) {
@@ -273,7 +363,7 @@ START_TEST(rows_are_the_same_bits_everywhere)
             run_all(attn_kernels_find(ATTN_ISA_BASELINE), n, shift, of_baseline);
             for (int isa = ATTN_ISA_AVX2; isa <= ATTN_ISA_BEST; isa++) {
                 run_all(attn_kernels_find((enum attn_isa)isa), n, shift, of_other);
-                attn_assert_same_bits("row", of_other, of_baseline, 2000);
+                attn_assert_same_bits("row", of_other, of_baseline, 2200);
             }
         }
 }
@@ -299,6 +389,7 @@ START_TEST(nothing_beyond_a_row_is_touched)
     for (int isa = 0; isa <= ATTN_ISA_BEST; isa++)
         for (size_t n = 1; n < LONGEST; n++) {
             const struct attn_kernels *kernels = attn_kernels_find((enum attn_isa)isa);
+            struct attn_running_softmax running = ATTN_RUNNING_SOFTMAX_START;
             float *p = end_x - n, *q = end_y - n;
 
             p[-1] = 1234;
@@ -306,6 +397,12 @@ START_TEST(nothing_beyond_a_row_is_touched)
             kernels->scale(p, 2, n, q);
             kernels->layer_norm(p, p, p, n, 1e-5f, q);
             kernels->softmax(p, n, n, 1);
+            kernels->softmax_block(p, n, n, 1, &running);
+            kernels->elu_plus_one(p, n, q);
+            kernels->relu_plus_tiny(p, n, q);
+            kernels->exp(p, n, q);
+            kernels->multiply_row(p, 1, p, n, q);
+            kernels->add_outer(p, 1, p, n, q);
             kernels->activate(ATTN_ACTIVATION_GELU, p, n);
             ck_assert(kernels->is_finite(p, n) && isfinite(kernels->sum(p, n)) &&
                       isfinite(kernels->log_sum_exp(p, n)));
@@ -321,6 +418,8 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            softmax_gives_a_lone_key_exactly_one, softmax_clears_what_is_not_valid,
            softmax_counts_minus_infinity_as_masked_for_any_scale, softmax_survives_huge_scores,
            softmax_turns_nan_and_infinity_into_nan, softmax_does_not_see_how_long_the_row_could_be,
+           softmax_in_blocks_is_softmax, softmax_of_one_block_is_softmax_bit_for_bit,
+           blocks_with_nothing_allowed_change_nothing, nan_and_infinity_in_one_block_spoil_the_sum,
            layer_norm_matches_double, layer_norm_of_equal_numbers_is_the_bias,
            sums_add_by_index_mod_sixteen_in_a_fixed_tree, is_finite_finds_one_bad_number_anywhere,
            log_sum_exp_matches_double, log_sum_exp_of_the_infinite,
