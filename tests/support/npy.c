@@ -102,6 +102,21 @@ void attn_npy_release(struct attn_npy *array)
     array->values = NULL;
 }
 
+float *attn_npy_load_floats(const char *path, size_t *n)
+{
+    struct attn_npy array;
+    float *floats;
+
+    ck_assert_msg(attn_npy_read(path, &array), "%s is missing", path);
+    floats = calloc(array.n, sizeof *floats);
+    ck_assert_ptr_nonnull(floats);
+    for (size_t i = 0; i < array.n; i++)
+        floats[i] = (float)array.values[i];
+    *n = array.n;
+    attn_npy_release(&array);
+    return floats;
+}
+
 int32_t *attn_npy_read_ids(const char *path, size_t *n)
 {
     struct attn_npy array;

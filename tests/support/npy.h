@@ -24,6 +24,10 @@ struct attn_npy {
 bool attn_npy_read(const char *path, struct attn_npy *array);
 void attn_npy_release(struct attn_npy *array);
 
+/* The values [n] of a float32 file that must exist, or of a float64 file rounded; free them with
+ * free(). */
+float *attn_npy_load_floats(const char *path, size_t *n);
+
 /* The ids [n] of an int64 file that must exist; free them with free(). */
 int32_t *attn_npy_read_ids(const char *path, size_t *n);
 

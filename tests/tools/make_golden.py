@@ -3,7 +3,7 @@
 
     make_golden.py GOLDEN_FOLDER        run in the repository root
 
-Reads GOLDEN_FOLDER/000_*.json and 002_*.json: tensors as float32 ("data") and, where an operation
+Reads GOLDEN_FOLDER/00[012]_*.json: tensors as float32 ("data") and, where an operation
 was computed in float64 too, "f64". Writes models/life-is-short, models/your-journey,
 tests/fixtures/golden-*, and tests/golden/NAME/: ids.npy and one float64 .npy a site, named as in
 archives, with the heads assembled ([T, H, E] and [H, T, S]).
@@ -141,6 +141,15 @@ def make_rng(folder):
             Golden(folder, "000_embedding")["embedded_noavx"])
 
 
+def make_arrays(folder, name, tensors):
+    """Tensors as they are, for tests that feed q, k and v themselves."""
+    g = Golden(folder, name)
+    path = pathlib.Path("tests/golden") / name
+    path.mkdir(parents=True, exist_ok=True)
+    for tensor in tensors:
+        np.save(path / f"{tensor}.npy", g[tensor])
+
+
 def make_query2(folder):
     """The second word alone: rows of queries have length 1, keys and values are whole."""
     g = Golden(folder, "000_query2")
@@ -246,6 +255,10 @@ def main():
                 True)
     make_causal_1024(folder)
     make_rng(folder)
+    make_arrays(folder, "001_linear_attention",
+                ["q", "k", "v", "phi_q", "phi_k", "phi_k_T_v", "output_as_in_seed", "normaliser",
+                 "output_normalised", "implied_weights", "causal_output_normalised"])
+    make_arrays(folder, "001_blockwise", ["q", "k", "v", "running_max", "running_sum", "output"])
     # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
     tokens = Golden(folder, "000_tokenise").inputs("ids")
     assert np.array_equal(tokens, SHORT_IDS)

@@ -1,0 +1,82 @@
+/*
+ * linear_attention.h - attention in O(n): a softmax replaced by feature maps (Katharopoulos et al.
+ * 2006.16236, eq. 5 and 9).
+ *
+ *     z[i] = phi(q[i]) S / (phi(q[i]) . s)    S = sum phi(k[j]) v[j]^T, s = sum phi(k[j])
+ *
+ * with phi of q and k as they are, without any scale, and without the division when raw. S and s
+ * are the state of one key/value head, which takes keys one after the other in ascending order and
+ * serves all queries: causal attention asks for row i between keys i and i + 1, other attention
+ * after the last key. So one head is one thread's work, and a row is one chain of operations
+ * whatever else is computed.
+ *
+ *     float *state = ...;                                   // zeros: no key yet
+ *     for (size_t i = 0; i < n; i++) {                      // causal
+ *         attn_linear_attention_add(&linear, &(struct attn_kv_rows){.k = k + i * ldk, .ldk = ldk,
+ *                                   .v = v + i * ldv, .ldv = ldv, .n = 1}, state, scratch);
+ *         divisor[i] = attn_linear_attention_row(&linear, state, q + i * ldq, z + i * ldz, scratch);
+ *     }
+ *
+ * The matrix that z amounts to exists on demand only: attn_linear_attention_pattern.
+ */
+#ifndef ATTN_ATTENTION_LINEAR_ATTENTION_H
+#define ATTN_ATTENTION_LINEAR_ATTENTION_H
+
+#include "attention/dense.h"
+
+/* What the functions below share; read by any number of threads. */
+struct attn_linear_attention {
+    const struct attn_kernels *kernels;
+    enum attn_feature feature;
+    bool is_raw; /* no division */
+    size_t d_head, d_value;
+};
+
+/* Floats of a key/value head's state: S [d_head, d_value], then s [d_head]. */
+size_t attn_linear_attention_state_size(const struct attn_linear_attention *linear);
+
+/* Floats of scratch for each worker: enough for each of the functions below. */
+size_t attn_linear_attention_scratch(const struct attn_linear_attention *linear);
+
+/* y [n, d_head] (stride ldy) = phi of x [n, d_head] (stride ldx); y may be x. */
+struct attn_feature_rows {
+    const float *x;
+    size_t ldx, n;
+    float *y;
+    size_t ldy;
+};
+void attn_linear_attention_map(const struct attn_linear_attention *linear,
+                               const struct attn_feature_rows *rows);
+
+/* Takes the keys k [n, d_head] and values v [n, d_value] of ROWS into STATE, in order. `first` is
+ * not used. v NULL: nobody needs z, and of the state only s grows. */
+void attn_linear_attention_add(const struct attn_linear_attention *linear,
+                               const struct attn_kv_rows *rows, float *state, float *scratch);
+
+/*
+ * z [d_value] of the query q [d_head] over the keys that STATE has taken; z may be NULL. Returns
+ * what the row was divided by: phi(q) . s, or 1 when raw. Where all features underflow (only exp's
+ * can) that is 0, and z is 0, as of a row that may look at nothing. Features of exp above 88
+ * overflow, and go where arithmetic takes them.
+ */
+float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
+                                const float *q, float *z, float *scratch);
+
+/* Rows of the matrix that z amounts to: z = pattern v, to rounding. */
+struct attn_linear_attention_tile {
+    bool is_causal; /* key j is visible to row i when j <= position + i; else every key is */
+    size_t position, n_row, n_key; /* 1 <= n_row <= ATTN_QUERY_TILE */
+    const float *q;                /* [n_row, d_head], stride ldq, as they are */
+    size_t ldq;
+    const float *features; /* phi(k), packed as keys are: [n_key / 64 rounded up][d_head][64] */
+    const float *divisors; /* [n_row], what attn_linear_attention_row returned */
+    float *pattern;        /* [n_row, n_key], stride n_key: 0 where masked */
+};
+
+/* pattern[i, j] = phi(q[i]) . phi(k[j]) / divisors[i], or 0 for a divisor of 0. O(n_key d_head) a
+ * row. */
+void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
+                                   const struct attn_gemm_engine *engine,
+                                   const struct attn_linear_attention_tile *tile, float *scratch);
+
+#endif
