@@ -3,10 +3,6 @@
  *
  * A run is a list of steps over one struct that holds everything; whatever step ends it, all is
  * released in one place, and files that were not finished do not appear.
- *
- * For tests, the environment's ATTN_CLI_ISA (baseline, avx2, avx512) limits the instructions used
- * and ATTN_CLI_GEMM (auto, jit, portable) says how matrix products are made; neither changes a bit
- * of any result.
  */
 #include "command.h"
 #include "interrupt.h"
@@ -17,13 +13,13 @@
 #include "print.h"
 #include "prompt.h"
 #include "report.h"
+#include "running_args.h"
 #include "selection_args.h"
 
 #include "attn.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
 
@@ -34,8 +30,7 @@ struct run_args {
     struct output_args output;
     struct prediction_args prediction;
     struct ablation_args ablation;
-    int64_t threads; /* 0: as many as there are cores */
-    bool is_quiet, is_verbose;
+    struct running_args running;
 };
 
 struct run {
@@ -61,7 +56,7 @@ struct run {
     struct attn_trace trace;
     struct attn_pool *pool;
     struct attn_session *session;
-    double begun; /* seconds, of the step before; see note_time */
+    struct stopwatch watch;
 };
 
 static const struct option options[] = {
@@ -91,29 +86,7 @@ static const struct option options[] = {
     OUTPUT_ROWS(run_args),
     PREDICTION_ROWS(run_args),
     ABLATION_ROWS(run_args),
-    {.name = "threads",
-     .letter = 't',
-     .argument = "N",
-     .group = "Other",
-     .kind = OPTION_NUMBER,
-     .min = 1,
-     .max = 1024,
-     .offset = offsetof(struct run_args, threads),
-     .environment = "ATTN_CLI_THREADS",
-     .help = "threads to use; default: the cores this process may run on; results do not depend "
-             "on it"},
-    {.name = "quiet",
-     .letter = 'q',
-     .group = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct run_args, is_quiet),
-     .help = "no notes on standard error, only errors"},
-    {.name = "verbose",
-     .letter = 'v',
-     .group = "Other",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct run_args, is_verbose),
-     .help = "say on standard error what is done and how long it takes"},
+    RUNNING_ROWS(run_args),
     OPTION_HELP_ROW,
 };
 
@@ -142,12 +115,7 @@ const struct command command_run = {
 
 static void note_time(struct run *run, const char *what)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-    if (what && run->args.is_verbose)
-        note("%s in %.2f ms", what, 1e3 * (seconds - run->begun));
-    run->begun = seconds;
+    stopwatch_note(&run->watch, &run->args.running, what);
 }
 
 static int check_arguments(struct run *run)
@@ -166,7 +134,7 @@ static int check_arguments(struct run *run)
 static void on_model_note(void *user, const char *message)
 {
     const struct run *run = user;
-    if (!run->args.is_quiet)
+    if (!run->args.running.is_quiet)
         note("%s", message);
 }
 
@@ -215,7 +183,7 @@ static int open_tokenizer(struct run *run)
         return check_vocabulary(run);
     if (is_needed || err.status == ATTN_NO_MEMORY)
         return report(&err, EXIT_MODEL);
-    if (run->args.is_verbose)
+    if (run->args.running.is_verbose)
         note("tokens have no text: %s", err.message);
     return EXIT_DONE;
 }
@@ -321,25 +289,11 @@ static int open_outputs(struct run *run)
     return outputs_open(&run->outputs, output, has_text, &run->labels);
 }
 
-/* The index of VARIABLE's value among the words of LIST ("a|b"), DEFAULT when it is not set. */
-static int test_switch(const char *variable, const char *list, int otherwise)
-{
-    const char *value = getenv(variable);
-    int index = 0;
-    for (const char *word = list; value && *word; index++) {
-        size_t size = strcspn(word, "|");
-        if (strlen(value) == size && memcmp(value, word, size) == 0)
-            return index;
-        word += size + (word[size] == '|');
-    }
-    return otherwise;
-}
-
 static int start_session(struct run *run)
 {
     struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
-    if (attn_pool_create((int)run->args.threads, &run->pool, &err) != ATTN_OK)
+    if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
     run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
     session_options.n_max = run->n + run->prediction.n_position;
@@ -350,10 +304,8 @@ static int start_session(struct run *run)
     session_options.edits = run->edits;
     session_options.n_edit = run->n_edit;
     session_options.cancel = interrupt_flag();
-    session_options.isa =
-        (enum attn_isa)test_switch("ATTN_CLI_ISA", "baseline|avx2|avx512", ATTN_ISA_BEST);
-    session_options.gemm =
-        (enum attn_gemm)test_switch("ATTN_CLI_GEMM", "auto|jit|portable", ATTN_GEMM_AUTO);
+    session_options.isa = running_isa();
+    session_options.gemm = running_gemm();
     enum attn_status status =
         attn_session_create(run->model, &session_options, &run->session, &err);
     if (status != ATTN_OK)
@@ -376,9 +328,9 @@ static int feed(struct run *run)
         attn_error_set(&err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
         return report(&err, EXIT_MODEL);
     }
-    if (run->n_edit > 0 && !run->args.is_quiet)
+    if (run->n_edit > 0 && !run->args.running.is_quiet)
         note("the ablation changed %zu rows", attn_session_n_edited_row(run->session));
-    if (run->args.is_verbose)
+    if (run->args.running.is_verbose)
         note("%zu tokens, %d threads, at most %s", run->n, attn_pool_n_thread(run->pool),
              attn_isa_name(attn_isa_detect()));
     note_time(run, "ran");

@@ -174,10 +174,10 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
     case ATTN_DTYPE_I64:
         return (double)(int64_t)bits;
     case ATTN_DTYPE_F16:
-        return half_value(low);
+        return (double)half_value(low);
     case ATTN_DTYPE_F32:
         memcpy(&single, &low, sizeof single);
-        return single;
+        return (double)single;
     case ATTN_DTYPE_F64:
         memcpy(&wide, &bits, sizeof wide);
         return wide;

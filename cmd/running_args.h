@@ -1,0 +1,59 @@
+/*
+ * running_args.h - how a command works, whatever it computes: --threads, --quiet, --verbose, and
+ * for tests, variables that limit the instructions used.
+ */
+#ifndef CMD_RUNNING_ARGS_H
+#define CMD_RUNNING_ARGS_H
+
+#include "options.h"
+
+#include "attn.h"
+
+struct running_args {
+    int64_t threads; /* 0: as many as there are cores */
+    bool is_quiet, is_verbose;
+};
+
+/* Rows for the option table of a command whose struct T has a `struct running_args running`. */
+#define RUNNING_ROWS(T)                                                                            \
+    {.name = "threads",                                                                            \
+     .letter = 't',                                                                                \
+     .argument = "N",                                                                              \
+     .group = "Other",                                                                             \
+     .kind = OPTION_NUMBER,                                                                        \
+     .min = 1,                                                                                     \
+     .max = 1024,                                                                                  \
+     .offset = offsetof(struct T, running.threads),                                                \
+     .environment = "ATTN_CLI_THREADS",                                                            \
+     .help = "threads to use; default: the cores this process may run on; results do not depend "  \
+             "on it"},                                                                             \
+        {.name = "quiet",                                                                          \
+         .letter = 'q',                                                                            \
+         .group = "Other",                                                                         \
+         .kind = OPTION_FLAG,                                                                      \
+         .offset = offsetof(struct T, running.is_quiet),                                           \
+         .help = "no notes on standard error, only errors"},                                       \
+    {                                                                                              \
+        .name = "verbose", .letter = 'v', .group = "Other", .kind = OPTION_FLAG,                   \
+        .offset = offsetof(struct T, running.is_verbose),                                          \
+        .help = "say on standard error what is done and how long it takes"                         \
+    }
+
+/*
+ * The environment's ATTN_CLI_ISA (baseline, avx2, avx512) limits the instructions used and
+ * ATTN_CLI_GEMM (auto, jit, portable) says how matrix products are made; neither changes a bit of
+ * any result.
+ */
+enum attn_isa running_isa(void);
+enum attn_gemm running_gemm(void);
+
+/* Seconds, of the step before; initialize with = {0}. */
+struct stopwatch {
+    double begun;
+};
+
+/* When ARGS are verbose, notes that WHAT was done and how long it took since the last call; NULL
+ * only starts. */
+void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what);
+
+#endif
