@@ -95,6 +95,14 @@ ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *sess
 ATTN_API enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                               struct attn_error *err);
 
+/*
+ * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew. ATTN_INVALID
+ * without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER also for those
+ * that the trace does not want, but for the last.
+ */
+ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
+                                                 size_t n, float *logits, struct attn_error *err);
+
 /* Natural-log probability of token ID after the last position: logits[id] - ln sum exp(logits). */
 ATTN_API enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
                                                        double *log_probability,

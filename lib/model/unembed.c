@@ -92,13 +92,48 @@ void attn_session_finish(struct attn_session *session)
         tell_logits(session);
 }
 
-enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
-                                     struct attn_error *err)
+static enum attn_status check_has_logits(const struct attn_session *session, struct attn_error *err)
 {
     if (!session->options.has_logits)
         return attn_error_set(err, ATTN_INVALID, "the session was created without logits");
     if (session->n_position == 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "there are no logits before a successful feed");
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
+                                        float *logits, struct attn_error *err)
+{
+    const size_t n_position = session->n_position;
+    const size_t d = session->config->d_model, n_vocab = session->config->n_vocab;
+    enum attn_status status = check_has_logits(session, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (first >= n_position || n > n_position - first)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu positions from %zu on are not among the %zu that were fed", n,
+                              first, n_position);
+    for (size_t row = first; row < first + n; row++)
+        if (session->options.cache == ATTN_CACHE_ONE_LAYER && row != n_position - 1 &&
+            (session->options.trace == NULL || !attn_session_wants_row(session, row)))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "position %zu was not computed to its end: nothing watches it",
+                                  row);
+    session->step.status = ATTN_OK;
+    session->step.err = err;
+    unembed(session, session->final + first * d, first, n, logits);
+    attn_session_check_finite(session, ATTN_NO_LAYER, logits, n * n_vocab);
+    return session->step.status;
+}
+
+enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
+                                     struct attn_error *err)
+{
+    enum attn_status status = check_has_logits(session, err);
+
+    if (status != ATTN_OK)
+        return status;
     if (!session->has_last_logits) {
         session->step.status = ATTN_OK;
         session->step.err = err;

@@ -502,17 +502,15 @@ START_TEST(rewinding_forgets_what_came_after)
 }
 END_TEST
 
-START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
+/* Logits after every position [n, n_vocab], each fed alone; free() them. */
+static float *logits_one_by_one(const struct attn_model *model, const int32_t *ids, size_t n)
 {
-    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     const size_t n_vocab = attn_model_config(model)->n_vocab;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
     struct attn_error err = {0};
-    int32_t ids[N_ID_MAX];
-    float *expected = malloc(N_ID_MAX * n_vocab * sizeof *expected);
+    float *expected = malloc(n * n_vocab * sizeof *expected);
     const float *logits;
-    size_t n = make_ids(model, ids);
 
     ck_assert_ptr_nonnull(expected);
     options.n_max = n;
@@ -523,7 +521,25 @@ START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
         ck_assert(attn_session_logits(session, &logits, &err) == ATTN_OK);
         memcpy(expected + i * n_vocab, logits, n_vocab * sizeof *logits);
     }
-    attn_session_reset(session);
+    attn_session_free(session);
+    return expected;
+}
+
+START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
+{
+    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    int32_t ids[N_ID_MAX];
+    const size_t n = make_ids(model, ids);
+    float *expected = logits_one_by_one(model, ids, n);
+    const float *logits;
+
+    options.n_max = n;
+    options.has_logits = true;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
     ck_assert(attn_session_feed(session, ids, n, &err) == ATTN_OK);
     for (size_t i = n; i-- > 0;) {
         ck_assert(attn_session_rewind(session, i + 1, &err) == ATTN_OK);
@@ -533,6 +549,64 @@ START_TEST(logits_after_a_rewind_are_those_of_the_position_that_is_last_then)
     attn_session_free(session);
     attn_model_close(model);
     free(expected);
+}
+END_TEST
+
+static enum attn_status ignore_event(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+START_TEST(logits_of_any_position_can_be_had_when_it_was_computed_to_its_end)
+{
+    struct attn_model *model = open_model("tests/fixtures/gpt2-long", ATTN_MAP);
+    const size_t n_vocab = attn_model_config(model)->n_vocab;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    int32_t ids[N_ID_MAX];
+    const size_t n = make_ids(model, ids);
+    const struct attn_dims dims = attn_config_dims(attn_model_config(model), n);
+    float *expected = logits_one_by_one(model, ids, n),
+          *logits = malloc(n * n_vocab * sizeof(float));
+    struct attn_trace trace = {.on_event = ignore_event};
+    struct attn_selection *selection;
+    struct attn_error err = {0};
+
+    ck_assert(logits != NULL && n > 40);
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, "3-6", &err) == ATTN_OK);
+    trace.selection = selection;
+    options.n_max = n;
+    options.has_logits = true;
+    for (int is_watched = 0; is_watched < 2; is_watched++) {
+        struct attn_session *session;
+
+        options.cache = is_watched ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
+        options.trace = is_watched ? &trace : NULL;
+        ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+        ck_assert(attn_session_logits_at(session, 0, 1, logits, &err) == ATTN_INVALID);
+        err = (struct attn_error){0};
+        ck_assert(attn_session_feed(session, ids, n, &err) == ATTN_OK);
+        ck_assert(attn_session_logits_at(session, 3, 4, logits, &err) == ATTN_OK);
+        attn_assert_same_bits("some", logits, expected + 3 * n_vocab, 4 * n_vocab);
+        ck_assert(attn_session_logits_at(session, n - 1, 1, logits, &err) == ATTN_OK);
+        attn_assert_same_bits("last", logits, expected + (n - 1) * n_vocab, n_vocab);
+        ck_assert(attn_session_logits_at(session, n - 1, 2, logits, &err) == ATTN_INVALID);
+        err = (struct attn_error){0};
+        if (is_watched)
+            ck_assert(attn_session_logits_at(session, 6, 2, logits, &err) == ATTN_INVALID);
+        else
+            ck_assert(attn_session_logits_at(session, 0, n, logits, &err) == ATTN_OK);
+        if (!is_watched)
+            attn_assert_same_bits("all", logits, expected, n * n_vocab);
+        err = (struct attn_error){0};
+        attn_session_free(session);
+    }
+    attn_selection_free(selection);
+    attn_model_close(model);
+    free(expected);
+    free(logits);
 }
 END_TEST
 
@@ -674,6 +748,7 @@ ATTN_SUITE("session", threads_do_not_change_bits, feeding_in_steps_does_not_chan
            matrices_that_do_not_fit_come_in_blocks_with_the_same_bits,
            rewinding_forgets_what_came_after,
            logits_after_a_rewind_are_those_of_the_position_that_is_last_then,
+           logits_of_any_position_can_be_had_when_it_was_computed_to_its_end,
            probabilities_of_all_tokens_sum_to_one, refuses_what_does_not_fit_and_changes_nothing,
            a_model_without_a_mask_wants_its_sequence_whole,
            a_canceled_session_works_again_after_a_reset, embeddings_may_be_fed_instead_of_tokens,
