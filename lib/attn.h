@@ -19,6 +19,7 @@
 /* The one place that says it; the first two numbers are those of the shared library's name. */
 #define ATTN_VERSION "0.1.0"
 
+#include "analysis/difference.h"
 #include "attention/attention.h"
 #include "base/dtype.h"
 #include "base/number.h"
