@@ -27,6 +27,7 @@
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "capture/capture.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/isa.h"
