@@ -337,6 +337,18 @@ START_TEST(features_that_underflow_give_zeros_and_not_nan)
 }
 END_TEST
 
+START_TEST(zeros_have_no_sign)
+{
+    make(&head, 2, 1, 1);
+    memset(head.q, 0, 2 * sizeof *head.q);
+    memset(head.k, 0, 2 * sizeof *head.k);
+    head.v[0] = -0x1p-149F; /* half of it rounds to -0 */
+    head.v[1] = 0;
+    run_rows(&head);
+    ck_assert(head.z[0] == 0 && !signbit(head.z[0]));
+}
+END_TEST
+
 START_TEST(without_values_only_the_sums_grow)
 {
     float divisor;
@@ -359,4 +371,5 @@ ATTN_SUITE("linear attention", the_golden_numbers_are_reproduced,
            the_recurrent_form_equals_the_matrix_form,
            rows_sum_to_one_and_hold_nothing_behind_the_mask,
            results_do_not_depend_on_how_keys_and_rows_are_split, every_engine_gives_the_same_bits,
-           features_that_underflow_give_zeros_and_not_nan, without_values_only_the_sums_grow)
+           features_that_underflow_give_zeros_and_not_nan, zeros_have_no_sign,
+           without_values_only_the_sums_grow)
