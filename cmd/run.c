@@ -5,6 +5,7 @@
  * released in one place, and files that were not finished do not appear.
  */
 #include "command.h"
+#include "explain.h"
 #include "interrupt.h"
 #include "model_args.h"
 #include "options.h"
@@ -30,6 +31,7 @@ struct run_args {
     struct output_args output;
     struct prediction_args prediction;
     struct ablation_args ablation;
+    bool has_page; /* --explain */
     struct running_args running;
 };
 
@@ -53,6 +55,7 @@ struct run {
     struct attn_run labels;
     bool is_standard_used; /* by data, so nothing else may be printed there */
     struct outputs outputs;
+    struct explain explain;
     struct attn_trace trace;
     struct attn_pool *pool;
     struct attn_session *session;
@@ -84,6 +87,7 @@ static const struct option options[] = {
     WEIGHTS_ROWS(run_args),
     SELECTION_ROWS(run_args),
     OUTPUT_ROWS(run_args),
+    EXPLAIN_ROWS(run_args),
     PREDICTION_ROWS(run_args),
     ABLATION_ROWS(run_args),
     RUNNING_ROWS(run_args),
@@ -101,12 +105,13 @@ const struct command command_run = {
         "its heads, as text on standard output. With --csv, --tidy, --npy, --npz or\n"
         "--json they go into files instead, several at once if you like; '-' as FILE is\n"
         "standard output. With --top or --next the predictions take the place of the\n"
-        "text.\n"
+        "text, with --explain the arithmetic of one row.\n"
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m gpt2 --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m gpt2 --top 5 --next ' are' --next ' is' \"The keys\"\n"
+                "  attn-cli run -m gpt2 --heads 5.1 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m gpt2 --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     .options = options,
     .n_option = sizeof(options) / sizeof(options[0]),
@@ -128,6 +133,9 @@ static int check_arguments(struct run *run)
         prediction_is_wanted(&run->args.prediction))
         return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
                               "--top and --next print on standard output, which holds data");
+    if (code == EXIT_DONE && run->is_standard_used && run->args.has_page)
+        return report_problem(EXIT_USAGE, "write the data into a file",
+                              "--explain prints on standard output, which holds data");
     return code;
 }
 
@@ -283,24 +291,38 @@ static int choose(struct run *run)
 static int open_outputs(struct run *run)
 {
     const struct output_args *output = &run->args.output;
-    bool has_text = !outputs_are_wanted(output) && !prediction_is_wanted(&run->args.prediction);
+    bool has_text = !outputs_are_wanted(output) && !run->args.has_page &&
+                    !prediction_is_wanted(&run->args.prediction);
     interrupt_catch();
     run->outputs.standard = run->out;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
+}
+
+/* What the session tells whom. */
+static int set_trace(struct run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    const struct explain_subject subject = {.config = config,
+                                            .attention = config->attention,
+                                            .labels = &run->labels,
+                                            .edits = run->edits,
+                                            .n_edit = run->n_edit};
+    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
 }
 
 static int start_session(struct run *run)
 {
     struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
+    bool is_watched = run->outputs.n > 0 || run->args.has_page;
     if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
     session_options.n_max = run->n + run->prediction.n_position;
     session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
     session_options.has_logits = prediction_is_wanted(&run->args.prediction);
     session_options.pool = run->pool;
-    session_options.trace = run->outputs.n > 0 ? &run->trace : NULL;
+    session_options.trace = is_watched ? &run->trace : NULL;
     session_options.edits = run->edits;
     session_options.n_edit = run->n_edit;
     session_options.cancel = interrupt_flag();
@@ -349,6 +371,8 @@ static int predict(struct run *run)
 static int finish(struct run *run)
 {
     int code = outputs_finish(&run->outputs);
+    if (code == EXIT_DONE)
+        code = explain_print(&run->explain, run->out);
     if (code == EXIT_DONE && !run->is_standard_used)
         code = prediction_print(&run->prediction, run->out);
     note_time(run, "finished");
@@ -360,6 +384,7 @@ static void release(struct run *run)
     outputs_close(&run->outputs);
     attn_session_free(run->session);
     attn_pool_free(run->pool);
+    explain_release(&run->explain);
     prediction_release(&run->prediction);
     free(run->edits);
     attn_selection_free(run->selection);
@@ -380,9 +405,9 @@ static void release(struct run *run)
 static int perform(struct run *run)
 {
     static int (*const steps[])(struct run *) = {
-        check_arguments, open_model, open_tokenizer, encode,        check_length, label_tokens,
-        note_options,    choose,     open_outputs,   start_session, feed,         predict,
-        finish,
+        check_arguments, open_model,   open_tokenizer, encode,       check_length,
+        label_tokens,    note_options, choose,         open_outputs, set_trace,
+        start_session,   feed,         predict,        finish,
     };
     const char *sites = run->args.selection.sites;
     int code = EXIT_DONE;

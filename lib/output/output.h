@@ -129,4 +129,10 @@ enum { ATTN_FLOAT_TEXT_SIZE = 24 };
  * terminated; the rest of OUT may be scratch. */
 ATTN_API size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE]);
 
+/* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */
+ATTN_API size_t attn_text_width(const char *text, size_t size);
+
+/* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
+ATTN_API size_t attn_text_fit(const char *text, size_t size, size_t width);
+
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/sink.h"
+#include "output/output.h" /* attn_text_width, attn_text_fit */
 
 #include <stdint.h>
 
@@ -44,11 +45,5 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
                                        struct attn_error *err);
 
 void attn_text_table_release(struct attn_text_table *table);
-
-/* Columns that a terminal needs for TEXT. */
-size_t attn_text_width(const char *text, size_t size);
-
-/* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
-size_t attn_text_fit(const char *text, size_t size, size_t width);
 
 #endif
