@@ -367,7 +367,7 @@ START_TEST(without_values_only_the_sums_grow)
 }
 END_TEST
 
-ATTN_SUITE("linear attention", the_golden_numbers_are_reproduced,
+ATTN_SUITE("attention: linear", the_golden_numbers_are_reproduced,
            the_recurrent_form_equals_the_matrix_form,
            rows_sum_to_one_and_hold_nothing_behind_the_mask,
            results_do_not_depend_on_how_keys_and_rows_are_split, every_engine_gives_the_same_bits,
