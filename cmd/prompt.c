@@ -11,7 +11,7 @@
 
 int prompt_check(const struct prompt_args *args, const char *hint)
 {
-    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids;
+    size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;
     if (n == 0)
         return report_problem(EXIT_USAGE, hint, "no text given");
     if (args->plain.n > 1)

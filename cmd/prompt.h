@@ -13,6 +13,7 @@ struct prompt_args {
     const char *text;       /* --prompt, --sentence */
     const char *file;       /* --file; "-" is standard input */
     const char *ids;        /* --ids, --decode */
+    const char *embeds;     /* --embeds: an array in place of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
     int special; /* enum attn_special */
@@ -39,7 +40,7 @@ struct prompt_args {
         .help = "special tokens written in the text are recognized (default), or plain text"       \
     }
 
-/* Checks that there is exactly one of text, file and ids; HINT shows how to give one. Returns an
+/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. Returns an
  * exit code. */
 int prompt_check(const struct prompt_args *args, const char *hint);
 

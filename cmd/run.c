@@ -4,6 +4,7 @@
  * A run is a list of steps over one struct that holds everything; whatever step ends it, all is
  * released in one place, and files that were not finished do not appear.
  */
+#include "array.h"
 #include "command.h"
 #include "explain.h"
 #include "interrupt.h"
@@ -15,6 +16,7 @@
 #include "prompt.h"
 #include "report.h"
 #include "running_args.h"
+#include "second_sequence.h"
 #include "selection_args.h"
 
 #include "attn.h"
@@ -26,6 +28,7 @@
 
 struct run_args {
     struct prompt_args prompt;
+    const char *source;
     struct model_args model;
     struct selection_args selection;
     struct output_args output;
@@ -43,8 +46,10 @@ struct run {
     struct attn_tokenizer *tokenizer; /* NULL: ids were given and there is no vocabulary */
     struct text text;
     struct attn_encoding encoding;
-    int32_t *ids; /* [n]; owned when they were given, else those of the encoding */
+    int32_t *ids;        /* [n]; owned when they were given, else those of the encoding */
+    struct array embeds; /* in place of the ids, or empty */
     size_t n;
+    struct second_sequence second;
     const char **tokens; /* [n] bytes of each, NULL without a tokenizer */
     size_t *token_sizes; /* [n] */
     struct attn_selection *selection;
@@ -83,6 +88,19 @@ static const struct option options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct run_args, prompt.ids),
      .help = "token ids in place of a text: 5,17,3"},
+    {.name = "embeds",
+     .argument = "FILE.npy",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct run_args, prompt.embeds),
+     .help = "an array [T, d_model] in place of a text's embeddings; positions are still added"},
+    {.name = "source",
+     .argument = "TEXT|FILE.npy",
+     .group = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct run_args, source),
+     .help = "the second sequence, for models with cross-attention: a text, or what ends in .npy, "
+             "an array [S, d_source]"},
     MODEL_ROWS(run_args),
     WEIGHTS_ROWS(run_args),
     SELECTION_ROWS(run_args),
@@ -165,7 +183,7 @@ static int open_model(struct run *run)
         return report_problem(EXIT_USAGE, NULL, "'%s' has no output layer, %s needs one",
                               attn_model_name(run->model),
                               args->prediction.top > 0 ? "--top" : "--next");
-    return EXIT_DONE;
+    return second_sequence_check(args->source, run->model);
 }
 
 /* A token without a row would fail only when a text happens to hold it. */
@@ -182,18 +200,33 @@ static int check_vocabulary(const struct run *run)
         attn_model_name(run->model), n_token, n_row);
 }
 
-/* With ids in place of a text the vocabulary only gives labels: then it may be missing. */
+/* With numbers in place of texts the vocabulary only gives labels: then it may be missing. */
 static int open_tokenizer(struct run *run)
 {
     struct attn_error err = {0};
-    bool is_needed = !run->args.prompt.ids || run->args.prediction.next.n > 0;
+    const struct run_args *args = &run->args;
+    bool is_needed = (!args->prompt.ids && !args->prompt.embeds) || args->prediction.next.n > 0 ||
+                     (args->source && !second_sequence_is_array(args->source));
     if (attn_tokenizer_open(&run->source.source, &run->tokenizer, &err) == ATTN_OK)
         return check_vocabulary(run);
     if (is_needed || err.status == ATTN_NO_MEMORY)
         return report(&err, EXIT_MODEL);
-    if (run->args.running.is_verbose)
+    if (args->running.is_verbose)
         note("tokens have no text: %s", err.message);
     return EXIT_DONE;
+}
+
+static int read_embeddings(struct run *run)
+{
+    const char *path = run->args.prompt.embeds;
+    size_t d = attn_model_config(run->model)->d_model;
+    int code = array_read(path, 2, 2, "[T, d_model]", &run->embeds);
+    if (code == EXIT_DONE && run->embeds.shape[1] != d)
+        return report_problem(EXIT_INPUT, NULL,
+                              "'%s' has the shape %s, '%s' takes embeddings of %zu numbers", path,
+                              array_shape(&run->embeds).text, attn_model_name(run->model), d);
+    run->n = run->embeds.shape[0];
+    return code;
 }
 
 static int encode(struct run *run)
@@ -202,6 +235,8 @@ static int encode(struct run *run)
     struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
     struct attn_error err = {0};
     encode_options.special = (enum attn_special)prompt->special;
+    if (prompt->embeds)
+        return read_embeddings(run);
     if (prompt->ids)
         return ids_parse(prompt->ids, &run->ids, &run->n);
     int code = prompt_read(prompt, &run->text);
@@ -215,12 +250,21 @@ static int encode(struct run *run)
     return EXIT_DONE;
 }
 
+static int read_source(struct run *run)
+{
+    return second_sequence_read(run->args.source, run->model, run->tokenizer,
+                                (enum attn_special)run->args.prompt.special, &run->second);
+}
+
 static int check_length(struct run *run)
 {
     size_t n_ctx = attn_model_config(run->model)->n_ctx;
     const char *name = attn_model_name(run->model);
     if (run->n == 0)
         return report_problem(EXIT_INPUT, EXAMPLE, "the text is empty: it has no tokens");
+    if (run->n > n_ctx && run->embeds.data)
+        return report_problem(EXIT_INPUT, NULL, "'%s' has %zu rows, '%s' takes at most %zu",
+                              run->embeds.path, run->n, name, n_ctx);
     if (run->n > n_ctx)
         return report_problem(EXIT_INPUT, NULL, "the text has %zu tokens, '%s' takes at most %zu",
                               run->n, name, n_ctx);
@@ -260,7 +304,7 @@ static int label_tokens(struct run *run)
     run->labels.ids = run->ids;
     run->labels.begin = run->encoding.begin;
     run->labels.end = run->encoding.end;
-    if (!run->tokenizer)
+    if (!run->tokenizer || !run->ids)
         return EXIT_DONE;
     run->tokens = calloc(run->n, sizeof(*run->tokens));
     run->token_sizes = calloc(run->n, sizeof(*run->token_sizes));
@@ -281,6 +325,7 @@ static int label_tokens(struct run *run)
 static int choose(struct run *run)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->n);
+    dims.n_source = run->second.n;
     int code = selection_find(&run->args.selection, &dims, &run->selection);
     if (code == EXIT_DONE)
         code = ablation_find(&run->args.ablation, &dims, &run->edits, &run->n_edit);
@@ -319,6 +364,7 @@ static int start_session(struct run *run)
     if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
     session_options.n_max = run->n + run->prediction.n_position;
+    session_options.n_source = run->second.n;
     session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
     session_options.has_logits = prediction_is_wanted(&run->args.prediction);
     session_options.pool = run->pool;
@@ -332,6 +378,9 @@ static int start_session(struct run *run)
         attn_session_create(run->model, &session_options, &run->session, &err);
     if (status != ATTN_OK)
         return report(&err, status == ATTN_INVALID ? EXIT_USAGE : EXIT_MODEL);
+    if (run->second.n > 0 &&
+        attn_session_set_source(run->session, run->second.x, run->second.n, &err) != ATTN_OK)
+        return report(&err, EXIT_INPUT);
     note_time(run, "opened");
     return EXIT_DONE;
 }
@@ -339,7 +388,10 @@ static int start_session(struct run *run)
 static int feed(struct run *run)
 {
     struct attn_error err = {0};
-    enum attn_status status = attn_session_feed(run->session, run->ids, run->n, &err);
+    enum attn_status status =
+        run->embeds.data
+            ? attn_session_feed_embeddings(run->session, run->embeds.data, run->n, &err)
+            : attn_session_feed(run->session, run->ids, run->n, &err);
     if (status != ATTN_OK && run->outputs.is_abandoned)
         return EXIT_OUTPUT;
     if (status != ATTN_OK && run->outputs.has_failed)
@@ -394,6 +446,8 @@ static void release(struct run *run)
     if (run->ids != run->encoding.ids)
         free(run->ids);
     attn_encoding_release(&run->encoding);
+    array_release(&run->embeds);
+    second_sequence_release(&run->second);
     text_release(&run->text);
     attn_tokenizer_close(run->tokenizer);
     interrupt_watch_model(NULL);
@@ -405,9 +459,9 @@ static void release(struct run *run)
 static int perform(struct run *run)
 {
     static int (*const steps[])(struct run *) = {
-        check_arguments, open_model,   open_tokenizer, encode,       check_length,
-        label_tokens,    note_options, choose,         open_outputs, set_trace,
-        start_session,   feed,         predict,        finish,
+        check_arguments, open_model,    open_tokenizer, encode,  read_source,
+        check_length,    label_tokens,  note_options,   choose,  open_outputs,
+        set_trace,       start_session, feed,           predict, finish,
     };
     const char *sites = run->args.selection.sites;
     int code = EXIT_DONE;

@@ -18,6 +18,8 @@
 #include "formats/safetensors.h"
 #include "model/config.h"
 
+#include <stdint.h>
+
 struct attn_model;
 
 /* Told of things that are odd but no error: tensors the model does not use. MESSAGE is one escaped
@@ -48,6 +50,14 @@ ATTN_API const struct attn_config *attn_model_config(const struct attn_model *mo
 
 /* What the source calls the model: its name, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
+
+/*
+ * Rows IDS [n] of the embedding as float32, without positions: X [n, d_model]. What cross-attention
+ * makes of a text (attn_session_set_source), or attn_session_feed_embeddings of changed tokens.
+ * ATTN_INVALID for an id outside 0..n_vocab-1.
+ */
+ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
+                                           size_t n, float *x, struct attn_error *err);
 
 /* The directory of its weight files, borrowed: also the tensors that the model does not use. */
 ATTN_API const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);

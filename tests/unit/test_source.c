@@ -157,6 +157,38 @@ START_TEST(a_source_equal_to_the_input_is_self_attention)
 }
 END_TEST
 
+START_TEST(rows_of_the_embedding_are_what_a_feed_begins_with)
+{
+    static const char *const models[] = {"models/tiny-gpt2", "tests/fixtures/gpt2-f16",
+                                         "tests/fixtures/gpt2-bf16"};
+    const int32_t ids[] = {5, 0, 11, 5}, outside[] = {1, 1 << 20}, negative[] = {-1};
+
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const struct attn_source where = {.directory = models[i]};
+        const struct attn_record *embed;
+        struct attn_recording recording;
+        struct attn_model *model;
+        struct attn_error err = {0};
+        float x[4 * 64];
+
+        ck_assert(attn_model_open(&where, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK);
+        attn_recording_init(&recording, attn_model_config(model), 4);
+        ck_assert(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, 4,
+                                     &err) == ATTN_OK);
+        embed = attn_recording_find(&recording, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+        ck_assert_uint_le(embed->n, sizeof x / sizeof *x);
+        ck_assert_int_eq(attn_model_embed(model, ids, 4, x, &err), ATTN_OK);
+        attn_assert_same_bits("embed", x, embed->data, embed->n);
+        ck_assert_int_eq(attn_model_embed(model, negative, 1, x, NULL), ATTN_INVALID);
+        ck_assert_int_eq(attn_model_embed(model, outside, 2, x, &err), ATTN_INVALID);
+        ck_assert_ptr_nonnull(
+            strstr(err.message, "token id 1048576 at position 1 is out of range"));
+        attn_recording_release(&recording);
+        attn_model_close(model);
+    }
+}
+END_TEST
+
 START_TEST(steps_and_caches_do_not_change_bits)
 {
     struct attn_recording other;
@@ -202,5 +234,5 @@ END_TEST
 
 ATTN_SUITE("source", a_source_of_its_own_length_gives_the_numbers_of_the_article,
            self_and_cross_layers_may_alternate, a_source_equal_to_the_input_is_self_attention,
-           steps_and_caches_do_not_change_bits,
+           rows_of_the_embedding_are_what_a_feed_begins_with, steps_and_caches_do_not_change_bits,
            a_source_outlives_rewinding_and_changes_only_after_a_reset)

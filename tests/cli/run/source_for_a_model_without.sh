@@ -1,0 +1,1 @@
+attn-cli run -m life-is-short --source "first" "Life is short"

@@ -1,0 +1,1 @@
+attn-cli run -m cross-attention --source "dessert first" "Life is short"

@@ -1,0 +1,1 @@
+attn-cli run -m cross-attention "Life is short"
