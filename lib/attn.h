@@ -21,6 +21,7 @@
 
 #include "analysis/difference.h"
 #include "attention/attention.h"
+#include "attention/kind.h"
 #include "base/dtype.h"
 #include "base/number.h"
 #include "base/pool.h"

@@ -28,14 +28,28 @@ ATTN_API size_t attn_attention_text(const struct attn_attention *attention,
 
 ATTN_API const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
 ATTN_API const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
+ATTN_API const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* what it keeps */
 
-/* Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
- * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. */
+/*
+ * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
+ * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
+ * takes is_scaled and factor and does not use them.
+ */
 ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
                                                bool is_cross, struct attn_error *err);
 
 /* Gives `strided` its stride for N_KEY keys, where none was given. */
 ATTN_API void attn_attention_settle(struct attn_attention *attention, size_t n_key);
+
+enum attn_gives {
+    ATTN_GIVES_NOT,
+    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
+    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
+};
+
+/* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
+ATTN_API enum attn_gives attn_attention_gives(const struct attn_attention *attention,
+                                              enum attn_site site);
 
 /* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
 ATTN_API uint64_t attn_attention_sites(const struct attn_attention *attention);

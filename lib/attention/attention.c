@@ -1,0 +1,172 @@
+/* attention.c - which parts of an attention go together, what it gives, and what depends on the
+ * number of keys. */
+#include "attention/attention.h"
+
+#include "attention/kinds.h"
+
+#include <math.h>
+
+/* In the order of their enums. */
+static const char *const maskings[] = {"inf", "renormalize", "zero"};
+static const char *const algorithms[] = {"auto", "dense", "blockwise"};
+
+static bool is_full(const struct attn_attention *attention)
+{
+    return attention->kind == ATTN_ATTENTION_FULL;
+}
+
+static bool has_dropout(const struct attn_attention *attention)
+{
+    return attention->dropout > 0 || attention->keep.cells != NULL;
+}
+
+static enum attn_status check_numbers(const struct attn_attention *attention,
+                                      struct attn_error *err)
+{
+    const struct attn_kind_param *param = attn_kind_find(attention)->params;
+
+    for (; param->type != ATTN_PARAM_NONE; param++)
+        if (param->type == ATTN_PARAM_COUNT && !param->is_optional &&
+            *(const size_t *)((const char *)attention + param->offset) == 0)
+            return attn_error_set(err, ATTN_INVALID, "%s of '%s' is 0, expected at least 1",
+                                  param->name, attn_attention_kind_name(attention->kind));
+    if (!(attention->eps >= 0 && isfinite(attention->eps)))
+        return attn_error_set(err, ATTN_INVALID, "eps is %g, expected a number from 0",
+                              attention->eps);
+    if (!isfinite(attention->factor))
+        return attn_error_set(err, ATTN_INVALID, "the factor on scores is %g, expected a number",
+                              attention->factor);
+    if (!(attention->dropout >= 0 && attention->dropout < 1))
+        return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
+                              attention->dropout);
+    if (attention->mask == ATTN_MASK_MATRIX && attention->matrix.cells == NULL)
+        return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but there is none");
+    return ATTN_OK;
+}
+
+/* What the kind cannot be combined with. */
+static enum attn_status check_kind(const struct attn_attention *attention, bool is_cross,
+                                   struct attn_error *err)
+{
+    const struct attn_kind *kind = attn_kind_find(attention);
+    const char *name = attn_attention_kind_name(attention->kind);
+    const struct {
+        bool is_wanted;
+        const char *why_not, *part;
+    } parts[] = {
+        {attention->mask == ATTN_MASK_CAUSAL && !is_cross, kind->no_causal, "a causal mask"},
+        {attention->mask == ATTN_MASK_MATRIX, kind->no_matrix, "a mask matrix"},
+        {has_dropout(attention), kind->no_dropout, "dropout"},
+        {attention->similarity == ATTN_SIMILARITY_COSINE, kind->no_cosine, "cosine similarity"},
+        {attention->eps > 0, kind->no_eps, "eps"},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].is_wanted && parts[i].why_not != NULL)
+            return attn_error_set(err, ATTN_INVALID, "'%s' cannot have %s: %s", name, parts[i].part,
+                                  parts[i].why_not);
+    if (attention->masking != ATTN_MASKING_INF && !is_full(attention))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' cannot have masking '%s', which needs the softmax over all "
+                              "keys: only 'full' computes it",
+                              name, maskings[attention->masking]);
+    if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full(attention))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' cannot have algorithm '%s', which is a way to compute 'full'",
+                              name, algorithms[attention->algorithm]);
+    return ATTN_OK;
+}
+
+enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
+                                      struct attn_error *err)
+{
+    enum attn_status status;
+
+    if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND)
+        return attn_error_set(err, ATTN_INVALID, "there is no attention of kind %d",
+                              (int)attention->kind);
+    status = check_numbers(attention, err);
+    if (status == ATTN_OK)
+        status = check_kind(attention, is_cross, err);
+    if (status != ATTN_OK || attention->algorithm != ATTN_ALGORITHM_BLOCKWISE)
+        return status;
+    if (attention->masking != ATTN_MASKING_INF)
+        return attn_error_set(err, ATTN_INVALID,
+                              "algorithm 'blockwise' cannot have masking '%s': it never has a row "
+                              "of weights to set to 0",
+                              maskings[attention->masking]);
+    if (has_dropout(attention))
+        return attn_error_set(err, ATTN_INVALID,
+                              "algorithm 'blockwise' cannot have dropout: it never has a row of "
+                              "weights to drop");
+    return ATTN_OK;
+}
+
+void attn_attention_settle(struct attn_attention *attention, size_t n_key)
+{
+    size_t stride = (size_t)sqrt((double)n_key);
+
+    if (attention->kind != ATTN_ATTENTION_STRIDED || attention->stride > 0)
+        return;
+    stride = stride > 1 ? stride - 1 : 1;
+    while (stride < (n_key + stride - 1) / stride)
+        stride++;
+    attention->stride = stride;
+}
+
+enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site)
+{
+    const struct attn_kind *kind = attn_kind_find(attention);
+    enum attn_gives gives;
+
+    switch (site) {
+    case ATTN_SITE_QK:
+    case ATTN_SITE_ATTN_SCORES:
+        gives = kind->scores;
+        break;
+    case ATTN_SITE_PATTERN:
+        gives = kind->pattern;
+        break;
+    case ATTN_SITE_PATTERN_DROPPED:
+        gives = has_dropout(attention) && kind->no_dropout == NULL ? kind->pattern : ATTN_GIVES_NOT;
+        break;
+    case ATTN_SITE_PATTERN_LOWRANK:
+        gives = kind->pattern_lowrank;
+        break;
+    case ATTN_SITE_Z:
+        return ATTN_GIVES_DIRECTLY;
+    default:
+        return ATTN_GIVES_NOT;
+    }
+    if (gives == ATTN_GIVES_DIRECTLY && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        gives = ATTN_GIVES_ON_DEMAND;
+    return gives;
+}
+
+uint64_t attn_attention_sites(const struct attn_attention *attention)
+{
+    uint64_t sites = 0;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (attn_attention_gives(attention, (enum attn_site)site) != ATTN_GIVES_NOT)
+            sites |= ATTN_SITE_BIT(site);
+    return sites;
+}
+
+void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims)
+{
+    uint64_t given = 0;
+
+    dims->n_rank = 0;
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        const struct attn_attention *one = &attention[layer];
+
+        given |= attn_attention_sites(one);
+        if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)
+            dims->n_rank = one->count;
+    }
+    dims->sites &= ~(ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
+                     ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
+                     ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK));
+    dims->sites |= given;
+}

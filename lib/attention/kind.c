@@ -1,0 +1,207 @@
+/* kind.c - the list of kinds, and kinds read from and written as text. */
+#include "attention/kinds.h"
+
+#include "base/escape.h"
+#include "base/number.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *written;
+} names[ATTN_N_ATTENTION_KIND] = {
+#define NAMES_ROW(id, name, written) {name, written},
+    ATTN_ATTENTION_KIND_MAP(NAMES_ROW)
+#undef NAMES_ROW
+};
+
+static const struct attn_kind *const kinds[ATTN_N_ATTENTION_KIND] = {
+    [ATTN_ATTENTION_FULL] = &attn_kind_full,       [ATTN_ATTENTION_WINDOW] = &attn_kind_window,
+    [ATTN_ATTENTION_STRIDED] = &attn_kind_strided, [ATTN_ATTENTION_LOG] = &attn_kind_log,
+    [ATTN_ATTENTION_RANDOM] = &attn_kind_random,   [ATTN_ATTENTION_BLOCK] = &attn_kind_block,
+    [ATTN_ATTENTION_HYBRID] = &attn_kind_hybrid,   [ATTN_ATTENTION_LINEAR] = &attn_kind_linear,
+    [ATTN_ATTENTION_LOWRANK] = &attn_kind_lowrank,
+};
+
+/* In the order of enum attn_feature. */
+static const char *const features[] = {"elu", "relu", "exp"};
+enum { N_FEATURE = sizeof features / sizeof *features };
+
+const struct attn_kind *attn_kind_find(const struct attn_attention *attention)
+{
+    assert(attention->kind < ATTN_N_ATTENTION_KIND);
+    return kinds[attention->kind];
+}
+
+const char *attn_attention_kind_name(enum attn_attention_kind kind)
+{
+    return names[kind].name;
+}
+
+const char *attn_attention_kind_written(enum attn_attention_kind kind)
+{
+    return names[kind].written;
+}
+
+const char *attn_attention_kind_summary(enum attn_attention_kind kind)
+{
+    return kinds[kind]->summary;
+}
+
+static enum attn_status report_unknown(const char *text, struct attn_error *err)
+{
+    char known[256];
+    size_t used = 0;
+
+    for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
+                                 names[i].written);
+    return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
+                          attn_quote_string(text).text, known);
+}
+
+/* A kind's text on its way through the parameters. */
+struct reading {
+    const char *text;  /* all of it, for messages */
+    const char *field; /* what is left: a field behind each ':'; NULL at the end */
+    struct attn_attention result;
+};
+
+static void next_field(struct reading *reading, const char *from)
+{
+    reading->field = *from == ':' ? from + 1 : NULL;
+}
+
+static enum attn_status report_number(const struct reading *reading,
+                                      const struct attn_kind_param *param, size_t size,
+                                      struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_INVALID, "%s of '%s' is '%s', expected a whole number from %d",
+                          param->name, attn_quote_string(reading->text).text,
+                          attn_quote(reading->field, size).text, param->type == ATTN_PARAM_COUNT);
+}
+
+/* Takes the first field for PARAM if it is one: words that it is not are left for the next. */
+static enum attn_status read_param(struct reading *reading, const struct attn_kind_param *param,
+                                   struct attn_error *err)
+{
+    const char *field = reading->field;
+    const size_t size = strcspn(field, ":");
+    void *place = (char *)&reading->result + param->offset;
+    uint64_t number = 0;
+    bool is_taken = true;
+
+    switch (param->type) {
+    case ATTN_PARAM_COUNT:
+        if (!attn_parse_uint(field, size, &number) || number < 1 || number > SIZE_MAX)
+            return report_number(reading, param, size, err);
+        *(size_t *)place = (size_t)number;
+        break;
+    case ATTN_PARAM_SEED:
+        if (!attn_parse_uint(field, size, &number))
+            return report_number(reading, param, size, err);
+        *(uint64_t *)place = number;
+        break;
+    case ATTN_PARAM_FEATURE:
+        while (number < N_FEATURE &&
+               (strlen(features[number]) != size || memcmp(field, features[number], size) != 0))
+            number++;
+        is_taken = number < N_FEATURE;
+        *(enum attn_feature *)place = is_taken ? (enum attn_feature)number : ATTN_FEATURE_ELU;
+        break;
+    case ATTN_PARAM_RAW:
+        *(bool *)place = is_taken = size == 3 && memcmp(field, "raw", 3) == 0;
+        break;
+    case ATTN_PARAM_NONE:
+        break;
+    }
+    if (is_taken)
+        next_field(reading, field + size);
+    return ATTN_OK;
+}
+
+/* PARAM as it is when the text does not have it. */
+static void clear_param(struct reading *reading, const struct attn_kind_param *param)
+{
+    static const size_t sizes[] = {
+        [ATTN_PARAM_COUNT] = sizeof(size_t),
+        [ATTN_PARAM_SEED] = sizeof(uint64_t),
+        [ATTN_PARAM_FEATURE] = sizeof(enum attn_feature),
+        [ATTN_PARAM_RAW] = sizeof(bool),
+    };
+
+    memset((char *)&reading->result + param->offset, 0, sizes[param->type]);
+}
+
+static enum attn_status read_params(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_kind_param *param = attn_kind_find(&reading->result)->params;
+    const char *written = names[reading->result.kind].written;
+
+    for (; param->type != ATTN_PARAM_NONE; param++) {
+        enum attn_status status;
+
+        clear_param(reading, param);
+        if (reading->field == NULL && param->is_optional)
+            continue;
+        if (reading->field == NULL)
+            return attn_error_set(err, ATTN_INVALID, "'%s' lacks %s, expected %s",
+                                  attn_quote_string(reading->text).text, param->name, written);
+        status = read_param(reading, param, err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    if (reading->field == NULL)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "'%s' has '%s' too many, expected %s",
+                          attn_quote_string(reading->text).text,
+                          attn_quote_string(reading->field).text, written);
+}
+
+enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
+                                      struct attn_error *err)
+{
+    const size_t size = strcspn(text, ":");
+    struct reading reading = {.text = text, .result = *attention};
+    enum attn_status status;
+    int kind = 0;
+
+    while (kind < ATTN_N_ATTENTION_KIND &&
+           (strlen(names[kind].name) != size || memcmp(text, names[kind].name, size) != 0))
+        kind++;
+    if (kind == ATTN_N_ATTENTION_KIND)
+        return report_unknown(text, err);
+    reading.result.kind = (enum attn_attention_kind)kind;
+    next_field(&reading, text + size);
+    status = read_params(&reading, err);
+    if (status == ATTN_OK)
+        *attention = reading.result;
+    return status;
+}
+
+size_t attn_attention_text(const struct attn_attention *attention,
+                           char text[ATTN_ATTENTION_TEXT_SIZE])
+{
+    const struct attn_kind_param *param = attn_kind_find(attention)->params;
+    size_t used =
+        (size_t)snprintf(text, ATTN_ATTENTION_TEXT_SIZE, "%s", names[attention->kind].name);
+
+    for (; param->type != ATTN_PARAM_NONE; param++) {
+        const void *place = (const char *)attention + param->offset;
+        char *end = text + used;
+        const size_t left = ATTN_ATTENTION_TEXT_SIZE - used;
+        int n = 0;
+
+        if (param->type == ATTN_PARAM_COUNT && *(const size_t *)place > 0)
+            n = snprintf(end, left, ":%zu", *(const size_t *)place);
+        else if (param->type == ATTN_PARAM_SEED)
+            n = snprintf(end, left, ":%llu", (unsigned long long)*(const uint64_t *)place);
+        else if (param->type == ATTN_PARAM_FEATURE)
+            n = snprintf(end, left, ":%s", features[*(const enum attn_feature *)place]);
+        else if (param->type == ATTN_PARAM_RAW && *(const bool *)place)
+            n = snprintf(end, left, ":raw");
+        used += (size_t)n;
+    }
+    return used;
+}

@@ -1,0 +1,188 @@
+/*
+ * kind_random.c - the query itself and K-1 other keys, drawn by seed, layer, head and position.
+ *
+ * A row shuffles its candidates and keeps the first K-1. The shuffle is a cipher: a Feistel network
+ * over the numbers of just enough bits, walked until it comes back below their number (Black and
+ * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
+ * given key went, is found by itself: no table, and work that grows with K and not with n.
+ */
+#include "attention/kinds.h"
+
+#include <stddef.h>
+
+enum { N_ROUND = 8 };
+
+/* A permutation of 0 .. n-1. */
+struct shuffle {
+    uint32_t n;
+    unsigned n_low; /* bits of the lower half; the upper one has as many or one less */
+    uint32_t mask_low, mask_high;
+    uint32_t keys[N_ROUND];
+};
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one step. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static struct shuffle make_shuffle(const struct attn_attention *attention,
+                                   const struct attn_key_row *row, size_t n)
+{
+    struct shuffle shuffle = {.n = (uint32_t)n, .n_low = 1};
+    unsigned n_bit = 6; /* over fewer, some draws come noticeably more often than others */
+    uint64_t state = mix(attention->seed);
+
+    while (n_bit < 32 && (n - 1) >> n_bit > 0)
+        n_bit++;
+    shuffle.n_low = (n_bit + 1) / 2;
+    shuffle.mask_low = (UINT32_C(1) << shuffle.n_low) - 1;
+    shuffle.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
+    state = mix(state ^ (uint64_t)row->layer);
+    state = mix(state ^ (uint64_t)row->head);
+    state = mix(state ^ row->position);
+    for (int i = 0; i < N_ROUND; i++)
+        shuffle.keys[i] = (uint32_t)(state = mix(state));
+    return shuffle;
+}
+
+static uint32_t scramble(uint32_t half, uint32_t key)
+{
+    uint32_t x = (half + key) * UINT32_C(0x9e3779b1);
+
+    x = (x ^ (x >> 15)) * UINT32_C(0x85ebca6b);
+    x = (x ^ (x >> 13)) * UINT32_C(0xc2b2ae35);
+    return x ^ (x >> 16);
+}
+
+/* Round I of the network is its own inverse. */
+static void turn(const struct shuffle *shuffle, int i, uint32_t *low, uint32_t *high)
+{
+    if (i % 2 == 0)
+        *low ^= scramble(*high, shuffle->keys[i]) & shuffle->mask_low;
+    else
+        *high ^= scramble(*low, shuffle->keys[i]) & shuffle->mask_high;
+}
+
+/* The number at PLACE. */
+static uint32_t number_at(const struct shuffle *shuffle, uint32_t place)
+{
+    uint32_t number = place;
+
+    do {
+        uint32_t low = number & shuffle->mask_low, high = number >> shuffle->n_low;
+
+        for (int i = 0; i < N_ROUND; i++)
+            turn(shuffle, i, &low, &high);
+        number = high << shuffle->n_low | low;
+    } while (number >= shuffle->n);
+    return number;
+}
+
+/* The place of NUMBER. */
+static uint32_t place_of(const struct shuffle *shuffle, uint32_t number)
+{
+    uint32_t place = number;
+
+    do {
+        uint32_t low = place & shuffle->mask_low, high = place >> shuffle->n_low;
+
+        for (int i = N_ROUND - 1; i >= 0; i--)
+            turn(shuffle, i, &low, &high);
+        place = high << shuffle->n_low | low;
+    } while (place >= shuffle->n);
+    return place;
+}
+
+/* What is drawn from: the visible keys without the query itself, if that is one of them. */
+struct draw {
+    bool has_self;
+    size_t n_other, n_drawn;
+};
+
+static struct draw plan_draw(const struct attn_attention *attention, const struct attn_key_row *row)
+{
+    const bool has_self = row->position < row->n_key;
+    const size_t n_other = row->n_key - has_self, wanted = attention->count - has_self;
+
+    return (struct draw){has_self, n_other, wanted < n_other ? wanted : n_other};
+}
+
+static bool keeps(const struct attn_attention *attention, const struct attn_key_row *row, size_t j)
+{
+    const struct draw draw = plan_draw(attention, row);
+    struct shuffle shuffle;
+
+    if (j == row->position || draw.n_drawn == draw.n_other)
+        return true;
+    if (draw.n_drawn == 0)
+        return false;
+    shuffle = make_shuffle(attention, row, draw.n_other);
+    return place_of(&shuffle, (uint32_t)(j - (draw.has_self && j > row->position))) < draw.n_drawn;
+}
+
+/* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for some hundreds. */
+static void sort(int32_t *keys, size_t n)
+{
+    static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t i = gaps[g]; i < n; i++) {
+            const int32_t key = keys[i];
+            size_t at = i;
+
+            for (; at >= gaps[g] && keys[at - gaps[g]] > key; at -= gaps[g])
+                keys[at] = keys[at - gaps[g]];
+            keys[at] = key;
+        }
+}
+
+static size_t list(const struct attn_attention *attention, const struct attn_key_row *row,
+                   int32_t *keys)
+{
+    const struct draw draw = plan_draw(attention, row);
+    size_t at = draw.n_drawn;
+
+    if (draw.n_drawn == draw.n_other)
+        return attn_keys_put_span((struct attn_key_span){0, row->n_key}, keys);
+    if (draw.n_drawn > 0) {
+        const struct shuffle shuffle = make_shuffle(attention, row, draw.n_other);
+
+        for (size_t i = 0; i < draw.n_drawn; i++)
+            keys[i] = (int32_t)number_at(&shuffle, (uint32_t)i);
+        sort(keys, draw.n_drawn);
+    }
+    if (!draw.has_self)
+        return draw.n_drawn;
+    for (; at > 0 && (size_t)keys[at - 1] >= row->position; at--)
+        keys[at] = keys[at - 1] + 1; /* numbers from the query's own on stand for the next key */
+    keys[at] = (int32_t)row->position;
+    return draw.n_drawn + 1;
+}
+
+static size_t count(const struct attn_attention *attention, const struct attn_key_row *row)
+{
+    const struct draw draw = plan_draw(attention, row);
+
+    return draw.n_drawn + draw.has_self;
+}
+
+static size_t most(const struct attn_attention *attention, size_t n_key)
+{
+    return attention->count < n_key ? attention->count : n_key;
+}
+
+const struct attn_kind attn_kind_random = {
+    .summary = "the query itself and K-1 others, drawn by seed, layer, head and row",
+    .params = {{ATTN_PARAM_COUNT, "K", offsetof(struct attn_attention, count), false},
+               {ATTN_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
+    .scores = ATTN_GIVES_DIRECTLY,
+    .pattern = ATTN_GIVES_DIRECTLY,
+    .keeps = keeps,
+    .list = list,
+    .count = count,
+    .most = most,
+};

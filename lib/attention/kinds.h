@@ -1,0 +1,85 @@
+/*
+ * kinds.h - one row a kind of attention: how it is written, what it gives, which keys it keeps.
+ *
+ * A kind is a file kind_NAME.c with its row, a line in the list of kind.c, and a line in
+ * ATTN_ATTENTION_KIND_MAP.
+ */
+#ifndef ATTN_ATTENTION_KINDS_H
+#define ATTN_ATTENTION_KINDS_H
+
+#include "attention/keys.h"
+#include "attention/kind.h"
+
+enum attn_kind_param_type {
+    ATTN_PARAM_NONE,    /* ends the list */
+    ATTN_PARAM_COUNT,   /* size_t, >= 1 */
+    ATTN_PARAM_SEED,    /* uint64_t */
+    ATTN_PARAM_FEATURE, /* enum attn_feature, by its name */
+    ATTN_PARAM_RAW,     /* bool: the word "raw" */
+};
+
+/* A part of the text between colons. */
+struct attn_kind_param {
+    enum attn_kind_param_type type;
+    const char *name; /* "W" */
+    size_t offset;    /* in struct attn_attention */
+    bool is_optional; /* 0 when it is not written */
+};
+
+enum { ATTN_KIND_MAX_PARAM = 2 };
+
+struct attn_kind {
+    const char *summary;                                    /* what a query looks at, for a table */
+    struct attn_kind_param params[ATTN_KIND_MAX_PARAM + 1]; /* in the order of the text */
+    enum attn_gives scores, pattern, pattern_lowrank;       /* scores: of qk and attn_scores */
+
+    /* Why it cannot be had together with a part of the attention; NULL: it can. */
+    const char *no_causal, *no_matrix, *no_dropout, *no_cosine, *no_eps;
+
+    /*
+     * Of kinds that keep pairs, else NULL. The n_key of ROW counts the keys that are visible: the
+     * mask is causal, or none. The query itself may stand behind all of them.
+     *
+     * keeps: whether key j, 0 <= j < n_key, is kept: what the kind means.
+     * list:  the same keys, ascending; work grows with their number.
+     * count: their number, in few steps.
+     * most:  no row with at most N_KEY keys holds more.
+     */
+    bool (*keeps)(const struct attn_attention *attention, const struct attn_key_row *row, size_t j);
+    size_t (*list)(const struct attn_attention *attention, const struct attn_key_row *row,
+                   int32_t *keys);
+    size_t (*count)(const struct attn_attention *attention, const struct attn_key_row *row);
+    size_t (*most)(const struct attn_attention *attention, size_t n_key);
+    bool is_together; /* every row is one run of neighbouring keys */
+};
+
+extern const struct attn_kind attn_kind_full, attn_kind_window, attn_kind_strided, attn_kind_log,
+    attn_kind_random, attn_kind_block, attn_kind_hybrid, attn_kind_linear, attn_kind_lowrank;
+
+/* The row of ATTENTION's kind. */
+const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
+
+/* Keys first .. last-1. */
+struct attn_key_span {
+    size_t first, last;
+};
+
+/* Visible keys j with |i-j| < WINDOW, i the position of ROW; first == last when there are none. */
+struct attn_key_span attn_keys_near(const struct attn_key_row *row, size_t window);
+
+/* Writes SPAN to KEYS; returns its length. */
+size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
+
+/* Keys in a window, in a row of at most N_KEY: `most` of kinds that keep one. */
+size_t attn_keys_most_near(const struct attn_attention *attention, size_t window, size_t n_key);
+
+/* Dense near, sparse far: |i-j| < WINDOW, or STRIDE divides i-j. */
+bool attn_keys_is_near_or_far(const struct attn_key_row *row, size_t j, size_t window,
+                              size_t stride);
+size_t attn_keys_list_near_and_far(const struct attn_key_row *row, size_t window, size_t stride,
+                                   int32_t *keys);
+size_t attn_keys_count_near_and_far(const struct attn_key_row *row, size_t window, size_t stride);
+size_t attn_keys_most_near_and_far(const struct attn_attention *attention, size_t window,
+                                   size_t stride, size_t n_key);
+
+#endif
