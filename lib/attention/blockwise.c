@@ -83,31 +83,39 @@ static void compute_product(const struct run *run, size_t first, size_t n_panel)
     }
 }
 
+/* Turns the block's scores into weights, and shrinks what rows have summed so far to match them. */
+static void compute_weights(struct run *run, size_t first, size_t n_panel)
+{
+    const struct attn_kernels *kernels = run->engine->kernels;
+
+    for (size_t i = 0; i < run->tile->n_row; i++) {
+        const size_t n = n_visible_in_block(run->tile, i, first);
+        float *sum = run->sum + i * run->ld_value, factor;
+
+        if (n == 0)
+            continue;
+        factor = kernels->softmax_block(run->x + i * LD_SCORES, n, n_panel * ATTN_KEY_BLOCK,
+                                        run->tile->scale, &run->softmax[i]);
+        kernels->scale(sum, factor, run->shape->d_value, sum);
+    }
+}
+
 /* Rows for which the block holds nothing are left as they are. */
 static void run_block(struct run *run, size_t first)
 {
     const struct attn_blockwise_tile *tile = run->tile;
-    const struct attn_kernels *kernels = run->engine->kernels;
     const size_t n_key = n_visible_in_block(tile, tile->n_row - 1, first);
     const size_t n_panel = (n_key + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
-    float factor[ATTN_QUERY_TILE];
 
     compute_scores(run, first, n_panel);
-    for (size_t i = 0; i < tile->n_row; i++) {
-        const size_t n = n_visible_in_block(tile, i, first);
-
-        if (n > 0)
-            factor[i] = kernels->softmax_block(run->x + i * LD_SCORES, n, n_panel * ATTN_KEY_BLOCK,
-                                               tile->scale, &run->softmax[i]);
-    }
+    compute_weights(run, first, n_panel);
     compute_product(run, first, n_panel);
     for (size_t i = 0; i < tile->n_row; i++) {
         float *sum = run->sum + i * run->ld_value;
 
-        if (n_visible_in_block(tile, i, first) == 0)
-            continue;
-        kernels->scale(sum, factor[i], run->shape->d_value, sum);
-        kernels->add(sum, run->product + i * run->ld_value, run->shape->d_value, sum);
+        if (n_visible_in_block(tile, i, first) > 0)
+            run->engine->kernels->add(sum, run->product + i * run->ld_value, run->shape->d_value,
+                                      sum);
     }
 }
 
