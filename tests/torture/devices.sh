@@ -15,11 +15,13 @@ fi
 life=(-m models/life-is-short -p 'Life is short, eat dessert first')
 long=(-m models/tiny-gpt2 --sites '*' -p 'The keys are on the table')
 
-# Runs with ARGUMENTS; tells what is wrong when it should end with STATUS.
+# Runs with ARGUMENTS, or makes a model if they begin with "init"; tells what is wrong when it should
+# end with STATUS.
 ends_with() { # STATUS ARGUMENTS...
     local expected=$1 status
     shift
-    timeout 20 "$cli" run "$@" >"$scratch/out" 2>"$scratch/err"
+    [ "$1" = init ] || set -- run "$@"
+    timeout 20 "$cli" "$@" >"$scratch/out" 2>"$scratch/err"
     status=$?
     [ $status -eq "$expected" ] || echo "status $status, expected $expected: $(cat "$scratch/err")"
     strange_end $status "$scratch/err"
@@ -35,20 +37,32 @@ expect() { # WHAT STATUS ARGUMENTS...
 
 # --- full devices -------------------------------------------------------------------------------
 
+# Sets the array `command` to what writes FORMAT into FOLDER; "init" makes a model there.
+writing() { # FORMAT FOLDER
+    local options everything making
+    case $1 in
+    init)
+        making_into "$2/model" 160
+        command=("${making[@]}")
+        return
+        ;;
+    everything)
+        everything_into "$2"
+        options=("${everything[@]}")
+        ;;
+    *) into "$1" "$2" ;;
+    esac
+    command=(run "${long[@]}" "${options[@]}")
+}
+
 fill_up() { # FORMAT FREE_KIB
-    local arguments=() problem status standard=$scratch/out
+    local command problem status standard=$scratch/out
     rm -rf "$scratch/small"/*
     head -c $(((1024 - $2) * 1024)) /dev/zero >"$scratch/small/filler"
     mkdir -p "$scratch/small/seen"
-    if [ "$1" = text ]; then
-        standard=$scratch/small/standard
-    elif [ "$1" = everything ]; then
-        everything_into "$scratch/small/seen"
-        arguments=("${everything[@]}")
-    else
-        mapfile -t arguments < <(into "$1" "$scratch/small/seen")
-    fi
-    timeout 20 "$cli" run "${long[@]}" "${arguments[@]}" >"$standard" 2>"$scratch/err"
+    [ "$1" != text ] || standard=$scratch/small/standard
+    writing "$1" "$scratch/small/seen"
+    timeout 20 "$cli" "${command[@]}" >"$standard" 2>"$scratch/err"
     status=$?
     [ "$status" -eq 0 ] || [ "$status" -eq 5 ] || problem="status $status"
     problem+=$(strange_end $status "$scratch/err")
@@ -61,18 +75,12 @@ fill_up() { # FORMAT FREE_KIB
 if [ -n "${TORTURE_HAS_MOUNTS-}" ] && mkdir "$scratch/small" &&
     mount -t tmpfs -o size=1m tmpfs "$scratch/small" 2>/dev/null; then
     n_full=0
-    step=64 formats=(everything)
-    is_full && step=4 formats=(text "${outputs[@]}" everything)
+    step=64 formats=(everything init)
+    is_full && step=4 formats=(text "${outputs[@]}" everything init)
     for format in "${formats[@]}"; do
         mkdir "$scratch/good-$format"
-        arguments=()
-        if [ "$format" = everything ]; then
-            everything_into "$scratch/good-$format"
-            arguments=("${everything[@]}")
-        else
-            mapfile -t arguments < <(into "$format" "$scratch/good-$format")
-        fi
-        "$cli" run "${long[@]}" "${arguments[@]}" >/dev/null || fail "$format does not run"
+        writing "$format" "$scratch/good-$format"
+        "$cli" "${command[@]}" >/dev/null || fail "$format does not run"
         for ((free = 0; free <= 1024; free += step)); do
             fill_up "$format" "$free"
         done
@@ -111,11 +119,15 @@ done
 mkdir "$scratch/good" "$scratch/seen"
 everything_into "$scratch/good"
 "$cli" run "${life[@]}" "${everything[@]}"
+making_into "$scratch/good/model"
+"$cli" "${making[@]}"
 everything_into "$scratch/seen"
+making_into "$scratch/seen/model"
 for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
     rm -rf "$scratch/seen"/*
     eval 'timeout 20 "$cli" run "${life[@]}" "${everything[@]}"' "$closed"
     status=$?
+    eval 'timeout 20 "$cli" "${making[@]}"' "$closed" || status=$?
     problem=$(strange_files "$scratch/good" "$scratch/seen" /nonexistent whole)
     [ $status -eq 0 ] && [ -z "$problem" ] && pass || fail "with $closed: status $status $problem"
 done
@@ -164,6 +176,10 @@ if [ "${someone[*]-}" != none ]; then
     for format in csv npy; do
         expect_by_someone "$format into a closed folder" 5 "${life[@]}" "--$format" "$places/closed"
     done
+    making_into "$places/closed/x"
+    expect_by_someone 'a model into a closed folder' 5 "${making[@]}"
+    making_into "$places/closed"
+    expect_by_someone 'a model as a closed folder' 5 "${making[@]}"
     [ "$(cat "$places/old")" = old ] && [ -z "$(ls -A "$places/closed")" ] && pass ||
         fail 'what could not be written was'
 fi
@@ -173,6 +189,10 @@ for format in tidy npz json; do
 done
 for format in csv npy; do
     expect "file for the directory of $format" 5 "${life[@]}" "--$format" "$places/text"
+done
+for folder in "$places/text" /dev/full "$places/missing/model"; do
+    making_into "$folder"
+    expect "$folder for the folder of a model" 5 "${making[@]}"
 done
 expect 'directory for a text' 4 "${life[@]:0:2}" -f "$places/directory"
 for file in config.json vocab.json model.safetensors; do

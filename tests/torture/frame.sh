@@ -42,21 +42,32 @@ finish() {
     exit
 }
 
-# The options that write FORMAT into FOLDER; text has none.
+# Sets the array `options` to those that write FORMAT into FOLDER; text has none.
+#
+# No script here reads from `< <(COMMAND)`: where process ids come again after 32,768, bash 5.2 takes
+# the status of such a command for that of a later one, 12 times in 30,000.
 into() { # FORMAT FOLDER
     case $1 in
-    csv | npy) printf '%s\n' "--$1" "$2/$1" ;;
-    tidy | npz | json) printf '%s\n' "--$1" "$2/all.$1" ;;
+    csv | npy) options=("--$1" "$2/$1") ;;
+    tidy | npz | json) options=("--$1" "$2/all.$1") ;;
+    *) options=() ;;
     esac
 }
 
 # The same for all formats at once, in the array `everything`.
 everything_into() { # FOLDER
-    local format
+    local format options
     everything=()
     for format in "${outputs[@]}"; do
-        mapfile -t -O "${#everything[@]}" everything < <(into "$format" "$1")
+        into "$format" "$1"
+        everything+=("${options[@]}")
     done
+}
+
+# Sets the array `making` to the arguments that make the model FOLDER, of WIDTH and from SEED.
+making_into() { # FOLDER [WIDTH [SEED]]
+    making=(init "$1" --vocab-from 'to be or not' --set "d_model=${2-8}" --set n_head=2
+        --set bias=true --draw "embed=randn@${3-7}" --draw heads=linear)
 }
 
 # Tells what is wrong with folder SEEN when each of its files must be as in GOOD, as in OLD, or

@@ -8,16 +8,17 @@ library=$build/tests/torture/failing_calls.so
 [ -e "$library" ] || { skip "no $library (make builds it)" && finish; }
 
 everything_into "$scratch/seen"
+making_into "$scratch/seen/model"
 
-# Runs with $model under FAIL=$1; leaves the counts in $scratch/count.
+# Runs $command under FAIL=$1; leaves the counts in $scratch/count.
 run() { # FAIL
     rm -rf "$scratch/seen" && mkdir "$scratch/seen"
     timeout 20 env "FAIL=$1" "FAIL_COUNT=$scratch/count" "LD_PRELOAD=$library" \
-        "$cli" run "${model[@]}" "${everything[@]}" >"$scratch/out" 2>"$scratch/err"
+        "$cli" "${command[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 
 good() {
-    run 'memory -1' || fail "${model[*]}: does not run: $(cat "$scratch/err")"
+    run 'memory -1' || fail "${command[*]:0:3}: does not run: $(cat "$scratch/err")"
     rm -rf "$scratch/good"
     mv "$scratch/seen" "$scratch/good"
 }
@@ -32,7 +33,7 @@ try() { # FAIL
     local problem
     run "$1"
     problem=$(judge $?)
-    [ -z "$problem" ] && pass || fail "${model[*]}: $1: $problem"
+    [ -z "$problem" ] && pass || fail "${command[*]:0:3}: $1: $problem"
 }
 
 # The result must be the same, not only nothing worse.
@@ -41,30 +42,38 @@ expect_same() { # FAIL
     run "$1"
     status=$?
     problem=$(judge $status)
-    [ $status -eq 0 ] && [ -z "$problem" ] && pass || fail "${model[*]}: $1: status $status $problem"
+    [ $status -eq 0 ] && [ -z "$problem" ] && pass || fail "${command[*]:0:3}: $1: status $status $problem"
 }
 
 export ATTN_CLI_GEMM=jit
 ids=$(for i in {0..69}; do echo -n "$((i * 7 % 31)) "; done)
 
-model=(-m models/tiny-gpt2 --top 3 -t 2 -p 'The keys are')
-good
-read -r n_allocation _ <"$scratch/count"
-[ "$n_allocation" -gt 500 ] || fail "only $n_allocation allocations"
-step=37 n_from=10
-is_full && step=1 n_from=50
-for ((n = 0; n < n_allocation; n += step)); do
-    try "memory $n"
-done
-for ((i = 0; i < n_from; i++)); do
-    try "memory $((i * n_allocation / n_from))+"
-done
+# Every STEPth allocation, and all from each of N_FROM on.
+fail_allocations() { # AT_LEAST STEP N_FROM
+    local n_allocation n
+    good
+    read -r n_allocation _ <"$scratch/count"
+    [ "$n_allocation" -gt "$1" ] && pass || fail "only $n_allocation allocations"
+    for ((n = 0; n < n_allocation; n += $2)); do
+        try "memory $n"
+    done
+    for ((n = 0; n < $3; n++)); do
+        try "memory $((n * n_allocation / $3))+"
+    done
+    for fault in short executable; do
+        expect_same $fault
+    done
+}
 
-for fault in short executable; do
-    expect_same $fault
-done
-model=(-m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids") # work enough for threads
-good
+steps=(37 10)
+is_full && steps=(1 50)
+command=(run -m models/tiny-gpt2 --top 3 -t 2 -p 'The keys are' "${everything[@]}")
+fail_allocations 500 "${steps[@]}"
+command=("${making[@]}")
+fail_allocations 50 "${steps[@]}"
+
+command=(run -m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids" "${everything[@]}")
+good # it has work enough for threads
 read -r _ n_thread <"$scratch/count"
 [ "$n_thread" -gt 0 ] && pass || fail 'no thread is started'
 for fault in short executable 'threads 0' 'threads 0+' 'threads 3+'; do

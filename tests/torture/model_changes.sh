@@ -66,7 +66,7 @@ problem=$(judge $status)
 # directory of the file is read.
 renew
 run strace -qq -o "$scratch/trace"
-mapfile -t held < <(awk -v weights="$weights" '
+awk -v weights="$weights" '
     match($1, /^[a-z0-9_]+\(/) {
         call = substr($1, 1, RLENGTH - 1)
         n[call]++
@@ -74,7 +74,8 @@ mapfile -t held < <(awk -v weights="$weights" '
             is_open = 1
         if (is_open && call !~ /^(exit|futex|execve)/)
             print call, n[call]
-    }' "$scratch/trace")
+    }' "$scratch/trace" >"$scratch/held"
+mapfile -t held <"$scratch/held"
 [ ${#held[@]} -gt 10 ] || fail "only ${#held[@]} calls are seen"
 is_full || held=("${held[@]:0:6}")
 

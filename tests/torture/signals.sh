@@ -7,22 +7,15 @@
 RANDOM=1 # the same moments again, as far as the machine is willing
 ids=$(for i in {0..69}; do echo $((i * 7 % 31)); done)
 everything_into "$scratch/seen"
+making_into "$scratch/seen/model" 512
 
 run() { # COMMAND...
     rm -rf "$scratch/seen" && mkdir "$scratch/seen"
-    "$@" "$cli" run -m tests/fixtures/gpt2-long --ids "$ids" --sites '*' "${everything[@]}" \
-        >"$scratch/out" 2>"$scratch/err"
+    "$@" "$cli" "${command[@]}" >"$scratch/out" 2>"$scratch/err"
 }
 
 # A moment in a run, or a little later, in seconds.
 moment() { printf '0.%06d' $((RANDOM * 32768 % 1000000 * duration / 900000)); }
-
-run || fail "does not run: $(cat "$scratch/err")"
-start=${EPOCHREALTIME/./}
-run
-duration=$((${EPOCHREALTIME/./} - start)) # microseconds
-mv "$scratch/seen" "$scratch/good"
-n_ended=0
 
 interrupt() { # SIGNAL STATUS
     local problem= status
@@ -36,23 +29,37 @@ interrupt() { # SIGNAL STATUS
     [ ! -s "$scratch/err" ] || problem+=" messages: $(cat "$scratch/err")"
     problem+=$(strange_files "$scratch/good" "$scratch/seen" /nonexistent |
         { [ "$1" = KILL ] && grep -v ': \.attn-......\.tmp$' || cat; })
-    [ -z "$problem" ] && pass || fail "$1: $problem"
+    [ -z "$problem" ] && pass || fail "${command[0]}, $1: $problem"
+}
+
+# Ends $command N times by each signal that asks for it, N_KILL times by the one that does not.
+interrupt_often() { # N N_KILL
+    local start duration n_ended=0 n_wanted=1 i
+    run || fail "does not run: $(cat "$scratch/err")"
+    start=${EPOCHREALTIME/./}
+    run
+    duration=$((${EPOCHREALTIME/./} - start)) # microseconds
+    rm -rf "$scratch/good"
+    mv "$scratch/seen" "$scratch/good"
+    for ((i = 0; i < $1; i++)); do
+        interrupt INT 130
+        interrupt TERM 143
+        interrupt HUP 129
+    done
+    for ((i = 0; i < $2; i++)); do
+        interrupt KILL 137
+    done
+    # Some must have come in time, or this tests nothing; of many at least half.
+    is_full && n_wanted=$(((3 * $1 + $2) / 2))
+    [ $n_ended -ge $n_wanted ] && pass || fail "${command[0]}: only $n_ended runs were ended"
 }
 
 n=3 n_kill=6
 is_full && n=100 n_kill=200
-for ((i = 0; i < n; i++)); do
-    interrupt INT 130
-    interrupt TERM 143
-    interrupt HUP 129
-done
-for ((i = 0; i < n_kill; i++)); do
-    interrupt KILL 137
-done
-# Some must have come in time, or this tests nothing; of many at least half.
-n_wanted=1
-is_full && n_wanted=$(((3 * n + n_kill) / 2))
-[ $n_ended -ge $n_wanted ] && pass || fail "only $n_ended runs were ended"
+command=(run -m tests/fixtures/gpt2-long --ids "$ids" --sites '*' "${everything[@]}")
+interrupt_often $n $n_kill
+command=("${making[@]}")
+interrupt_often $n $n_kill
 
 # Two texts, four processes each.
 for who in a b; do
@@ -72,5 +79,22 @@ for ((i = 0; i < n; i++)); do
     [ "$(cd "$scratch/seen" && find . | sort)" = "$(cd "$scratch/a" && find . | sort)" ] ||
         problem+=" files are missing"
     [ -z "$problem" ] && pass || fail "8 processes: $problem"
+done
+
+# The same for a model: a folder that is not empty any more is refused, and files are still whole.
+for who in 1 2; do
+    making_into "$scratch/model-$who/model" 64 $who
+    mkdir "$scratch/model-$who"
+    "$cli" "${making[@]}" || fail "$who: no model is made"
+done
+for ((i = 0; i < n; i++)); do
+    rm -rf "$scratch/seen" && mkdir "$scratch/seen"
+    for who in 1 2 1 2 1 2 1 2; do
+        making_into "$scratch/seen/model" 64 $who
+        "$cli" "${making[@]}" 2>/dev/null &
+    done
+    wait
+    problem=$(strange_files "$scratch/model-1" "$scratch/seen" "$scratch/model-2")
+    [ -z "$problem" ] && pass || fail "8 models: $problem"
 done
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # system_calls.sh - every system call of a run fails in turn (strace -e inject), in each way of
-# writing, with files of earlier runs in place and without; so does every call of inspect and
-# tokenize.
+# writing, with files of earlier runs in place and without; so does every call of inspect, tokenize
+# and init.
 #
 # The run ends with a documented status and one line, or as if nothing had happened; each file is
 # the old one, the new one, or absent; nothing is left under a temporary name.
@@ -29,19 +29,23 @@ fi
 
 # Runs with FORMAT in $scratch/seen, or another command of that name, under COMMAND.
 run() { # FORMAT MODEL_OPTIONS [COMMAND...]
-    local format=$1 arguments=()
+    local format=$1 arguments=() options everything making
     read -ra arguments <<<"$2"
     shift 2
     case $format in
     inspect) arguments=(inspect models/tiny-gpt2 --check) ;;
     tokenize) arguments=(tokenize -m models/tiny-gpt2 -f "$scratch/text") ;;
+    init)
+        making_into "$scratch/seen/model"
+        arguments=("${making[@]}")
+        ;;
     everything)
         everything_into "$scratch/seen"
         arguments=(run "${arguments[@]}" "${everything[@]}" -f "$scratch/text")
         ;;
     *)
-        arguments=(run "${arguments[@]}" -f "$scratch/text")
-        mapfile -t -O "${#arguments[@]}" arguments < <(into "$format" "$scratch/seen")
+        into "$format" "$scratch/seen"
+        arguments=(run "${arguments[@]}" "${options[@]}" -f "$scratch/text")
         ;;
     esac
     timeout 20 "$@" "$cli" "${arguments[@]}" >"$scratch/out" 2>"$scratch/err"
@@ -114,7 +118,8 @@ torture() { # FORMAT MODEL_OPTIONS
     cp -r "$scratch/good" "$scratch/old"
     find "$scratch/old" -type f -exec sh -c 'for f; do echo "$f" >"$f"; done' sh {} +
 
-    mapfile -t calls < <(count_calls "$1" "$2")
+    count_calls "$1" "$2" >"$scratch/calls"
+    mapfile -t calls <"$scratch/calls"
     for line in "${calls[@]}"; do
         read -r call first last <<<"$line"
         for errno in "${errnos[@]}"; do
@@ -140,6 +145,10 @@ printf 'Life is short, eat dessert first\n' >"$scratch/text"
 for command in inspect tokenize; do
     torture $command ''
 done
+wanted=("${states[@]}")
+states=(fresh) # it refuses a folder that holds something
+torture init ''
+states=("${wanted[@]}")
 for model in "${models[@]}"; do
     for format in "${formats[@]}"; do
         torture "$format" "$model"
