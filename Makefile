@@ -191,9 +191,9 @@ torture: tests ## fail every allocation and system call, fill devices, send sign
 	@TORTURE=full tests/run_torture.sh $(PART)
 
 # For LD_PRELOAD: it replaces functions of the C library, so nothing of it may be hidden.
-$(BUILD)/tests/torture/%.so: tests/torture/%.c $(BUILD)/flags
+$(BUILD)/tests/torture/%.so: tests/torture/%.c tests/support/sealed_memory.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -shared $< -ldl -o $@
+	$(call say,LD)$(CC) $(CPPFLAGS_ALL) $(filter-out -fvisibility=hidden,$(CFLAGS_ALL)) -shared $(filter %.c,$^) -ldl -o $@
 
 conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTestSuite: make conformance DATA=FOLDER
 	@$< $(wildcard $(DATA)/*.json)

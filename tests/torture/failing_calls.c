@@ -8,10 +8,10 @@
  *     FAIL='executable'   no memory can be made executable, as under a hardened kernel
  *     FAIL_COUNT=FILE     how many allocations and threads were asked for
  */
+#include "tests/support/sealed_memory.h"
+
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,8 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -61,24 +59,6 @@ static bool read_numbers(const char *text, const char *kind, struct failing *fai
     return true;
 }
 
-static void forbid_executable_memory(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(99);
-}
-
 __attribute__((constructor)) static void begin(void)
 {
     const char *what = getenv("FAIL");
@@ -87,9 +67,7 @@ __attribute__((constructor)) static void begin(void)
         return;
     if (strcmp(what, "short") == 0)
         is_short = true;
-    else if (strcmp(what, "executable") == 0)
-        forbid_executable_memory();
-    else
+    else if (strcmp(what, "executable") != 0 || !attn_seal_memory())
         _exit(99);
 }
 

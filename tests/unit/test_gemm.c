@@ -5,19 +5,12 @@
 #include "kernels/gemm.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
+#include "tests/support/sealed_memory.h"
 #include "tests/support/suite.h"
 
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -231,25 +224,6 @@ START_TEST(avx2_limits_what_libxsmm_makes)
 }
 END_TEST
 
-/* From here on the kernel refuses to make memory executable. */
-static void forbid_executable_memory(void)
-{
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {.len = sizeof filter / sizeof *filter, .filter = filter};
-
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        _exit(2);
-}
-
 START_TEST(without_executable_memory_the_portable_loop_serves)
 {
     int status = -1;
@@ -262,7 +236,8 @@ START_TEST(without_executable_memory_the_portable_loop_serves)
         struct attn_gemm_kernel kernel;
 
         fill_inputs();
-        forbid_executable_memory();
+        if (!attn_seal_memory())
+            _exit(2);
         engine = attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_BEST, 1e12);
         kernel = attn_gemm_kernel_find(&engine, &shape);
         attn_gemm_kernel_run(&kernel, a, b, c, 1);
