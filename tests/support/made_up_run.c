@@ -6,6 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct attn_dims attn_made_up_small = {
+    .n_layer = 2,
+    .n_head = 2,
+    .n_kv_head = 1,
+    .d_model = 3,
+    .d_head = 2,
+    .d_value = 2,
+    .d_mlp = 4,
+    .n_vocab = 5,
+    .n_position = 3,
+    .n_rank = 2,
+};
+
 void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims *dims,
                            const char *const *words)
 {

@@ -3,7 +3,7 @@
  * belong, for the tests of writers.
  *
  *     struct attn_made_up_run made;
- *     attn_made_up_run_init(&made, &(struct attn_dims){...}, words);
+ *     attn_made_up_run_init(&made, &attn_made_up_small, words);
  *     attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
  *     attn_made_up_run_release(&made);
  */
@@ -13,6 +13,9 @@
 #include "attn.h"
 
 enum { ATTN_MADE_UP_MAX = 64 }; /* positions */
+
+/* 2 layers, 2 heads and 3 positions: files small enough to be written out in a test. */
+extern const struct attn_dims attn_made_up_small;
 
 /* Whether a sparse matrix holds a cell. */
 typedef bool (*attn_made_up_keeps_fn)(int layer, int head, size_t row, size_t col);
@@ -29,7 +32,8 @@ struct attn_made_up_run {
     attn_made_up_keeps_fn keeps; /* NULL; else matrices are told by the keys that they hold */
 };
 
-/* Every site exists, pattern_lowrank when there is an n_rank. WORDS [n_position], borrowed; NULL gives "w". Ids are 10, 11, 12 ... */
+/* Every site exists, pattern_lowrank when there is an n_rank. WORDS [n_position], borrowed; NULL
+ * gives "w". Ids are 10, 11, 12 ... */
 void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims *dims,
                            const char *const *words);
 void attn_made_up_run_release(struct attn_made_up_run *made);

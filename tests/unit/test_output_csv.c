@@ -12,19 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct attn_dims small = {
-    .n_layer = 2,
-    .n_head = 2,
-    .n_kv_head = 1,
-    .d_model = 3,
-    .d_head = 2,
-    .d_value = 2,
-    .d_mlp = 4,
-    .n_vocab = 5,
-    .n_position = 3,
-    .n_rank = 2,
-};
-
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "a,b", "say \"hi\""};
 
 static char folder[] = P_tmpdir "/attn-csv-XXXXXX";
@@ -126,7 +113,7 @@ START_TEST(a_matrix_has_labels_and_empty_masked_cells)
 {
     char *text;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "1.0", "all");
     text = text_of(-1);
     ck_assert_str_eq(text, "query,0|Life,\"1|a,b\",\"2|say \"\"hi\"\"\"\n"
@@ -142,7 +129,7 @@ START_TEST(vectors_have_numbered_columns)
 {
     char *text;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "z", "0.1", "0,2");
     text = text_of(-1);
     ck_assert_str_eq(text, "token,0,1\n"
@@ -157,7 +144,7 @@ START_TEST(precision_fixes_the_digits)
 {
     char *text;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "z", "0.1", "0");
     text = text_of(2);
     ck_assert_str_eq(text, "token,0,1\n0|Life,8256.00,-8255.98\n");
@@ -178,7 +165,7 @@ START_TEST(qk_has_no_mask_and_scores_may_be_infinite)
                                            "1,,\n1|b,-inf,5,\n2|c,7,8,9\n"};
     static const char *const letters[ATTN_MADE_UP_MAX] = {"a", "b", "c"};
 
-    set_up(&small, letters);
+    set_up(&attn_made_up_small, letters);
     for (int i = 0; i < 2; i++) {
         const char *text;
         size_t size;
@@ -206,7 +193,7 @@ START_TEST(files_are_named_by_layer_head_and_site)
                                         "d/L01.resid_post.csv", "d/embed.csv", "d/logits.csv"};
     struct stat info;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "*", "all", "all");
     write_directory("d", SIZE_MAX, 0);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -219,7 +206,7 @@ END_TEST
 
 START_TEST(many_layers_take_three_digits)
 {
-    struct attn_dims dims = small;
+    struct attn_dims dims = attn_made_up_small;
     struct stat info;
 
     dims.n_layer = 101;
@@ -239,7 +226,7 @@ START_TEST(blocks_and_feeds_give_the_same_files)
                                    "1|w,7232.25,-7232.2344,\n"
                                    "2|w,7232.5,-7232.4844,7232.5312\n";
 
-    set_up(&small, NULL);
+    set_up(&attn_made_up_small, NULL);
     attn_made_up_run_select(&made, "pattern,qk,z,resid_post", "all", "all");
     for (int i = 0; i < 3; i++) {
         write_directory("d", i == 0 ? SIZE_MAX : 1, i == 2 ? 2 : 0);
@@ -254,7 +241,7 @@ START_TEST(a_directory_that_exists_is_written_into)
 {
     FILE *other;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "z", "0.1", "0");
     ck_assert_int_eq(mkdir(in_folder("d"), 0700), 0);
     other = fopen(in_folder("d/other.txt"), "w");
@@ -273,7 +260,7 @@ START_TEST(a_file_is_no_directory)
     struct attn_writer *writer = NULL;
     FILE *file;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     file = fopen(in_folder("f"), "w");
     fclose(file);
     ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_CSV, in_folder("f"), &made.run,
@@ -292,7 +279,7 @@ START_TEST(one_stream_takes_one_matrix)
     struct attn_writer *writer = NULL;
     struct attn_sink *sink;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,k", "1.*", "all");
     attn_sink_create_memory(&sink, &err);
     ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_CSV, sink, &made.run,
@@ -314,7 +301,7 @@ START_TEST(an_abandoned_run_leaves_whole_files_or_nothing)
         .site = ATTN_SITE_PATTERN, .n_row = 1, .n_col = 3, .ld = 3, .data = row};
     struct stat info;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     for (int n_row = 2; n_row <= 3; n_row++) {
         attn_made_up_run_select(&made, "pattern", "0.*", "all");
         ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_CSV, in_folder("d"), &made.run,
@@ -336,7 +323,7 @@ START_TEST(every_failed_allocation_is_reported_and_leaves_no_part)
     struct attn_error err = {0};
     enum attn_status status = ATTN_NO_MEMORY;
 
-    set_up(&small, words);
+    set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,z", "0.1", "all");
     for (long n = 0; status != ATTN_OK; n++) {
         struct attn_writer *writer = NULL;

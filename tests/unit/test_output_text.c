@@ -11,18 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct attn_dims small = {
-    .n_layer = 2,
-    .n_head = 2,
-    .n_kv_head = 1,
-    .d_model = 3,
-    .d_head = 2,
-    .d_value = 2,
-    .d_mlp = 4,
-    .n_vocab = 5,
-    .n_position = 3,
-};
-
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "is", "short"};
 
 /* Plays the run in blocks of N_ROW, or in feeds of STEP when that is not 0. A copy of the text. */
@@ -71,7 +59,7 @@ START_TEST(shows_tokens_then_each_layer)
     struct attn_made_up_run made;
     char *text;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,z", "1.0", "all");
     text = text_of(&made, SIZE_MAX, 0);
     ck_assert_str_eq(text, expected);
@@ -103,7 +91,7 @@ START_TEST(shows_every_site_once_in_order)
     const char *at;
     char *text;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "*", "all", "all");
     text = text_of(&made, SIZE_MAX, 0);
     at = text;
@@ -120,7 +108,7 @@ END_TEST
 START_TEST(blocks_and_feeds_give_the_same_text)
 {
     struct attn_made_up_run made;
-    struct attn_dims dims = small;
+    struct attn_dims dims = attn_made_up_small;
     char *whole, *blocks, *steps;
 
     dims.n_position = 20;
@@ -141,7 +129,7 @@ START_TEST(long_runs_are_shortened_and_say_so)
     static const char last[] = "\n\nShortened: 6 of 9 heads, 16 of 60 positions, 8 of 11 vector "
                                "components are shown; --csv DIR or --npz FILE writes all\n";
     struct attn_made_up_run made;
-    struct attn_dims dims = small;
+    struct attn_dims dims = attn_made_up_small;
     size_t n_line = 0;
     char *text, *gap;
 
@@ -167,7 +155,7 @@ END_TEST
 START_TEST(sixteen_positions_are_not_shortened)
 {
     struct attn_made_up_run made;
-    struct attn_dims dims = small;
+    struct attn_dims dims = attn_made_up_small;
     char *text;
 
     dims.n_position = 16;
@@ -185,7 +173,7 @@ START_TEST(queries_keep_their_positions)
     struct attn_made_up_run made;
     char *text;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "0.1", "2");
     text = text_of(&made, SIZE_MAX, 0);
     ck_assert_ptr_nonnull(strstr(text, "   query       Life          is      short\n"
@@ -200,7 +188,7 @@ START_TEST(qk_has_no_mask)
     struct attn_made_up_run made;
     char *text;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "qk", "0.0", "all");
     text = text_of(&made, SIZE_MAX, 0);
     ck_assert_ptr_null(strstr(strstr(text, "qk"), " .")); /* no masked cell */
@@ -215,7 +203,7 @@ START_TEST(tokens_with_blanks_are_quoted_and_labels_trimmed)
     struct attn_made_up_run made;
     char *text;
 
-    attn_made_up_run_init(&made, &small, odd);
+    attn_made_up_run_init(&made, &attn_made_up_small, odd);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
     text = text_of(&made, SIZE_MAX, 0);
     ck_assert_ptr_nonnull(strstr(text, "       0  10  ' a'\n       1  11  ' '\n"
@@ -238,7 +226,7 @@ START_TEST(wide_and_hostile_tokens_line_up)
     size_t width = 0;
     char *text, *line;
 
-    attn_made_up_run_init(&made, &small, odd);
+    attn_made_up_run_init(&made, &attn_made_up_small, odd);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
     text = text_of(&made, SIZE_MAX, 0);
     ck_assert_ptr_null(strchr(text, 0x1b));
@@ -261,7 +249,7 @@ START_TEST(positions_stand_for_tokens_when_there_are_none)
     struct attn_made_up_run made;
     char *text;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "0.0", "all");
     made.run.ids = NULL, made.run.tokens = NULL, made.run.token_sizes = NULL;
     text = text_of(&made, SIZE_MAX, 0);
@@ -282,7 +270,7 @@ START_TEST(a_full_device_is_reported)
     struct attn_writer *writer;
     enum attn_status status;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_TEXT, "/dev/full", &made.run,
                                         &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
@@ -311,7 +299,7 @@ START_TEST(events_outside_the_selection_are_refused)
                                           .data = data};
     struct attn_trace_event events[8];
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern", "1.1", "1,2");
     for (int i = 0; i < 8; i++)
         events[i] = good;
@@ -349,7 +337,7 @@ START_TEST(every_failed_allocation_is_reported)
     struct attn_error err = {0};
     enum attn_status status = ATTN_NO_MEMORY;
 
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,z,logits", "all", "all");
     ck_assert_int_eq(attn_sink_create_descriptor(open("/dev/null", O_WRONLY), "null", &sink, &err),
                      ATTN_OK);

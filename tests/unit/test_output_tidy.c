@@ -9,25 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_dims small = {
-    .n_layer = 2,
-    .n_head = 2,
-    .n_kv_head = 1,
-    .d_model = 3,
-    .d_head = 2,
-    .d_value = 2,
-    .d_mlp = 4,
-    .n_vocab = 5,
-    .n_position = 3,
-};
-
 static const char *const words[ATTN_MADE_UP_MAX] = {"Life", "a,b", " say \"hi\"\n"};
 
 static struct attn_made_up_run made;
 
 static void set_up(const char *sites, const char *heads, const char *queries)
 {
-    attn_made_up_run_init(&made, &small, words);
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
     attn_made_up_run_select(&made, sites, heads, queries);
 }
 
@@ -131,5 +119,6 @@ END_TEST
 
 ATTN_SUITE("output_tidy", each_cell_that_is_not_masked_is_a_line,
            a_selection_keeps_numbers_and_positions, the_id_is_a_field_and_precision_fixes_digits,
-           without_tokens_their_fields_are_empty, blocks_and_feeds_give_the_same_lines,
-           a_selection_without_patterns_is_refused, failures_leave_no_file)
+           without_tokens_their_fields_are_empty,
+           blocks_and_feeds_give_the_same_lines, a_selection_without_patterns_is_refused,
+           failures_leave_no_file)
