@@ -9,4 +9,11 @@
 
 void attn_csv_field_append(struct attn_buffer *out, const char *text, size_t size);
 
+/*
+ * The same for text from outside, escaped as base/escape.h has it, that stands alone in its cell. A
+ * spreadsheet would run what begins with = + - or @, so such a character is escaped as well: \x3d,
+ * \x2b, \x2d, \x40.
+ */
+void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size);
+
 #endif

@@ -2,8 +2,9 @@
  * tidy_writer.c - one long CSV of the patterns, a line for each cell that is not masked:
  * id,layer,head,query,key,query_token,key_token,weight.
  *
- * Other sites are passed over. A line is put together from pieces that are made once: what all
- * lines of a row begin with, the key with the query's token, and the key's token.
+ * Tokens and the id are text that no spreadsheet runs (csv_field.h). Other sites are passed over. A
+ * line is put together from pieces that are made once: what all lines of a row begin with, the key
+ * with the query's token, and the key's token.
  */
 #include "output/csv_field.h"
 #include "output/number_text.h"
@@ -64,7 +65,7 @@ static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *er
         w->keys[p] = end_piece(w, begin);
         begin = w->texts.size;
         attn_buffer_append_char(&w->texts, ',');
-        attn_csv_field_append(&w->texts, text, size);
+        attn_csv_text_append(&w->texts, text, size);
         w->tokens[p] = end_piece(w, begin);
         if (w->tokens[p].size > w->longest)
             w->longest = w->tokens[p].size;
@@ -91,7 +92,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
     attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
-        attn_csv_field_append(&w->id, text.size > 0 ? text.data : "", text.size);
+        attn_csv_text_append(&w->id, text.size > 0 ? text.data : "", text.size);
     attn_buffer_release(&text);
     if (status == ATTN_OK)
         status = attn_buffer_check(&w->id, err);

@@ -62,6 +62,20 @@ START_TEST(the_id_is_a_field_and_precision_fixes_digits)
 }
 END_TEST
 
+/* Each of its four ways to begin, alone and with quotes to come; in the middle it is harmless. */
+START_TEST(no_cell_of_text_begins_as_a_formula)
+{
+    static const char *const formulas[ATTN_MADE_UP_MAX] = {"=1+1", "+", "-,\"@"};
+
+    attn_made_up_run_init(&made, &attn_made_up_small, formulas);
+    attn_made_up_run_select(&made, "pattern", "0.1", "2");
+    ck_assert_written(&((struct attn_writer_options){.precision = 0, .id = "@x=\\"}),
+                      HEADER "\\x40x=\\\\,0,1,2,0,\"\\x2d,\"\"@\",\\x3d1+1,7232\n"
+                             "\\x40x=\\\\,0,1,2,1,\"\\x2d,\"\"@\",\\x2b,-7232\n"
+                             "\\x40x=\\\\,0,1,2,2,\"\\x2d,\"\"@\",\"\\x2d,\"\"@\",7233\n");
+}
+END_TEST
+
 START_TEST(without_tokens_their_fields_are_empty)
 {
     set_up("pattern", "0.1", "0");
@@ -119,6 +133,6 @@ END_TEST
 
 ATTN_SUITE("output_tidy", each_cell_that_is_not_masked_is_a_line,
            a_selection_keeps_numbers_and_positions, the_id_is_a_field_and_precision_fixes_digits,
-           without_tokens_their_fields_are_empty,
+           no_cell_of_text_begins_as_a_formula, without_tokens_their_fields_are_empty,
            blocks_and_feeds_give_the_same_lines, a_selection_without_patterns_is_refused,
            failures_leave_no_file)
