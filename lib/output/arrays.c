@@ -263,12 +263,22 @@ bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site si
     return attn_site_has_heads(site) && !attn_writer_is_head_first(writer, site);
 }
 
-/* Copies a row; keys that the event did not have yet are masked. */
-static void fill_row(float *out, size_t width, const struct attn_trace_event *event, size_t row)
+/* Copies row R to OUT [width], with what stands for masked cells. */
+static void fill_row(float *out, size_t width, const struct attn_trace_event *event, size_t r)
 {
-    memcpy(out, event->data + row * event->ld, event->n_col * sizeof *out);
-    for (size_t i = event->n_col; i < width; i++)
-        out[i] = attn_site_masked_value(event->site);
+    struct attn_row row = attn_event_row(event, r);
+    float masked = attn_site_masked_value(event->site);
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells)) {
+        while (at < cells.first)
+            out[at++] = masked;
+        memcpy(out + at, cells.values, cells.n * sizeof *out);
+        at += cells.n;
+    }
+    while (at < width)
+        out[at++] = masked;
 }
 
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
@@ -300,7 +310,7 @@ enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writ
     size_t offset = (place->head * place->extent.n_row + place->row) * row_size;
     size_t n_at_once = STAGE_FLOATS / width + 1, n;
 
-    if (event->n_col == width && event->ld == width) {
+    if (!event->keys && event->n_col == width && event->ld == width) {
         put(writer, array, offset, event->data, event->n_row * row_size);
         return ATTN_OK;
     }

@@ -203,26 +203,45 @@ static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
 
 /* --- Rows ---------------------------------------------------------------------------------- */
 
-/* Appends `,value` for the visible cells and `,` for the masked ones. */
-static void append_cells(struct csv_writer *w, const float *values, size_t n_visible, size_t width)
+/* Appends `,value` for each cell. */
+static void append_cells(struct csv_writer *w, const struct attn_cells *cells)
 {
     int precision = w->base.options.precision;
     char *out = NULL;
 
-    for (size_t i = 0; i < n_visible; i++) {
+    for (size_t i = 0; i < cells->n; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
             out = attn_buffer_reserve(&w->row, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';
-        out += attn_number_text(values[i], precision, out);
+        out += attn_number_text(cells->values[i], precision, out);
         w->row.size = (size_t)(out - w->row.data);
     }
-    out = attn_buffer_reserve(&w->row, width - n_visible);
+}
+
+/* Appends `,` for each of N masked cells. */
+static void append_masked(struct csv_writer *w, size_t n)
+{
+    char *out = attn_buffer_reserve(&w->row, n);
+
     if (!out)
         return;
-    memset(out, ',', width - n_visible);
-    w->row.size += width - n_visible;
+    memset(out, ',', n);
+    w->row.size += n;
+}
+
+static void append_row(struct csv_writer *w, struct attn_row row, size_t width)
+{
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells)) {
+        append_masked(w, cells.first - at);
+        append_cells(w, &cells);
+        at = cells.first + cells.n;
+    }
+    append_masked(w, width - at);
 }
 
 static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace_event *event,
@@ -237,8 +256,7 @@ static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace
             append_key_label(w, event->layer, event->row0 + r);
         else
             append_label(w, event->row0 + r);
-        append_cells(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
-                     width);
+        append_row(w, attn_event_row(event, r), width);
         attn_buffer_append_char(&w->row, '\n');
         status = attn_buffer_check(&w->row, err); /* the next reset forgets a failure */
         if (status == ATTN_OK)

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of up to 256 KiB, or one row */
+enum { PIECE_FLOATS = 1 << 16 }; /* events are kept in pieces of 256 KiB and at most one row more */
 
-/* An event that waits; its data is packed: of each row the visible cells. */
+/* An event that waits, packed: of each row the cells that count, one row after the other. */
 struct waiting {
     struct waiting *next;
-    struct attn_trace_event event;
+    struct attn_trace_event event; /* data and keys lie behind the counts */
     struct attn_place place;
-    float data[];
+    size_t counts[]; /* [event.n_row] cells of each row */
 };
 
 /* The rows of one head of one site, or of a site without heads. */
@@ -29,8 +29,6 @@ struct attn_event_queue {
     struct lane *lanes;    /* [n_lane] owns; in the order of the document */
     size_t n_lane, at;     /* all, and the one whose rows are due */
     size_t *lanes_of_slot; /* [n_slot] owns; the first lane of a site */
-    float *unpacked;       /* [n_unpacked] owns */
-    size_t n_unpacked;
 };
 
 /* --- The lanes ------------------------------------------------------------------------------- */
@@ -88,25 +86,20 @@ enum attn_status attn_event_queue_create(struct attn_writer *writer,
 
 /* --- Waiting --------------------------------------------------------------------------------- */
 
-static void pack(const struct attn_trace_event *event, float *out)
+/* Copies the cells of EVENT that count to VALUES and, when it is sparse, KEYS. */
+static void pack(const struct attn_trace_event *event, float *values, int32_t *keys)
 {
     for (size_t r = 0; r < event->n_row; r++) {
-        size_t n = attn_event_n_visible(event, event->row0 + r);
+        struct attn_row row = attn_event_row(event, r);
 
-        memcpy(out, event->data + r * event->ld, n * sizeof *out);
-        out += n;
-    }
-}
-
-static void unpack(const struct attn_trace_event *event, const float *from, float *out)
-{
-    for (size_t r = 0; r < event->n_row; r++, out += event->n_col) {
-        size_t n = attn_event_n_visible(event, event->row0 + r);
-
-        memcpy(out, from, n * sizeof *out);
-        from += n;
-        for (size_t i = n; i < event->n_col; i++)
-            out[i] = attn_site_masked_value(event->site);
+        if (row.n == 0)
+            continue;
+        memcpy(values, row.values, row.n * sizeof *values);
+        if (row.keys)
+            memcpy(keys, row.keys, row.n * sizeof *keys);
+        values += row.n;
+        if (row.keys)
+            keys += row.n;
     }
 }
 
@@ -115,38 +108,63 @@ static enum attn_status keep_piece(struct lane *lane, const struct attn_trace_ev
                                    const struct attn_place *place, struct attn_error *err)
 {
     struct waiting *waiting;
-    size_t n = 0;
+    size_t n = 0, size;
+    float *values;
+    int32_t *keys;
 
     for (size_t r = 0; r < event->n_row; r++)
-        n += attn_event_n_visible(event, event->row0 + r);
-    waiting = attn_alloc_uninitialized(sizeof *waiting + n * sizeof(float), 1, err);
+        n += attn_event_row(event, r).n;
+    size = sizeof *waiting + event->n_row * sizeof *waiting->counts + n * sizeof *values;
+    if (event->keys)
+        size += n * sizeof *keys;
+    waiting = attn_alloc_uninitialized(size, 1, err);
     if (!waiting)
         return ATTN_NO_MEMORY;
+    values = (float *)(void *)(waiting->counts + event->n_row);
+    keys = event->keys ? (int32_t *)(void *)(values + n) : NULL;
+    for (size_t r = 0; r < event->n_row; r++)
+        waiting->counts[r] = attn_event_row(event, r).n;
+    pack(event, values, keys);
     waiting->next = NULL;
     waiting->event = *event;
+    waiting->event.data = values;
+    waiting->event.keys = keys;
     waiting->place = *place;
-    pack(event, waiting->data);
     *lane->last = waiting;
     lane->last = &waiting->next;
     return ATTN_OK;
 }
 
+/* As many rows as make a piece. */
+static size_t count_piece(const struct attn_trace_event *event)
+{
+    size_t n_row = 0;
+
+    for (size_t n = 0; n_row < event->n_row && n < PIECE_FLOATS; n_row++)
+        n += attn_event_row(event, n_row).n;
+    return n_row;
+}
+
 static enum attn_status keep(struct lane *lane, const struct attn_trace_event *event,
                              const struct attn_place *place, struct attn_error *err)
 {
-    size_t n_at_once = PIECE_FLOATS / event->n_col + 1;
-    struct attn_trace_event piece = *event;
+    struct attn_trace_event rest = *event;
     struct attn_place at = *place;
     enum attn_status status = ATTN_OK;
 
-    for (size_t row = 0; row < event->n_row && status == ATTN_OK; row += piece.n_row) {
-        size_t n_left = event->n_row - row;
+    while (rest.n_row > 0 && status == ATTN_OK) {
+        struct attn_trace_event piece = rest;
 
-        piece.row0 = event->row0 + row;
-        piece.n_row = n_left < n_at_once ? n_left : n_at_once;
-        piece.data = event->data + row * event->ld;
-        at.row = place->row + row;
+        piece.n_row = count_piece(&rest);
         status = keep_piece(lane, &piece, &at, err);
+        at.row += piece.n_row;
+        rest.row0 += piece.n_row;
+        rest.n_row -= piece.n_row;
+        rest.data += piece.n_row * rest.ld;
+        if (rest.keys) {
+            rest.keys += piece.n_row * rest.ld;
+            rest.n_kept += piece.n_row;
+        }
     }
     return status;
 }
@@ -162,28 +180,45 @@ static enum attn_status deliver(struct attn_event_queue *queue, struct lane *lan
     return queue->writer->ops->event(queue->writer, event, &place, err);
 }
 
+/* The rows of a piece as they lie: rows of one length, which follow one another, are an event. */
+static enum attn_status deliver_piece(struct attn_event_queue *queue, struct lane *lane,
+                                      const struct waiting *waiting, struct attn_error *err)
+{
+    struct attn_trace_event event = waiting->event;
+    struct attn_place place = waiting->place;
+    size_t n_row = event.n_row, row = 0;
+    enum attn_status status = ATTN_OK;
+
+    while (row < n_row && status == ATTN_OK) {
+        const size_t *counts = waiting->counts + row;
+        size_t n = 1, n_cell;
+
+        while (row + n < n_row && counts[n] == counts[0])
+            n++;
+        event.n_row = n;
+        event.ld = counts[0];
+        event.n_kept = event.keys ? counts : NULL;
+        status = deliver(queue, lane, &event, place, err);
+        row += n;
+        n_cell = n * counts[0];
+        place.row += n;
+        event.row0 += n;
+        event.data += n_cell;
+        if (event.keys)
+            event.keys += n_cell;
+    }
+    return status;
+}
+
 static enum attn_status deliver_first(struct attn_event_queue *queue, struct lane *lane,
                                       struct attn_error *err)
 {
     struct waiting *waiting = lane->first;
-    struct attn_trace_event event = waiting->event;
-    size_t n = event.n_row * event.n_col;
-    enum attn_status status = ATTN_NO_MEMORY;
+    enum attn_status status = deliver_piece(queue, lane, waiting, err);
 
-    if (queue->n_unpacked < n) {
-        attn_free(queue->unpacked);
-        queue->unpacked = attn_alloc_uninitialized(n, sizeof *queue->unpacked, err);
-        queue->n_unpacked = queue->unpacked ? n : 0;
-    }
     lane->first = waiting->next;
     if (!lane->first)
         lane->last = &lane->first;
-    if (queue->unpacked) {
-        unpack(&event, waiting->data, queue->unpacked);
-        event.data = queue->unpacked;
-        event.ld = event.n_col;
-        status = deliver(queue, lane, &event, waiting->place, err);
-    }
     attn_free(waiting);
     return status;
 }
@@ -232,6 +267,5 @@ void attn_event_queue_free(struct attn_event_queue *queue)
         }
     attn_free(queue->lanes);
     attn_free(queue->lanes_of_slot);
-    attn_free(queue->unpacked);
     attn_free(queue);
 }

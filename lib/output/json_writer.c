@@ -161,31 +161,52 @@ static void append_integers(struct json_writer *w, const struct attn_array *arra
     append(w, "]");
 }
 
-/* Text for one cell after its separator; returns where it ends. */
-static char *put_cell(char *out, float value, int precision)
-{
-    if (isfinite(value))
-        return out + attn_number_text(value, precision, out);
-    memcpy(out, "null", 4);
-    return out + 4;
-}
-
-/* A row of WIDTH cells, of which the first N_VISIBLE are not masked. */
-static void append_row(struct json_writer *w, const float *values, size_t n_visible, size_t width)
+/* Appends `,value` for each cell. */
+static void append_cells(struct json_writer *w, const struct attn_cells *cells)
 {
     int precision = w->base.options.precision;
     char *out = NULL;
 
-    for (size_t i = 0; i < width; i++) {
+    for (size_t i = 0; i < cells->n; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
             out =
                 attn_buffer_reserve(&w->text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
-        *out++ = i > 0 ? ',' : '[';
-        out = put_cell(out, i < n_visible ? values[i] : NAN, precision);
+        *out++ = ',';
+        if (isfinite(cells->values[i]))
+            out += attn_number_text(cells->values[i], precision, out);
+        else
+            out = (char *)memcpy(out, "null", 4) + 4;
         w->text.size = (size_t)(out - w->text.data);
     }
+}
+
+/* Appends `,null` for each of N masked cells. */
+static void append_masked(struct json_writer *w, size_t n)
+{
+    static const char null[] = ",null";
+    const size_t size = sizeof null - 1;
+
+    for (char *out = attn_buffer_reserve(&w->text, n * size); out && n > 0; n--) {
+        out = (char *)memcpy(out, null, size) + size;
+        w->text.size += size;
+    }
+}
+
+static void append_row(struct json_writer *w, struct attn_row row, size_t width)
+{
+    size_t begin = w->text.size, at = 0;
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells)) {
+        append_masked(w, cells.first - at);
+        append_cells(w, &cells);
+        at = cells.first + cells.n;
+    }
+    append_masked(w, width - at);
+    if (!w->text.has_failed)
+        w->text.data[begin] = '['; /* in place of the first comma */
     attn_buffer_append_char(&w->text, ']');
 }
 
@@ -219,7 +240,8 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
     for (size_t i = 0; i < array->shape[0]; i++)
         for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
             append_before_row(w, array, i, j);
-            append_row(w, values, array->shape[2], array->shape[2]);
+            append_row(w, (struct attn_row){.values = values, .n = array->shape[2]},
+                       array->shape[2]);
             values += array->shape[2];
             status = flush(w, err);
         }
@@ -236,8 +258,7 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
 
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         append_before_row(w, array, place->head, place->row + r);
-        append_row(w, event->data + r * event->ld, attn_event_n_visible(event, event->row0 + r),
-                   place->extent.n_col);
+        append_row(w, attn_event_row(event, r), place->extent.n_col);
         status = flush(w, err);
     }
     if (place->is_last)

@@ -139,22 +139,30 @@ static enum attn_status find_panel(struct text_writer *w, const struct attn_trac
     return status;
 }
 
+/* Of a row that is shown at PLACE those cells that are shown. */
+static void keep_row(struct panel *panel, struct attn_row row, size_t place)
+{
+    size_t n = panel->columns.n_shown;
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t c = 0; c < n; c++) {
+            size_t column = window_thing(panel->columns, c);
+
+            if (column < cells.first || column - cells.first >= cells.n)
+                continue;
+            panel->is_visible[place * n + c] = true;
+            panel->values[place * n + c] = cells.values[column - cells.first];
+        }
+}
+
 static void keep_cells(struct panel *panel, const struct attn_trace_event *event, size_t row)
 {
     for (size_t r = 0; r < event->n_row; r++) {
         size_t place = window_place(panel->rows, row + r);
-        size_t n_visible = attn_event_n_visible(event, event->row0 + r);
 
-        if (place == SIZE_MAX)
-            continue;
-        for (size_t c = 0; c < panel->columns.n_shown; c++) {
-            size_t at = place * panel->columns.n_shown + c;
-            size_t column = window_thing(panel->columns, c);
-
-            panel->is_visible[at] = column < n_visible;
-            if (panel->is_visible[at])
-                panel->values[at] = event->data[r * event->ld + column];
-        }
+        if (place != SIZE_MAX)
+            keep_row(panel, attn_event_row(event, r), place);
     }
 }
 

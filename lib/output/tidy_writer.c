@@ -116,18 +116,17 @@ static char *put_piece(const struct tidy_writer *w, char *out, struct piece piec
     return put_bytes(out, w->texts.data + piece.begin, piece.size);
 }
 
-/* The lines of one query: VALUES of the keys that it sees. */
-static void write_row(struct tidy_writer *w, const struct attn_trace_event *event, size_t query)
+/* The lines of some neighbouring keys that QUERY sees. */
+static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, size_t query,
+                         bool has_tokens)
 {
-    const float *values = event->data + (query - event->row0) * event->ld;
-    size_t n_visible = attn_event_n_visible(event, query);
-    bool has_tokens = attn_writer_has_own_keys(&w->base, event->layer);
     size_t longest = w->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
     char *out = NULL;
 
-    attn_buffer_reset(&w->lines);
-    for (size_t key = 0; key < n_visible; key++) {
-        if (key % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
+    for (size_t i = 0; i < cells->n; i++) {
+        size_t key = cells->first + i;
+
+        if (i % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
             out = attn_buffer_reserve(&w->lines, LINES_AT_ONCE * longest + COPY_SIZE);
         if (!out)
             return;
@@ -136,10 +135,21 @@ static void write_row(struct tidy_writer *w, const struct attn_trace_event *even
         out = put_piece(w, out, w->tokens[query]);
         out = put_piece(w, out, has_tokens ? w->tokens[key] : w->no_token);
         *out++ = ',';
-        out += attn_number_text(values[key], w->base.options.precision, out);
+        out += attn_number_text(cells->values[i], w->base.options.precision, out);
         *out++ = '\n';
         w->lines.size = (size_t)(out - w->lines.data);
     }
+}
+
+static void write_row(struct tidy_writer *w, const struct attn_trace_event *event, size_t r)
+{
+    bool has_tokens = attn_writer_has_own_keys(&w->base, event->layer);
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    attn_buffer_reset(&w->lines);
+    while (attn_row_next(&row, &cells))
+        append_lines(w, &cells, event->row0 + r, has_tokens);
     attn_sink_write(w->base.sink, w->lines.data, w->lines.size);
 }
 
@@ -153,15 +163,14 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
     if (event->site != ATTN_SITE_PATTERN)
         return ATTN_OK;
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        size_t query = event->row0 + r;
-
         attn_buffer_reset(&w->start);
         attn_buffer_append(&w->start, w->id.data, w->id.size);
-        attn_buffer_append_format(&w->start, ",%d,%d,%zu,", event->layer, event->head, query);
+        attn_buffer_append_format(&w->start, ",%d,%d,%zu,", event->layer, event->head,
+                                  event->row0 + r);
         attn_buffer_reserve(&w->start, COPY_SIZE);
         status = attn_buffer_check(&w->start, err);
         if (status == ATTN_OK)
-            write_row(w, event, query);
+            write_row(w, event, r);
         if (status == ATTN_OK)
             status = attn_buffer_check(&w->lines, err);
     }

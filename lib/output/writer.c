@@ -7,8 +7,6 @@
 #include "output/event_queue.h"
 #include "output/float_text.h"
 
-#include <math.h>
-
 static const struct attn_writer_ops *const formats[] = {
     [ATTN_OUTPUT_TEXT] = &attn_text_writer_ops, [ATTN_OUTPUT_CSV] = &attn_csv_writer_ops,
     [ATTN_OUTPUT_TIDY] = &attn_tidy_writer_ops, [ATTN_OUTPUT_NPY] = &attn_npy_writer_ops,
@@ -126,16 +124,6 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
 
 /* --- Events -------------------------------------------------------------------------------- */
 
-size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row)
-{
-    bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&
-                     attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
-
-    size_t end = row + event->ahead + 1;
-
-    return is_masked && end < event->n_col ? end : event->n_col;
-}
-
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site)
 {
     switch (attn_site_layout(site)) {
@@ -154,11 +142,6 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
     const struct attn_dims *dims = attn_selection_dims(writer->run.selection);
 
     return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
-}
-
-float attn_site_masked_value(enum attn_site site)
-{
-    return site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ? 0 : -INFINITY;
 }
 
 /* Whether the selection holds the event; then *place says where. */
@@ -183,7 +166,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     };
     n_row = layout == ATTN_LAYOUT_KEY ? place->extent.n_row : writer->n_position;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
-        event->ld < event->n_col || event->n_col > place->extent.n_col ||
+        (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
         (layout != ATTN_LAYOUT_MATRIX && event->n_col < place->extent.n_col))
         return false;
     if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
@@ -199,6 +182,28 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     return attn_writer_has_head(writer, event->site, event->layer, event->head);
 }
 
+/* Whether the keys of a sparse event can be columns, which formats rely on. */
+static bool has_good_keys(const struct attn_trace_event *event)
+{
+    if (!event->n_kept || attn_site_layout(event->site) != ATTN_LAYOUT_MATRIX)
+        return false;
+    for (size_t r = 0; r < event->n_row; r++) {
+        const int32_t *keys = event->keys + r * event->ld;
+        int64_t last = -1;
+
+        if (event->n_kept[r] > event->ld)
+            return false;
+        for (size_t i = 0; i < event->n_kept[r]; i++) {
+            if (keys[i] <= last)
+                return false;
+            last = keys[i];
+        }
+        if (last >= 0 && (size_t)last >= event->n_col)
+            return false;
+    }
+    return true;
+}
+
 static enum attn_status take_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
@@ -212,6 +217,12 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
                               "the writer's selection",
                               (int)event->site, event->layer, event->head, event->row0,
                               event->row0 + event->n_row - 1);
+    if (event->keys && !has_good_keys(event))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the keys of '%s' in layer %d, rows %zu to %zu, are not ascending "
+                              "numbers below %zu",
+                              attn_site_name(event->site), event->layer, event->row0,
+                              event->row0 + event->n_row - 1, event->n_col);
     rows_left = &writer->rows_left[attn_writer_slot(event->site, event->layer)];
     if (event->n_row > *rows_left)
         return attn_error_set(err, ATTN_INVALID, "rows of '%s' in layer %d came twice",

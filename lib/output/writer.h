@@ -10,6 +10,7 @@
 #define ATTN_OUTPUT_WRITER_H
 
 #include "output/output.h"
+#include "output/row.h"
 
 /* What is kept of a site in one layer. */
 struct attn_extent {
@@ -111,11 +112,5 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
 /* Whether the keys of LAYER are positions of the run, which have tokens, and not rows of a
  * source. */
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer);
-
-/* Columns of ROW (a position) that an event shows: the later ones are masked. */
-size_t attn_event_n_visible(const struct attn_trace_event *event, size_t row);
-
-/* What arrays hold in a masked cell: 0 in patterns, minus infinity in scores. */
-float attn_site_masked_value(enum attn_site site);
 
 #endif

@@ -27,6 +27,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     memset(made, 0, sizeof *made);
     made->dims = *dims;
     made->is_causal = true;
+    made->room = 3;
     made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
     if (dims->n_rank == 0)
         made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
@@ -149,7 +150,9 @@ static void fill_row(const struct attn_made_up_run *made, const struct attn_trac
         float number = number_in(event->site, event->layer, event->head, row, col);
 
         if (!cells->keys) {
-            cells->data[at++] = is_shown ? number : masked_value(event->site);
+            cells->data[at++] = is_shown              ? number
+                                : made->stand_in != 0 ? made->stand_in
+                                                      : masked_value(event->site);
         } else if (is_shown) {
             cells->data[at] = number;
             cells->keys[at++] = (int32_t)col;
@@ -158,13 +161,33 @@ static void fill_row(const struct attn_made_up_run *made, const struct attn_trac
     }
 }
 
+/* The most cells that a row of the event holds. */
+static size_t most_shown(const struct attn_made_up_run *made, const struct attn_trace_event *event)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        size_t n = 0;
+
+        for (size_t col = 0; col < event->n_col; col++)
+            n += attn_made_up_run_shows(made, event->site, event->layer, event->head,
+                                        event->row0 + r, col);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static enum attn_status tell_rows(const struct attn_made_up_run *made, struct attn_writer *writer,
                                   struct attn_trace_event event, struct attn_error *err)
 {
-    bool is_sparse = made->keeps && attn_site_layout(event.site) == ATTN_LAYOUT_MATRIX;
-    struct cells cells = make_cells(event.n_row, event.ld, is_sparse);
+    bool is_sparse =
+        made->keeps && !made->is_dense && attn_site_layout(event.site) == ATTN_LAYOUT_MATRIX;
+    struct cells cells;
     enum attn_status status;
 
+    if (is_sparse && made->room > 0)
+        event.ld = most_shown(made, &event) + made->room;
+    cells = make_cells(event.n_row, event.ld, is_sparse);
     for (size_t r = 0; r < event.n_row; r++)
         fill_row(made, &event, r, &cells);
     event.data = cells.data;
@@ -187,7 +210,7 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
     enum attn_status status = ATTN_OK;
     size_t next;
 
-    event.ld = event.n_col + 3;
+    event.ld = event.n_col + made->room;
     for (size_t row = span.first; row < span.end && status == ATTN_OK; row = next) {
         next = row + 1;
         if (!is_key && !attn_selection_has_query(made->selection, row))
@@ -222,7 +245,7 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
         .site = site,
         .layer = layer,
         .head = ATTN_ALL_HEADS,
-        .is_causal = made->is_causal,
+        .is_causal = made->is_causal && !made->is_dense,
         .ahead = made->ahead,
     };
     size_t n_head = layout == ATTN_LAYOUT_KEY ? made->dims.n_kv_head : made->dims.n_head;

@@ -27,9 +27,13 @@ struct attn_made_up_run {
     int32_t ids[ATTN_MADE_UP_MAX];
     const char *tokens[ATTN_MADE_UP_MAX];
     size_t token_sizes[ATTN_MADE_UP_MAX];
-    bool is_causal;              /* true, may be changed as the next two before it is played */
-    size_t ahead;                /* of events, 0 */
+    bool is_causal; /* true; it and what follows may be changed before it is played */
+    size_t ahead;   /* of events, 0 */
+    size_t room; /* floats after each row of an event, 3; 0: sparse rows have that of dense ones */
     attn_made_up_keeps_fn keeps; /* NULL; else matrices are told by the keys that they hold */
+    bool is_dense;  /* false; true: they are told whole all the same, and without a mask */
+    float stand_in; /* 0; else what dense matrices have in cells that do not count, instead of
+                       what arrays have there */
 };
 
 /* Every site exists, pattern_lowrank when there is an n_rank. WORDS [n_position], borrowed; NULL

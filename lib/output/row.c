@@ -1,0 +1,51 @@
+/* row.c - see row.h. */
+#include "output/row.h"
+
+#include <math.h>
+
+/* Columns of a dense row that count. qk is told before the mask. */
+static size_t count_visible(const struct attn_trace_event *event, size_t r)
+{
+    bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&
+                     attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+    size_t end = event->row0 + r + event->ahead + 1;
+
+    return is_masked && end < event->n_col ? end : event->n_col;
+}
+
+struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r)
+{
+    const float *values = event->data + r * event->ld;
+
+    if (!event->keys)
+        return (struct attn_row){.values = values, .n = count_visible(event, r)};
+    return (struct attn_row){
+        .values = values, .keys = event->keys + r * event->ld, .n = event->n_kept[r]};
+}
+
+bool attn_row_next(struct attn_row *row, struct attn_cells *cells)
+{
+    size_t begin = row->at;
+
+    if (begin == row->n)
+        return false;
+    row->at = row->keys ? begin + 1 : row->n;
+    while (row->at < row->n && row->keys[row->at] == row->keys[row->at - 1] + 1)
+        row->at++;
+    cells->first = row->keys ? (size_t)row->keys[begin] : begin;
+    cells->n = row->at - begin;
+    cells->values = row->values + begin;
+    return true;
+}
+
+float attn_site_masked_value(enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_QK:
+        return NAN;
+    case ATTN_SITE_ATTN_SCORES:
+        return -INFINITY;
+    default:
+        return 0;
+    }
+}
