@@ -244,6 +244,128 @@ def make_causal_1024(folder):
     })
 
 
+def linear_heads(golden, name, letter, n_head):
+    """nn.Linear [out, in] as one matrix a head, [H, in, out / H], and its bias [H, out / H]."""
+    w = golden.inputs(f"{name}.weight")
+    heads_of = {f"blocks.0.attn.W_{letter}":
+                w.reshape(n_head, w.shape[0] // n_head, w.shape[1]).transpose(0, 2, 1)}
+    if f"{name}.bias" in golden.tensors:
+        heads_of[f"blocks.0.attn.b_{letter}"] = golden.inputs(f"{name}.bias").reshape(n_head, -1)
+    return heads_of
+
+
+def names_of(n):
+    return [f"x{i + 1}" for i in range(n)]
+
+
+def make_split_heads(folder):
+    """001's layer: one projection split into four heads, biases, W_O, no mask; a batch of two."""
+    g = Golden(folder, "001_multi_head_attention")
+    x = g.inputs("x").reshape(14, 16)
+    weights = {"embed.W_E": x}
+    for letter in "QKV":
+        weights |= linear_heads(g, f"W_{letter}", letter, 4)
+    weights["blocks.0.attn.W_O"] = g.inputs("W_O.weight").T.reshape(4, 4, 16)
+    weights["blocks.0.attn.b_O"] = g.inputs("W_O.bias")
+    write_model("tests/fixtures/golden-001-multi-head",
+                config(d_model=16, n_head=4, n_vocab=14, causal=False, qkv_bias=True, out_proj=True,
+                       out_bias=True), names_of(14), weights)
+    for b in range(2):
+        write_expected(f"tests/golden/001_multi_head_attention_{b}", range(7 * b, 7 * b + 7), {
+            ATTN + "q": g["Q"][b].transpose(1, 0, 2),
+            ATTN + "k": g["K"][b].transpose(1, 0, 2),
+            ATTN + "v": g["V"][b].transpose(1, 0, 2),
+            ATTN + "attn_scores": g["scores_scaled"][b],
+            ATTN + "pattern": g["weights"][b],
+            ATTN + "z": g["heads_concat"][b].reshape(7, 4, 4),
+            "blocks.0.hook_attn_out": g["output"][b],
+        })
+
+
+def make_multi_head_002(folder):
+    """
+    From 16 to 32 numbers and on to 32. Our blocks give what they take, so 16 zeros stand after each
+    vector, and as many rows of zeros in the matrices that it meets: they add +0 to every sum.
+    """
+    g = Golden(folder, "002_multi_head_attention")
+    weights = {"embed.W_E": np.pad(g.inputs("x").reshape(10, 16), ((0, 0), (0, 16)))}
+    for letter, name in (("Q", "W_query"), ("K", "W_key"), ("V", "W_value")):
+        heads_of = linear_heads(g, name, letter, 4)
+        weights |= {key: np.pad(w, ((0, 0), (0, 16), (0, 0))) for key, w in heads_of.items()}
+    weights["blocks.0.attn.W_O"] = g.inputs("out_proj.weight").T.reshape(4, 8, 32)
+    weights["blocks.0.attn.b_O"] = g.inputs("out_proj.bias")
+    write_model("tests/fixtures/golden-002-multi-head",
+                config(d_model=32, n_head=4, n_vocab=10, n_ctx=5, out_proj=True, out_bias=True),
+                names_of(10), weights)
+    for b in range(2):
+        folder_of = f"tests/golden/002_multi_head_attention_{b}"
+        scores = g["scores_masked"][b] / np.sqrt(8)
+        exp = np.exp(scores - scores.max(-1, keepdims=True))
+        assert np.abs(exp / exp.sum(-1, keepdims=True) - g["weights"][b]).max() < 1e-12
+        write_expected(folder_of, range(5 * b, 5 * b + 5), {
+            ATTN + "q": g["queries"][b].transpose(1, 0, 2),
+            ATTN + "k": g["keys"][b].transpose(1, 0, 2),
+            ATTN + "v": g["values"][b].transpose(1, 0, 2),
+            ATTN + "attn_scores": scores,
+            ATTN + "pattern": g["weights"][b],
+            ATTN + "z": g["heads_concat"][b].reshape(5, 4, 8),
+            "blocks.0.hook_attn_out": g["output"][b],
+        })
+        write_expected(f"{folder_of}_dropout", range(5 * b, 5 * b + 5), {
+            ATTN + "pattern": g["weights"][b],
+            ATTN + "pattern_dropped": g["train.weights_after_dropout"][b],
+            "blocks.0.hook_attn_out": g["train.output"][b],
+        })
+
+
+def make_003(folder):
+    """Equations 8.10 to 8.20: values narrower than keys, W_O, one head and two."""
+    multi, single = Golden(folder, "003_multi_head"), Golden(folder, "003_single_head")
+    sizes = dict(d_model=10, d_head=4, d_value=3, n_vocab=7, out_proj=True)
+
+    def write(g, directory, name, n_head, suffixes, site):
+        weights = {"embed.W_E": g.inputs("x")}
+        for letter in "QKV":
+            weights[f"blocks.0.attn.W_{letter}"] = np.stack(
+                [g.inputs(f"W_{letter}{suffix}") for suffix in suffixes])
+        weights["blocks.0.attn.W_O"] = g.inputs("W_O").reshape(n_head, 3, 10)
+        write_model(directory, config(n_head=n_head, **sizes), names_of(7), weights)
+        write_expected(f"tests/golden/{name}", range(7), {
+            ATTN + "q": heads(g, site("q"), 1),
+            ATTN + "k": heads(g, site("k"), 1),
+            ATTN + "v": heads(g, site("v"), 1),
+            ATTN + "attn_scores": heads(g, site("score"), 0),
+            ATTN + "pattern": heads(g, site("alpha"), 0),
+            ATTN + "z": heads(g, site("head"), 1),
+            "blocks.0.hook_attn_out": g["a"],
+        })
+
+    write(single, "tests/fixtures/golden-003-one-head", "003_single_head", 1, [""],
+          lambda name: [name])
+    write(multi, "tests/fixtures/golden-003-two-heads", "003_multi_head", 2, ["0", "1"],
+          lambda name: [f"head0.{name}", f"head1.{name}"])
+
+
+def make_cross_004(folder):
+    """A decoder of width 8 looks at an encoder of width 5; layers with biases."""
+    g = Golden(folder, "004_cross_attention")
+    weights = {"embed.W_E": g.inputs("q_from_decoder")}
+    for letter in "QKV":
+        weights |= linear_heads(g, f"linear_{letter.lower()}", letter, 1)
+    write_model("tests/fixtures/golden-004-cross-attention",
+                config(d_model=8, n_head=1, d_head=6, n_vocab=3, d_source=5, blocks=["cross"],
+                       qkv_bias=True), names_of(3), weights)
+    write_expected("tests/golden/004_cross_attention", range(3), {
+        ATTN + "q": g["Q"][:, None],
+        ATTN + "k": g["K"][:, None],
+        ATTN + "v": g["V"][:, None],
+        ATTN + "attn_scores": g["scores_scaled"][None],
+        ATTN + "pattern": g["weights"][None],
+        ATTN + "z": g["output"][:, None],
+    })
+    np.save("tests/golden/004_cross_attention/source.npy", g.inputs("kv_from_encoder"))
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     make_000(folder)
@@ -254,6 +376,10 @@ def main():
     make_linear(folder, "002_self_attention_linear_bias", "tests/fixtures/golden-002-linear-bias",
                 True)
     make_causal_1024(folder)
+    make_split_heads(folder)
+    make_multi_head_002(folder)
+    make_003(folder)
+    make_cross_004(folder)
     make_rng(folder)
     make_arrays(folder, "001_linear_attention",
                 ["q", "k", "v", "phi_q", "phi_k", "phi_k_T_v", "output_as_in_seed", "normaliser",

@@ -31,6 +31,12 @@ static const struct golden goldens[] = {
     {"002_self_attention_linear", "tests/fixtures/golden-002-linear", 0},
     {"002_self_attention_linear_bias", "tests/fixtures/golden-002-linear-bias", 0},
     {"002_causal_attention_1024", "tests/fixtures/golden-002-causal-attention-1024", 0},
+    {"001_multi_head_attention_0", "tests/fixtures/golden-001-multi-head", 0},
+    {"001_multi_head_attention_1", "tests/fixtures/golden-001-multi-head", 0},
+    {"002_multi_head_attention_0", "tests/fixtures/golden-002-multi-head", 0},
+    {"002_multi_head_attention_1", "tests/fixtures/golden-002-multi-head", 0},
+    {"003_single_head", "tests/fixtures/golden-003-one-head", 0},
+    {"003_multi_head", "tests/fixtures/golden-003-two-heads", 0},
 };
 enum { N_GOLDEN = sizeof goldens / sizeof *goldens };
 

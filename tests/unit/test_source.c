@@ -121,6 +121,12 @@ START_TEST(a_source_of_its_own_length_gives_the_numbers_of_the_article)
 }
 END_TEST
 
+START_TEST(a_source_of_its_own_width_gives_the_numbers_of_the_article)
+{
+    check_scene("tests/fixtures/golden-004-cross-attention", "tests/golden/004_cross_attention", 6);
+}
+END_TEST
+
 START_TEST(self_and_cross_layers_may_alternate)
 {
     check_scene("tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected", 32);
@@ -233,6 +239,7 @@ START_TEST(a_source_outlives_rewinding_and_changes_only_after_a_reset)
 END_TEST
 
 ATTN_SUITE("source", a_source_of_its_own_length_gives_the_numbers_of_the_article,
+           a_source_of_its_own_width_gives_the_numbers_of_the_article,
            self_and_cross_layers_may_alternate, a_source_equal_to_the_input_is_self_attention,
            rows_of_the_embedding_are_what_a_feed_begins_with, steps_and_caches_do_not_change_bits,
            a_source_outlives_rewinding_and_changes_only_after_a_reset)
