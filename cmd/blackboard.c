@@ -121,7 +121,7 @@ static void print_keys_and_values(struct blackboard *page)
     print_projection(page, input, is_normed, 'K');
     print_text(page->out, ", v_j = ");
     print_projection(page, input, is_normed, 'V');
-    print(page->out, ", of each %s j\n", page->is_cross ? "row s_j of the source," : "position");
+    print(page->out, ", of each %s\n", page->is_cross ? "row s_j of the source" : "position j");
     if (n_shared > 1)
         print(page->out, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
               first + n_shared - 1, page->row->kv_head);
