@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/first_of_four_heads.sh"

@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/nothing_leaks.sh"

@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/one_head_or_many.sh"

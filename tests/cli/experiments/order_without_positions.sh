@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/order_without_positions.sh"

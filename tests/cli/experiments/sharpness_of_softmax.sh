@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/sharpness_of_softmax.sh"

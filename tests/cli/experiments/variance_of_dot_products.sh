@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/variance_of_dot_products.sh"
