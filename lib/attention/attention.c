@@ -155,6 +155,10 @@ uint64_t attn_attention_sites(const struct attn_attention *attention)
 
 void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims)
 {
+    const uint64_t matrices = ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
+                              ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
+                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     uint64_t given = 0;
 
     dims->n_rank = 0;
@@ -165,8 +169,5 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
         if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)
             dims->n_rank = one->count;
     }
-    dims->sites &= ~(ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
-                     ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
-                     ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK));
-    dims->sites |= given;
+    dims->sites = (dims->sites & ~matrices) | (given & matrices);
 }

@@ -412,6 +412,9 @@ START_TEST(the_sites_of_a_run_are_those_of_its_layers)
     attn_attention_set_dims(layers, &dims);
     ck_assert_uint_eq(dims.sites, others | PATTERN);
     ck_assert_uint_eq(dims.n_rank, 0);
+    dims.sites = 0; /* scores without values give no z */
+    attn_attention_set_dims(layers, &dims);
+    ck_assert_uint_eq(dims.sites, PATTERN);
 }
 END_TEST
 
