@@ -10,11 +10,14 @@
  * after the last key. So one head is one thread's work, and a row is one chain of operations
  * whatever else is computed.
  *
- *     float *state = ...;                                   // zeros: no key yet
- *     for (size_t i = 0; i < n; i++) {                      // causal
- *         attn_linear_attention_add(&linear, &(struct attn_kv_rows){.k = k + i * ldk, .ldk = ldk,
- *                                   .v = v + i * ldv, .ldv = ldv, .n = 1}, state, scratch);
- *         divisor[i] = attn_linear_attention_row(&linear, state, q + i * ldq, z + i * ldz, scratch);
+ *     memset(state, 0, ...);                            // no key yet
+ *     for (size_t i = 0; i < n; i++) {                  // causal
+ *         const struct attn_kv_rows key = {
+ *             .k = k + i * ldk, .ldk = ldk, .v = v + i * ldv, .ldv = ldv, .n = 1};
+ *
+ *         attn_linear_attention_add(&linear, &key, state, scratch);
+ *         divisors[i] =
+ *             attn_linear_attention_row(&linear, state, q + i * ldq, z + i * ldz, scratch);
  *     }
  *
  * The matrix that z amounts to exists on demand only: attn_linear_attention_pattern.
@@ -56,7 +59,7 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
 /*
  * z [d_value] of the query q [d_head] over the keys that STATE has taken; z may be NULL. Returns
  * what the row was divided by: phi(q) . s, or 1 when raw. Where all features underflow (only exp's
- * can) that is 0, and z is 0, as of a row that may look at nothing. Features of exp above 88
+ * can) that is 0, and z is 0, as of a row that may look at nothing. Features of exp beyond 88.7
  * overflow, and go where arithmetic takes them.
  */
 float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
