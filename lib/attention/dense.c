@@ -41,24 +41,18 @@ size_t attn_dense_values_size(const struct attn_dense_shape *shape)
     return round_up(shape->n_max, ATTN_KEY_BLOCK) * attn_dense_ld_value(shape);
 }
 
-size_t attn_dense_scratch(const struct attn_dense_shape *shape)
+size_t attn_dense_scratch(const struct attn_dense_shape *shape,
+                          const struct attn_attention *attention)
 {
-    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_dense_ld_value(shape));
+    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_dense_ld_value(shape)) +
+           attn_tile_list_size(attention, shape->n_max);
 }
 
-float attn_attention_scale(const struct attn_attention *attention, size_t d_head)
-{
-    if (!attention->is_scaled)
-        return (float)attention->factor;
-    return (float)(attention->factor / (sqrt((double)d_head) + attention->eps));
-}
-
-void attn_kv_write(const struct attn_kv *kv, const struct attn_dense_shape *shape,
-                   const struct attn_kernels *kernels, const struct attn_kv_rows *rows)
+void attn_kv_write_values(const struct attn_kv *kv, const struct attn_dense_shape *shape,
+                          const struct attn_kv_rows *rows)
 {
     const size_t ld = attn_dense_ld_value(shape);
 
-    kernels->pack_keys(rows->k, rows->ldk, rows->n, shape->d_head, rows->first, kv->keys);
     for (size_t i = 0; rows->v != NULL && i < rows->n; i++)
         memcpy(kv->values + (rows->first + i) * ld, rows->v + i * rows->ldv,
                shape->d_value * sizeof(float));
@@ -72,15 +66,14 @@ void attn_kv_forget(const struct attn_kv *kv, const struct attn_dense_shape *sha
     memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
 }
 
-/* Panels have one width but for the last two: three kinds. The panel that stands for KIND. */
-static size_t kind_panel(const struct attn_panels *panels, int kind)
+size_t attn_dense_kind_panel(const struct attn_panels *panels, int kind)
 {
     const size_t behind = (size_t)(ATTN_N_PANEL_KIND - 1 - kind);
 
     return kind == 0 || panels->n_panel <= behind ? 0 : panels->n_panel - 1 - behind;
 }
 
-static int panel_kind(const struct attn_panels *panels, size_t panel)
+int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel)
 {
     const size_t behind = panels->n_panel - 1 - panel;
 
@@ -109,7 +102,7 @@ static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *e
 
     dense->scores[which] = attn_gemm_kernel_find(engine, &scores);
     for (int kind = 0; kind < ATTN_N_PANEL_KIND; kind++) {
-        values.m = attn_panel_width(panels, kind_panel(panels, kind));
+        values.m = attn_panel_width(panels, attn_dense_kind_panel(panels, kind));
         dense->values[which][kind] = attn_gemm_kernel_find(engine, &values);
     }
 }
@@ -130,44 +123,89 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
 /* What attn_dense_run derives from a tile. */
 struct run {
     const struct attn_dense *dense;
-    const struct attn_dense_tile *tile;
+    const struct attn_tile *tile;
+    struct attn_tile_cells cells;
     float *x; /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
     size_t ld;
-    size_t n_block;  /* panels of keys that are computed */
-    int which;       /* kernels of the full or the last tile */
-    size_t n_edited; /* rows changed */
+    size_t first, last; /* columns first .. last-1 are computed: whole panels */
+    int which;          /* kernels of the full or the last tile */
+    size_t n_edited;    /* rows changed */
 };
 
-static bool is_touched(const struct attn_dense_tile *tile, enum attn_site site)
+/* Whether masked cells are computed as well: somebody sees them, or the mask comes later. */
+static bool is_whole(const struct attn_tile *tile)
 {
-    return attn_edits_touch(tile->edits, tile->n_edit, site, tile->layer);
+    const bool is_sparse = tile->attention->kind != ATTN_ATTENTION_FULL;
+
+    return (attn_tile_kept(tile, ATTN_SITE_QK) != NULL && !is_sparse) ||
+           tile->attention->masking != ATTN_MASKING_INF || tile->dropout != NULL ||
+           attn_tile_is_edited(tile, ATTN_SITE_QK) ||
+           attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
+           attn_tile_is_edited(tile, attn_attention_pattern_site(tile->attention));
 }
 
-/* Keys that the row at tile row I may look at; they are a prefix. */
-static size_t n_visible(const struct attn_dense_tile *tile, size_t i)
+/* Panels that hold anything anyone needs: at least one. */
+static void choose_panels(struct run *run)
 {
-    return tile->is_causal ? tile->row0 + i + 1 : tile->n_key;
+    const struct attn_tile *tile = run->tile;
+    size_t first = tile->n_key, last = 0;
+
+    for (size_t i = 0; i < tile->n_row; i++) {
+        const size_t n = run->cells.n[i];
+        size_t begin = 0, end = n;
+
+        if (run->cells.keys != NULL && n > 0) {
+            begin = (size_t)run->cells.keys[i * run->cells.ld];
+            end = (size_t)run->cells.keys[i * run->cells.ld + n - 1] + 1;
+        }
+        first = n > 0 && begin < first ? begin : first;
+        last = end > last ? end : last;
+    }
+    if (is_whole(tile)) {
+        first = 0;
+        last = tile->n_key;
+    }
+    run->first = last == 0 ? 0 : first / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
+    run->last = last == 0 ? ATTN_KEY_BLOCK : round_up(last, ATTN_KEY_BLOCK);
 }
 
-/* Panels that hold anything anyone needs: those up to the last row's own key, unless masked cells
- * matter. */
-static size_t count_blocks(const struct attn_dense_tile *tile)
+/* Sets the computed cells of row I that do not count. */
+static void fill_masked(struct run *run, size_t i, float value)
 {
-    const bool is_whole = tile->keep.qk != NULL || is_touched(tile, ATTN_SITE_QK) ||
-                          is_touched(tile, ATTN_SITE_ATTN_SCORES) ||
-                          is_touched(tile, ATTN_SITE_PATTERN);
-    const size_t n_key = is_whole ? tile->n_key : n_visible(tile, tile->n_row - 1);
+    const struct attn_tile_cells *cells = &run->cells;
+    float *row = run->x + i * run->ld;
+    size_t column = cells->keys == NULL ? cells->n[i] : run->first;
 
-    return round_up(n_key, ATTN_KEY_BLOCK) / ATTN_KEY_BLOCK;
+    for (size_t j = 0; cells->keys != NULL && j < cells->n[i]; j++, column++)
+        for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
+            row[column] = value;
+    for (; column < run->last; column++)
+        row[column] = value;
 }
 
-/* Applies the edits of SITE to the tile, then copies it to KEEP, with FILL in columns that were not
- * computed. */
-static void visit(struct run *run, enum attn_site site, float *keep, float fill)
+/* Copies what watchers see of a row: all cells, with FILL in those that were not computed, or the
+ * listed ones. */
+static void keep_row(const struct run *run, enum attn_site site, size_t i, float fill)
 {
-    const struct attn_dense_tile *tile = run->tile;
-    const size_t n_computed = run->n_block * ATTN_KEY_BLOCK;
-    const size_t n_copy = n_computed < tile->n_key ? n_computed : tile->n_key;
+    const struct attn_tile *tile = run->tile;
+    const float *x = run->x + i * run->ld;
+    float *row = attn_tile_kept(tile, site) + i * tile->keep.ld;
+    const size_t last = run->last < tile->n_key ? run->last : tile->n_key;
+
+    if (run->cells.keys != NULL && attn_attention_masks(tile->attention, site)) {
+        for (size_t j = 0; j < run->cells.n[i]; j++)
+            row[j] = x[run->cells.keys[i * run->cells.ld + j]];
+        return;
+    }
+    memcpy(row, x, last * sizeof(float));
+    for (size_t j = last; j < tile->n_key; j++)
+        row[j] = fill;
+}
+
+/* Applies the edits of SITE to the tile, then gives it to those who watch. */
+static void visit(struct run *run, enum attn_site site, float fill)
+{
+    const struct attn_tile *tile = run->tile;
     const struct attn_edit_target target = {.site = site,
                                             .layer = tile->layer,
                                             .head = tile->head,
@@ -177,97 +215,143 @@ static void visit(struct run *run, enum attn_site site, float *keep, float fill)
                                             .ld = run->ld,
                                             .data = run->x};
 
-    if (is_touched(tile, site))
+    if (attn_tile_is_edited(tile, site))
         run->n_edited += attn_edits_apply(tile->edits, tile->n_edit, &target);
-    if (keep == NULL)
-        return;
-    for (size_t i = 0; i < tile->n_row; i++) {
-        float *row = keep + i * tile->n_key;
-
-        memcpy(row, run->x + i * run->ld, n_copy * sizeof(float));
-        for (size_t j = n_copy; j < tile->n_key; j++)
-            row[j] = fill;
-    }
+    for (size_t i = 0; i < tile->n_row && attn_tile_kept(tile, site) != NULL; i++)
+        keep_row(run, site, i, fill);
 }
 
 /* qk[t,s] = q[t,:] . k[s,:] */
 static void compute_products(struct run *run)
 {
-    const size_t panel = run->dense->shape.d_head * ATTN_KEY_BLOCK;
+    const struct attn_tile *tile = run->tile;
+    const size_t d_head = run->dense->shape.d_head;
 
-    for (size_t b = 0; b < run->n_block; b++)
-        attn_gemm_kernel_run(&run->dense->scores[run->which], run->tile->kv->keys + b * panel,
-                             run->tile->q, run->x + b * ATTN_KEY_BLOCK, 1);
-    visit(run, ATTN_SITE_QK, run->tile->keep.qk, 0);
+    for (size_t s = run->first; tile->given == NULL && s < run->last; s += ATTN_KEY_BLOCK)
+        attn_gemm_kernel_run(&run->dense->scores[run->which], tile->kv->keys + s * d_head, tile->q,
+                             run->x + s, 1);
+    for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
+        memcpy(run->x + i * run->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
+        for (size_t j = tile->n_key; j < run->last; j++)
+            run->x[i * run->ld + j] = 0;
+    }
+    visit(run, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = qk * scale, -inf where masked. Returns whether it was done: else the softmax
- * scales. */
+/* attn_scores = qk * scale, -inf where masked before the softmax. Returns whether it was done: else
+ * the softmax scales. */
 static bool compute_scores(struct run *run)
 {
-    const struct attn_dense_tile *tile = run->tile;
+    const struct attn_tile *tile = run->tile;
+    const bool is_masked = tile->attention->masking == ATTN_MASKING_INF;
+    const bool is_seen = attn_tile_kept(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+                         attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
-    if (tile->keep.scores == NULL && !is_touched(tile, ATTN_SITE_ATTN_SCORES))
-        return false;
     for (size_t i = 0; i < tile->n_row; i++) {
-        float *row = run->x + i * run->ld;
-        const size_t n = n_visible(tile, i);
+        float *row = run->x + i * run->ld + run->first;
 
-        run->dense->kernels->scale(row, tile->scale, n, row);
-        for (size_t j = n; j < run->n_block * ATTN_KEY_BLOCK; j++)
-            row[j] = -INFINITY;
+        if (is_seen)
+            run->dense->kernels->scale(row, tile->scale, run->last - run->first, row);
+        if (is_masked && (is_seen || run->cells.keys != NULL))
+            fill_masked(run, i, -INFINITY);
     }
-    visit(run, ATTN_SITE_ATTN_SCORES, tile->keep.scores, -INFINITY);
-    return true;
+    if (is_seen)
+        visit(run, ATTN_SITE_ATTN_SCORES, -INFINITY);
+    return is_seen;
+}
+
+/* The second and third way of masking: weights become 0 after the softmax, and are divided by what
+ * is left. */
+static void mask_weights(struct run *run, size_t i)
+{
+    float *row = run->x + i * run->ld;
+    const size_t n = run->tile->n_key;
+    float sum;
+
+    fill_masked(run, i, 0);
+    if (run->tile->attention->masking == ATTN_MASKING_ZERO)
+        return;
+    sum = run->dense->kernels->sum(row, n);
+    for (size_t j = 0; j < n; j++)
+        row[j] = sum > 0 ? row[j] / sum : row[j];
 }
 
 static void compute_pattern(struct run *run, bool is_scored)
 {
-    const struct attn_dense_tile *tile = run->tile;
-    const size_t n_computed = run->n_block * ATTN_KEY_BLOCK;
+    const struct attn_tile *tile = run->tile;
+    const enum attn_site site = attn_attention_pattern_site(tile->attention);
+    const bool is_after = tile->attention->masking != ATTN_MASKING_INF;
+    const bool is_listed = run->cells.keys != NULL;
     /* An edit may have let a masked key in: then the whole row of scores counts. */
-    const bool is_whole = is_touched(tile, ATTN_SITE_ATTN_SCORES);
+    const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
+    const size_t last = run->last < tile->n_key ? run->last : tile->n_key;
 
+    for (size_t i = 0; i < tile->n_row; i++) {
+        const bool is_prefix = !is_listed && !is_after && !is_opened;
+
+        if (is_listed && !is_after && is_scored)
+            fill_masked(run, i, -INFINITY); /* edits do not reach what is not listed */
+        run->dense->kernels->softmax(run->x + i * run->ld + run->first,
+                                     is_prefix ? run->cells.n[i] : last - run->first,
+                                     run->last - run->first, is_scored ? 1.0F : tile->scale);
+        if (is_after)
+            mask_weights(run, i);
+    }
+    visit(run, site, 0);
+    for (size_t i = 0; i < tile->n_row && is_listed && attn_tile_is_edited(tile, site); i++)
+        fill_masked(run, i, 0);
+}
+
+/* pattern_dropped = pattern / (1 - p) where a weight stays, else 0 */
+static void drop_weights(struct run *run)
+{
+    const struct attn_tile *tile = run->tile;
+
+    if (tile->dropout == NULL)
+        return;
     for (size_t i = 0; i < tile->n_row; i++)
-        run->dense->kernels->softmax(run->x + i * run->ld,
-                                     is_whole ? tile->n_key : n_visible(tile, i), n_computed,
-                                     is_scored ? 1.0F : tile->scale);
-    visit(run, ATTN_SITE_PATTERN, tile->keep.pattern, 0);
+        attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, run->x + i * run->ld);
+    visit(run, ATTN_SITE_PATTERN_DROPPED, 0);
 }
 
 static void compute_z(struct run *run, float *sums)
 {
-    const struct attn_dense_tile *tile = run->tile;
+    const struct attn_tile *tile = run->tile;
     const struct attn_panels *panels = &run->dense->value_panels;
     const size_t ld = attn_dense_ld_value(&run->dense->shape);
+    const float *values = tile->kv->values + run->first * ld;
 
     for (size_t p = 0; p < panels->n_panel; p++) {
         const size_t first = attn_panel_first(panels, p);
 
-        attn_gemm_kernel_run(&run->dense->values[run->which][panel_kind(panels, p)],
-                             tile->kv->values + first, run->x, sums + first, run->n_block);
+        attn_gemm_kernel_run(&run->dense->values[run->which][attn_dense_panel_kind(panels, p)],
+                             values + first, run->x + run->first, sums + first,
+                             (run->last - run->first) / ATTN_KEY_BLOCK);
     }
     for (size_t i = 0; i < tile->n_row; i++)
         for (size_t j = 0; j < run->dense->shape.d_value; j++)
             tile->z[i * tile->ldz + j] = sums[i * ld + j] + 0.0F;
 }
 
-size_t attn_dense_run(const struct attn_dense *dense, const struct attn_dense_tile *tile,
-                      float *scratch)
+size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch)
 {
     struct run run = {.dense = dense,
                       .tile = tile,
                       .x = scratch,
                       .ld = ld_scores(&dense->shape),
-                      .n_block = count_blocks(tile),
                       .which = tile->n_row != ATTN_QUERY_TILE};
+    float *sums = scratch + ATTN_QUERY_TILE * run.ld;
+    void *list = sums + ATTN_QUERY_TILE * attn_dense_ld_value(&dense->shape);
     bool is_scored;
 
     assert(tile->n_row == ATTN_QUERY_TILE || tile->n_row == dense->rest);
+    attn_tile_find_cells(tile, list, &run.cells);
+    choose_panels(&run);
     compute_products(&run);
     is_scored = compute_scores(&run);
     compute_pattern(&run, is_scored);
+    drop_weights(&run);
     if (tile->z != NULL)
-        compute_z(&run, scratch + ATTN_QUERY_TILE * run.ld);
+        compute_z(&run, sums);
     return run.n_edited;
 }

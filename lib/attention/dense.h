@@ -4,7 +4,8 @@
  * Keys and values are kept packed for the products: keys transposed in panels of 64 positions,
  * values as rows padded to the width that the microkernels compute. A tile's scores live in the
  * worker's scratch, so memory is O(S) a row whether or not the matrix is kept. Every row is the
- * same chain of operations for any tile, so prefill and decode give the same bits.
+ * same chain of operations for any tile, so prefill and decode give the same bits. Where cells are
+ * listed, panels that no row of the tile looks into are left out.
  *
  *     attn_dense_plan(&dense, engine, &shape, n_row);  // before each feed, on the feeding thread
  *     attn_dense_run(&dense, &tile, scratch);          // on any thread
@@ -12,15 +13,13 @@
 #ifndef ATTN_ATTENTION_DENSE_H
 #define ATTN_ATTENTION_DENSE_H
 
-#include "attention/attention.h"
+#include "attention/tile.h"
 #include "kernels/gemm.h"
-#include "trace/edit.h"
 
 #include <stddef.h>
 
 enum {
     ATTN_KEY_BLOCK = 64,  /* positions in a panel of keys */
-    ATTN_QUERY_TILE = 32, /* query rows in a tile, at most */
     ATTN_N_PANEL_KIND = 3 /* widths that the panels of one matrix may have */
 };
 
@@ -31,29 +30,28 @@ struct attn_dense_shape {
     size_t ldq;   /* floats from one query row to the next */
 };
 
-/* Keys and values of one key/value head, packed. Borrowed memory. */
-struct attn_kv {
-    float *keys;   /* [n_max / 64 rounded up][d_head][64] */
-    float *values; /* [n_max rounded up to 64][attn_dense_ld_value]; rows not yet written are 0 */
-};
-
 /* Floats in the two parts, and from one row of values to the next. */
 size_t attn_dense_keys_size(const struct attn_dense_shape *shape);
 size_t attn_dense_values_size(const struct attn_dense_shape *shape);
 size_t attn_dense_ld_value(const struct attn_dense_shape *shape);
 
-/* k [n, d_head] (stride ldk) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions
+/* k [n, d_head] (stride ldk; NULL: scores are given) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions
  * first .. first+n-1. */
 struct attn_kv_rows {
     const float *k, *v;
     size_t ldk, ldv, first, n;
 };
-void attn_kv_write(const struct attn_kv *kv, const struct attn_dense_shape *shape,
-                   const struct attn_kernels *kernels, const struct attn_kv_rows *rows);
+void attn_kv_write_values(const struct attn_kv *kv, const struct attn_dense_shape *shape,
+                          const struct attn_kv_rows *rows);
 
 /* Forgets positions first .. last-1: what was there must not reach later sums. */
 void attn_kv_forget(const struct attn_kv *kv, const struct attn_dense_shape *shape, size_t first,
                     size_t last);
+
+/* Panels of a matrix have one width but for the last two: three kinds. The panel that stands for
+ * KIND, and the kind of PANEL. */
+size_t attn_dense_kind_panel(const struct attn_panels *panels, int kind);
+int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel);
 
 /* The microkernels of one feed. */
 struct attn_dense {
@@ -70,34 +68,13 @@ void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *en
                      const struct attn_dense_shape *shape, size_t n_row);
 
 /* Floats of scratch for each worker. */
-size_t attn_dense_scratch(const struct attn_dense_shape *shape);
+size_t attn_dense_scratch(const struct attn_dense_shape *shape,
+                          const struct attn_attention *attention);
 
-/* Where a watched matrix goes: n_row rows of n_key floats, stride n_key; NULL when nobody
- * watches. */
-struct attn_dense_keep {
-    float *qk, *scores, *pattern;
-};
-
-/* One tile: rows row0 .. row0+n_row-1 (absolute) of one head. */
-struct attn_dense_tile {
-    bool is_causal; /* key j is visible to the row at position p when j <= p; else every key is */
-    float scale;    /* attn_attention_scale */
-    const float *q; /* [n_row, d_head], stride shape.ldq */
-    const struct attn_kv *kv;
-    size_t row0, n_row, n_key; /* n_row is 32, or the feed's rest; n_key = S */
-    struct attn_dense_keep keep;
-    float *z; /* [n_row, d_value], stride ldz; NULL when nobody needs it */
-    size_t ldz;
-    int layer, head;               /* for edits */
-    const struct attn_edit *edits; /* those of the session */
-    size_t n_edit;
-};
-
-/* Computes the tile. Returns the number of rows that edits changed. SCRATCH is the worker's. */
-size_t attn_dense_run(const struct attn_dense *dense, const struct attn_dense_tile *tile,
-                      float *scratch);
-
-/* What scores are multiplied by: factor / (sqrt(d_head) + eps), or factor alone when not scaled. */
-float attn_attention_scale(const struct attn_attention *attention, size_t d_head);
+/*
+ * Computes a tile of n_row rows, 32 or the feed's rest, whose q has the stride shape.ldq. Returns
+ * the number of rows that edits changed. SCRATCH is the worker's. Edits reach listed cells only.
+ */
+size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch);
 
 #endif

@@ -129,7 +129,7 @@ static void multiply(struct attn_session *session, const struct attn_linear *lin
     const struct attn_linear_args args = {
         .engine = &session->engine,
         .pool = session->step.pool,
-        .scratch = session->scratch,
+        .scratch = session->heads.scratch,
         .x = in.x,
         .ldx = linear->weight.n_row,
         .n_row = in.n_row,
@@ -221,31 +221,6 @@ static void project(struct attn_session *session, int layer, const struct projec
     }
 }
 
-/* Packs keys and values (the step's, or the source's) into the cache. */
-static void remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
-{
-    const struct attn_config *config = session->config;
-    const struct attn_kv *kv =
-        &session->kv[(size_t)layer % session->n_cache_layer * config->n_kv_head];
-    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
-
-    for (size_t g = 0; g < config->n_kv_head; g++) {
-        const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
-                                          .v = has_values ? session->v + g * config->d_value : NULL,
-                                          .ldk = config->n_kv_head * config->d_head,
-                                          .ldv = config->n_kv_head * config->d_value,
-                                          .first = first,
-                                          .n = n_row};
-
-        if (!attn_session_needs_kv_head(session, layer, (int)g))
-            continue;
-        attn_kv_write(&kv[g], &session->shape, session->engine.kernels, &rows);
-        /* Layers that share one cache may have held more rows before. */
-        if (session->n_cache_layer == 1 && session->n_source > 0)
-            attn_kv_forget(&kv[g], &session->shape, first + n_row, session->shape.n_max);
-    }
-}
-
 /* k and v of a layer, into the cache. A source is projected once, with the first positions. */
 static void run_keys(struct attn_session *session, int layer)
 {
@@ -274,7 +249,7 @@ static void run_keys(struct attn_session *session, int layer)
         project(session, layer, &p);
         attn_session_visit(session, ATTN_SITE_V, layer, session->v);
     }
-    remember(session, layer, p.in.n_row, has_values);
+    attn_session_remember(session, layer, p.in.n_row, has_values);
 }
 
 /* q, k, v and z of a layer. */

@@ -1,38 +1,32 @@
-/*
- * heads.c - runs the attention of one layer: all heads and tiles over the pool, watched matrices
- * told in order.
- *
- * Work goes in waves: a list of heads and a range of rows whose watched matrices fit in the
- * session's buffer. When all of a layer fits there is one wave and events come ordered by site,
- * head and row; otherwise each head has waves of its own. Heads nobody watches are one wave that
- * keeps nothing.
- */
+/* heads.c - the attention of one layer of a session: what it remembers, and how it runs. */
 #include "model/session_state.h"
 
 #include <string.h>
 
-enum { N_MATRIX_SITE = ATTN_SITE_PATTERN - ATTN_SITE_QK + 1 };
-
-struct wave {
+/* A layer of a session, as attention/heads.h sees it. */
+struct owner {
     struct attn_session *session;
     int layer;
-    const int *heads; /* [n_head] */
-    size_t n_head;
-    size_t first, n_row; /* rows of the step; first is a multiple of the tile */
-    size_t n_key;
-    bool is_causal;
-    float *kept[N_MATRIX_SITE]; /* [n_head, n_row, n_key] each, or NULL */
 };
 
-/* Whether a later step or a watcher depends on some row of a tile. Earlier layers need all of
- * them. */
-static bool needs_tile(const struct attn_session *session, int layer, size_t row0, size_t n_row)
+static bool needs_head(const void *context, int head)
 {
+    const struct owner *owner = context;
+
+    return attn_session_needs_head(owner->session, owner->layer, head);
+}
+
+/* Whether a later step depends on some row, or a watcher of a later site. Earlier layers need all
+ * of them. */
+static bool needs_rows(const void *context, size_t row0, size_t n_row)
+{
+    const struct owner *owner = context;
+    const struct attn_session *session = owner->session;
     const size_t last = session->step.row0 + session->step.n_row - 1;
     const int n_layer = (int)session->config->n_layer;
     const int last_layer = session->end.layer < n_layer ? session->end.layer : n_layer - 1;
 
-    if (layer != last_layer)
+    if (owner->layer != last_layer)
         return true;
     /* A rewind may make any position the last, unless only a reset is possible. */
     if (session->options.has_logits &&
@@ -44,169 +38,113 @@ static bool needs_tile(const struct attn_session *session, int layer, size_t row
     return false;
 }
 
-static const struct attn_kv *find_kv(const struct attn_session *session, int layer, int head)
+static bool is_stopped(void *context)
 {
-    const struct attn_config *config = session->config;
-    const size_t kv_head = (size_t)head / (config->n_head / config->n_kv_head);
-    const size_t cached = (size_t)layer % session->n_cache_layer;
+    const struct owner *owner = context;
 
-    return &session->kv[cached * config->n_kv_head + kv_head];
+    return attn_session_is_stopped(owner->session);
 }
 
-static void run_tile(void *context, size_t task, int worker)
+static void tell(void *context, const struct attn_trace_event *event)
 {
-    const struct wave *wave = context;
-    struct attn_session *session = wave->session;
+    const struct owner *owner = context;
+
+    attn_session_tell(owner->session, event);
+}
+
+static struct attn_kv *caches_of(const struct attn_session *session, int layer)
+{
+    return &session->kv[(size_t)layer % session->n_cache_layer * session->config->n_kv_head];
+}
+
+void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
+{
     const struct attn_config *config = session->config;
-    const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
-    const size_t index = task / n_tile, offset = task % n_tile * ATTN_QUERY_TILE;
-    const size_t row = wave->first + offset; /* of the step */
-    const size_t rest = wave->n_row - offset;
-    const int head = wave->heads[index];
-    const size_t ldz = config->n_head * config->d_value;
-    float *z = session->z + row * ldz + (size_t)head * config->d_value;
-    struct attn_dense_tile tile = {
-        .is_causal = wave->is_causal,
-        .scale = attn_attention_scale(&session->options.attention[wave->layer], config->d_head),
-        .q = session->q + row * session->shape.ldq + (size_t)head * config->d_head,
-        .kv = find_kv(session, wave->layer, head),
-        .row0 = session->step.row0 + row,
-        .n_row = rest < ATTN_QUERY_TILE ? rest : ATTN_QUERY_TILE,
-        .n_key = wave->n_key,
-        .z = attn_session_needs(session, wave->layer, ATTN_SITE_Z) ? z : NULL,
-        .ldz = ldz,
-        .layer = wave->layer,
-        .head = head,
-        .edits = session->options.edits,
-        .n_edit = session->options.n_edit,
+    const struct attn_attention *attention = &session->attention[layer];
+    const size_t ldk = config->n_kv_head * config->d_head;
+    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
+    struct attn_kv *kv = caches_of(session, layer);
+
+    if (attention->similarity == ATTN_SIMILARITY_COSINE)
+        for (size_t g = 0; g < config->n_kv_head; g++)
+            attn_rows_normalize(session->k + g * config->d_head, ldk, n_row, config->d_head);
+    for (size_t g = 0; g < config->n_kv_head; g++) {
+        const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
+                                          .v = has_values ? session->v + g * config->d_value : NULL,
+                                          .ldk = ldk,
+                                          .ldv = config->n_kv_head * config->d_value,
+                                          .first = first,
+                                          .n = n_row};
+
+        if (!attn_session_needs_kv_head(session, layer, (int)g))
+            continue;
+        attn_heads_remember(attention, &session->shape, session->engine.kernels, &kv[g], &rows);
+        /* Layers that share one cache may have held more rows before. */
+        if (session->n_cache_layer == 1 && session->n_source > 0)
+            attn_kv_forget(&kv[g], &session->shape, first + n_row, session->shape.n_max);
+    }
+}
+
+/* Which weights of a layer stay; draws them when they were not given. */
+static struct attn_dropout find_dropout(struct attn_session *session, int layer, size_t n_key)
+{
+    const struct attn_attention *attention = &session->attention[layer];
+    const size_t n_query = session->step.n_row;
+
+    if (attention->keep.cells == NULL)
+        attn_dropout_draw(&session->dropout, attention->dropout,
+                          session->config->n_head * n_query * n_key, session->heads.dropout);
+    return (struct attn_dropout){
+        .given = attention->keep.cells != NULL ? &attention->keep : NULL,
+        .bits = session->heads.dropout,
+        .n_query = n_query,
+        .n_key = n_key,
+        .factor = 1.0F / (float)(1 - attention->dropout),
     };
-    float **const keep[N_MATRIX_SITE] = {&tile.keep.qk, &tile.keep.scores, &tile.keep.pattern};
-
-    if (session->options.cancel != NULL && *session->options.cancel != 0)
-        return;
-    if (!needs_tile(session, wave->layer, tile.row0, tile.n_row)) {
-        for (size_t i = 0; i < tile.n_row; i++)
-            memset(z + i * ldz, 0, config->d_value * sizeof(float));
-        return;
-    }
-    for (int i = 0; i < N_MATRIX_SITE; i++)
-        if (wave->kept[i] != NULL)
-            *keep[i] = wave->kept[i] + (index * wave->n_row + offset) * wave->n_key;
-    session->edited[worker] += attn_dense_run(&session->dense, &tile, session->scratch[worker]);
-}
-
-static void tell_wave(const struct wave *wave)
-{
-    struct attn_session *session = wave->session;
-
-    for (int i = 0; i < N_MATRIX_SITE; i++)
-        for (size_t h = 0; h < wave->n_head && wave->kept[i] != NULL; h++) {
-            const struct attn_trace_event event = {
-                .site = (enum attn_site)(ATTN_SITE_QK + i),
-                .layer = wave->layer,
-                .head = wave->heads[h],
-                .row0 = session->step.row0 + wave->first,
-                .n_row = wave->n_row,
-                .n_col = wave->n_key,
-                .ld = wave->n_key,
-                .data = wave->kept[i] + h * wave->n_row * wave->n_key,
-                .is_causal = wave->is_causal,
-            };
-
-            if (session->step.status == ATTN_OK)
-                attn_session_tell(session, &event);
-        }
-}
-
-static void run_wave(struct wave *wave)
-{
-    struct attn_session *session = wave->session;
-    const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
-
-    if (attn_session_is_stopped(session))
-        return;
-    memset(session->edited, 0, (size_t)session->n_worker * sizeof *session->edited);
-    attn_pool_run(session->step.pool, wave->n_head * n_tile, run_tile, wave);
-    for (int i = 0; i < session->n_worker; i++)
-        session->n_edited += session->edited[i];
-    if (!attn_session_is_stopped(session))
-        tell_wave(wave);
-}
-
-/* Gives the watched matrices of a wave their places. Returns the rows that fit for N_HEAD heads. */
-static size_t keep_matrices(struct wave *wave)
-{
-    const struct attn_session *session = wave->session;
-    size_t n_site = 0, n_fit, size;
-    float *place = session->kept;
-
-    for (int i = 0; i < N_MATRIX_SITE; i++)
-        n_site += attn_session_watches(session, (enum attn_site)(ATTN_SITE_QK + i), wave->layer);
-    n_fit = n_site == 0 ? wave->n_row : session->n_kept / (n_site * wave->n_head * wave->n_key);
-    if (n_fit < wave->n_row)
-        n_fit = n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE;
-    size = (n_fit < wave->n_row ? n_fit : wave->n_row) * wave->n_head * wave->n_key;
-    for (int i = 0; i < N_MATRIX_SITE; i++) {
-        const enum attn_site site = (enum attn_site)(ATTN_SITE_QK + i);
-
-        wave->kept[i] = attn_session_watches(session, site, wave->layer) ? place : NULL;
-        place += wave->kept[i] != NULL ? size : 0;
-    }
-    return n_fit;
-}
-
-/* The heads in LIST one by one, each in as many waves as its watched matrices need. */
-static void run_heads_apart(struct wave *wave, const int *list, size_t n)
-{
-    const size_t n_row = wave->session->step.n_row;
-
-    wave->n_head = 1;
-    for (size_t i = 0; i < n; i++) {
-        wave->heads = &list[i];
-        for (wave->first = 0; wave->first < n_row; wave->first += wave->n_row) {
-            size_t n_fit;
-
-            wave->n_row = n_row - wave->first;
-            n_fit = keep_matrices(wave);
-            if (n_fit < wave->n_row)
-                wave->n_row = n_fit;
-            run_wave(wave);
-        }
-    }
 }
 
 void attn_session_attend(struct attn_session *session, int layer)
 {
+    const struct attn_config *config = session->config;
+    const struct attn_attention *attention = &session->attention[layer];
     const struct attn_trace *trace = session->options.trace;
     const bool is_cross = attn_session_is_cross(session, layer);
-    int *watched = session->heads, *others = session->heads + session->config->n_head;
-    size_t n_watched = 0, n_other = 0;
-    struct wave wave = {
-        .session = session,
+    const size_t n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row;
+    struct owner owner = {session, layer};
+    struct attn_dropout dropout = {0};
+    struct attn_heads heads = {
+        .attention = attention,
+        .engines = &session->engines,
+        .memory = &session->heads,
+        .owner = {needs_head, needs_rows, is_stopped, tell, &owner},
+        .pool = session->step.pool,
+        .n_worker = session->n_worker,
+        .cancel = session->options.cancel,
+        .selection = trace != NULL ? trace->selection : NULL,
+        .watched = attn_session_watched_matrices(session, layer),
         .layer = layer,
+        .n_head = config->n_head,
+        .n_kv_head = config->n_kv_head,
+        .q = session->q,
+        .q_step = config->d_head,
+        .kv = caches_of(session, layer),
+        .z = attn_session_needs(session, layer, ATTN_SITE_Z) ? session->z : NULL,
+        .z_step = config->d_value,
+        .ldz = config->n_head * config->d_value,
+        .row0 = session->step.row0,
         .n_row = session->step.n_row,
-        .n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row,
-        .is_causal = !is_cross && session->options.attention[layer].mask == ATTN_MASK_CAUSAL};
+        .n_key = n_key,
+        .edits = session->options.edits,
+        .n_edit = session->options.n_edit,
+    };
 
-    for (int head = 0; head < (int)session->config->n_head; head++) {
-        if (!attn_session_needs_head(session, layer, head))
-            continue;
-        if (trace != NULL && attn_selection_has_head(trace->selection, layer, head))
-            watched[n_watched++] = head;
-        else
-            others[n_other++] = head;
+    if (attention->similarity == ATTN_SIMILARITY_COSINE)
+        for (size_t h = 0; h < config->n_head; h++)
+            attn_rows_normalize(session->q + h * config->d_head, session->shape.ldq,
+                                session->step.n_row, config->d_head);
+    if (attention->dropout > 0) {
+        dropout = find_dropout(session, layer, n_key);
+        heads.dropout = &dropout;
     }
-    if (n_other > 0) {
-        wave.heads = others;
-        wave.n_head = n_other;
-        run_wave(&wave);
-    }
-    if (n_watched == 0)
-        return;
-    wave.heads = watched;
-    wave.n_head = n_watched;
-    if (keep_matrices(&wave) >= wave.n_row)
-        run_wave(&wave);
-    else
-        run_heads_apart(&wave, watched, n_watched);
+    session->n_edited += attn_heads_run(&heads);
 }

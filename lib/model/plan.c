@@ -80,11 +80,11 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Floats of scratch for one worker: the largest of all that use it. */
+/* Floats of scratch for one worker: the largest of all linear maps. */
 static size_t scratch_size(const struct attn_session *session)
 {
     const struct attn_weights *weights = &session->model->weights;
-    size_t size = attn_dense_scratch(&session->shape);
+    size_t size = 0;
 
     for (size_t layer = 0; layer < session->config->n_layer; layer++) {
         const struct attn_block_weights *w = &weights->blocks[layer];
@@ -100,28 +100,32 @@ static size_t scratch_size(const struct attn_session *session)
     return size;
 }
 
-/* Floats for watched matrices: those of the layer that wants most, or as much as is held at a
- * time. */
-static size_t kept_size(const struct attn_session *session)
+/* Watched matrix sites of a layer. */
+uint64_t attn_session_watched_matrices(const struct attn_session *session, int layer)
 {
-    const size_t n = session->options.n_max, n_key = session->shape.n_max;
-    size_t most = 0, n_tile_row = n < ATTN_QUERY_TILE ? n : ATTN_QUERY_TILE;
-    size_t all, limit = ATTN_KEPT_BYTES / sizeof(float);
+    uint64_t watched = 0;
 
-    if (session->options.trace == NULL)
-        return 0;
-    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
-        size_t n_site = 0;
+    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
+        if (attn_session_watches(session, (enum attn_site)site, layer))
+            watched |= ATTN_SITE_BIT(site);
+    return watched;
+}
 
-        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN; site++)
-            n_site += attn_session_watches(session, (enum attn_site)site, (int)layer);
-        n_site *= attn_selection_n_head(session->options.trace->selection, (int)layer);
-        most = max_size(most, n_site);
-    }
-    if (!attn_checked_mul(n, n_key, &all) || !attn_checked_mul(all, most, &all))
-        all = SIZE_MAX;
-    limit = max_size(limit, 3 * n_tile_row * n_key);
-    return all < limit ? all : limit;
+static void plan_heads(struct attn_session *session, struct attn_arena *arena)
+{
+    const struct attn_trace *trace = session->options.trace;
+    const struct attn_heads_sizes sizes = {.shape = session->shape,
+                                           .n_head = session->config->n_head,
+                                           .n_query = session->options.n_max,
+                                           .n_key = session->shape.n_max,
+                                           .n_worker = session->n_worker};
+    struct attn_heads_needs needs = {.n_scratch = scratch_size(session)};
+
+    for (size_t layer = 0; layer < session->config->n_layer; layer++)
+        attn_heads_raise(&needs, &sizes, &session->attention[layer],
+                         attn_session_watched_matrices(session, (int)layer),
+                         trace == NULL ? 0 : attn_selection_n_head(trace->selection, (int)layer));
+    attn_heads_plan(&session->heads, arena, &sizes, &needs);
 }
 
 static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
@@ -141,7 +145,7 @@ static void plan_cache(struct attn_session *session, struct attn_arena *arena)
         float *values = take(arena, 1, attn_dense_values_size(&session->shape));
 
         if (session->kv != NULL)
-            session->kv[i] = (struct attn_kv){keys, values};
+            session->kv[i] = (struct attn_kv){.keys = keys, .values = values};
     }
 }
 
@@ -166,7 +170,7 @@ static void plan_shared(struct attn_session *session, struct attn_arena *arena)
 void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *c = session->config;
-    const size_t n = session->options.n_max, n_scratch = scratch_size(session);
+    const size_t n = session->options.n_max;
 
     session->source = take(arena, session->options.n_source, c->d_source);
     session->resid = take(arena, n, c->d_model);
@@ -183,16 +187,6 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->logits = take(arena, session->n_logit_row, c->n_vocab);
     session->final = take(arena, session->options.has_logits ? n : 0, c->d_model);
     session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
-    session->n_kept = kept_size(session);
-    session->kept = take(arena, 1, session->n_kept);
-    session->scratch = attn_arena_take(arena, (size_t)session->n_worker, sizeof *session->scratch);
-    for (int i = 0; i < session->n_worker; i++) {
-        float *scratch = take(arena, 1, n_scratch);
-
-        if (session->scratch != NULL)
-            session->scratch[i] = scratch;
-    }
-    session->edited = attn_arena_take(arena, (size_t)session->n_worker, sizeof *session->edited);
-    session->heads = attn_arena_take(arena, 2 * c->n_head, sizeof *session->heads);
+    plan_heads(session, arena);
     plan_cache(session, arena);
 }

@@ -1,6 +1,7 @@
 /* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
 #include "model/session.h"
 
+#include "attention/kind.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -15,42 +16,12 @@ static const double min_shared_work = 2e5;
 /* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
 static const size_t many_rows = 64;
 
-static enum attn_status check_options(const struct attn_model *model,
-                                      const struct attn_session_options *options,
-                                      struct attn_error *err)
-{
-    const struct attn_config *config = &model->config;
-    struct attn_dims dims = attn_config_dims(config, options->n_max);
-    const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
-
-    dims.n_source = options->n_source;
-    if (options->n_max == 0 || options->n_max > most)
-        return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
-                              options->n_max, attn_quote_string(model->name).text, most);
-    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
-        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
-                              attn_quote_string(model->name).text);
-    if (options->trace != NULL) {
-        const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
-
-        if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
-            wanted->n_source > options->n_source ||
-            (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the selection was made for another model than '%s'",
-                                  attn_quote_string(model->name).text);
-    }
-    return attn_edits_check(options->edits, options->n_edit, &dims, err);
-}
-
 /* Copies what the options only lend. */
 static enum attn_status copy_options(struct attn_session *session,
                                      const struct attn_session_options *options,
                                      struct attn_error *err)
 {
     const size_t n_layer = session->config->n_layer;
-    const struct attn_attention *from =
-        options->attention != NULL ? options->attention : session->config->attention;
 
     session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
     session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
@@ -58,7 +29,8 @@ static enum attn_status copy_options(struct attn_session *session,
         return ATTN_NO_MEMORY;
     if (options->n_edit > 0)
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-    memcpy(session->attention, from, n_layer * sizeof *session->attention);
+    for (size_t layer = 0; layer < n_layer; layer++)
+        session->attention[layer] = attn_session_find_attention(session->model, options, layer);
     session->options = *options;
     session->options.edits = session->edits;
     session->options.attention = session->attention;
@@ -80,7 +52,7 @@ static void clear_cache(struct attn_session *session)
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
-    enum attn_status status = check_options(model, options, err);
+    enum attn_status status = attn_session_check_options(model, options, err);
 
     if (status != ATTN_OK)
         return status;
@@ -91,6 +63,7 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
         return status;
     session->dims = attn_config_dims(session->config, options->n_max);
     session->dims.n_source = options->n_source;
+    attn_attention_set_dims(session->attention, &session->dims);
     session->end = attn_session_find_end(session);
     session->shape = (struct attn_dense_shape){
         .d_head = session->config->d_head,
@@ -202,50 +175,6 @@ void attn_session_check_finite(struct attn_session *session, int layer, const fl
         attn_session_blame(session, layer);
 }
 
-/* Whether the caller's numbers, N rows of N_COL that messages call WHAT, can be computed with. */
-static enum attn_status check_numbers(const struct attn_session *session, const char *what,
-                                      const float *x, size_t n, size_t n_col,
-                                      struct attn_error *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!session->engine.kernels->is_finite(x + i * n_col, n_col))
-            return attn_error_set(err, ATTN_INVALID,
-                                  "row %zu of the %s is not finite, expected float32 numbers", i,
-                                  what);
-    return ATTN_OK;
-}
-
-/* Whether N more positions fit and this session can take them now. */
-static enum attn_status check_feed(const struct attn_session *session, size_t n,
-                                   struct attn_error *err)
-{
-    const size_t n_max = session->options.n_max, n_position = session->n_position;
-    bool is_whole = session->options.cache == ATTN_CACHE_ONE_LAYER;
-
-    if (session->is_broken)
-        return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
-    if (n == 0)
-        return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
-    if (n > n_max - n_position)
-        return attn_error_set(err, ATTN_INVALID,
-                              "%zu tokens after %zu are too many, the session holds %zu", n,
-                              n_position, n_max);
-    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
-        const bool is_cross = session->config->is_cross[layer];
-
-        if (is_cross && session->n_source == 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "layer %zu of '%s' attends to a source, and none was set", layer,
-                                  attn_quote_string(session->model->name).text);
-        if (!is_cross && session->options.attention[layer].mask != ATTN_MASK_CAUSAL)
-            is_whole = true;
-    }
-    if (is_whole && n_position > 0)
-        return attn_error_set(err, ATTN_INVALID,
-                              "this session takes its whole sequence in one feed");
-    return ATTN_OK;
-}
-
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
@@ -263,7 +192,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
                               session->options.n_source);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
-    if (check_numbers(session, "source", x, n, config->d_source, err) != ATTN_OK)
+    if (attn_session_check_numbers(session, "source", x, n, config->d_source, err) != ATTN_OK)
         return ATTN_INVALID;
     memcpy(session->source, x, n * config->d_source * sizeof(float));
     session->n_source = n;
@@ -303,7 +232,9 @@ static enum attn_status run_step(struct attn_session *session)
     attn_session_visit(session, ATTN_SITE_EMBED, ATTN_NO_LAYER, session->resid);
     add_positions(session);
     attn_session_check_finite(session, ATTN_NO_LAYER, session->resid, n_value);
-    attn_dense_plan(&session->dense, &session->engine, &session->shape, step->n_row);
+    attn_engines_plan(&session->engines, &session->engine, &session->shape, session->attention,
+                      session->config->n_layer, step->n_row);
+    attn_random_seed(&session->dropout, session->attention[0].dropout_seed);
     for (int layer = 0; layer < (int)session->config->n_layer; layer++) {
         if (layer > session->end.layer || attn_session_is_stopped(session))
             break;
@@ -336,7 +267,7 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     const struct attn_tensor *table = &session->model->weights.embed;
     const size_t d = session->config->d_model, n_vocab = session->config->n_vocab;
     const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-    enum attn_status status = check_feed(session, n, err);
+    enum attn_status status = attn_session_check_feed(session, n, err);
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
@@ -358,10 +289,11 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                               size_t n, struct attn_error *err)
 {
-    enum attn_status status = check_feed(session, n, err);
+    enum attn_status status = attn_session_check_feed(session, n, err);
 
     if (status == ATTN_OK)
-        status = check_numbers(session, "embeddings", x, n, session->config->d_model, err);
+        status =
+            attn_session_check_numbers(session, "embeddings", x, n, session->config->d_model, err);
     if (status != ATTN_OK)
         return status;
     begin_step(session, n, err);

@@ -8,13 +8,12 @@
 #ifndef ATTN_MODEL_SESSION_STATE_H
 #define ATTN_MODEL_SESSION_STATE_H
 
-#include "attention/dense.h"
+#include "attention/heads.h"
 #include "base/arena.h"
 #include "model/model_state.h"
 #include "model/session.h"
 
 enum {
-    ATTN_KEPT_BYTES = 64 << 20,  /* watched matrices of a layer held at a time, if one tile fits */
     ATTN_LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
 };
 
@@ -41,13 +40,14 @@ struct attn_session {
     struct attn_end end;
     struct attn_gemm_engine engine;
     struct attn_dense_shape shape;
-    struct attn_dense dense; /* kernels of the current step */
+    struct attn_engines engines; /* kernels of the current step */
     struct attn_step step;
     int n_worker;
-    size_t n_position; /* fed so far */
-    size_t n_written;  /* rows of the caches that may hold something */
-    size_t n_edited;   /* rows changed by edits */
-    bool is_broken;    /* a feed failed: only a reset helps */
+    struct attn_random dropout; /* its stream, on the way through the layers of a step */
+    size_t n_position;          /* fed so far */
+    size_t n_written;           /* rows of the caches that may hold something */
+    size_t n_edited;            /* rows changed by edits */
+    bool is_broken;             /* a feed failed: only a reset helps */
     bool has_last_logits;
     size_t n_source; /* rows of the source that was set */
 
@@ -62,13 +62,24 @@ struct attn_session {
     float *logits;           /* [n_logit_row, V]: watched logits, a few rows at a time */
     float *final;            /* [n_max, D] by position, for logits: what the output layer reads */
     float *last_logits;      /* [V] */
-    float *kept;             /* [n_kept]: watched matrices */
-    float **scratch;         /* [n_worker][...] */
-    size_t *edited;          /* [n_worker]: rows changed during a wave */
-    struct attn_kv *kv;      /* [n_cache_layer, G] */
-    int *heads;              /* [2, H]: lists for a layer */
-    size_t n_kept, n_logit_row, n_cache_layer;
+    struct attn_heads_memory heads;
+    struct attn_kv *kv; /* [n_cache_layer, G] */
+    size_t n_logit_row, n_cache_layer;
 };
+
+/* session_check.c: whether what the caller gives can be run: options, N more positions, and numbers,
+ * N rows of N_COL that messages call WHAT; and the attention of LAYER as it runs. */
+enum attn_status attn_session_check_options(const struct attn_model *model,
+                                            const struct attn_session_options *options,
+                                            struct attn_error *err);
+enum attn_status attn_session_check_feed(const struct attn_session *session, size_t n,
+                                         struct attn_error *err);
+enum attn_status attn_session_check_numbers(const struct attn_session *session, const char *what,
+                                            const float *x, size_t n, size_t n_col,
+                                            struct attn_error *err);
+struct attn_attention attn_session_find_attention(const struct attn_model *model,
+                                                  const struct attn_session_options *options,
+                                                  size_t layer);
 
 /* plan.c: what is needed, and the memory for it. */
 struct attn_end attn_session_find_end(const struct attn_session *session);
@@ -94,7 +105,11 @@ bool attn_session_wants_row(const struct attn_session *session, size_t position)
 /* Whether LAYER takes its keys and values from the source. */
 bool attn_session_is_cross(const struct attn_session *session, int layer);
 
-/* heads.c: pattern and z of all heads of LAYER that are needed. */
+uint64_t attn_session_watched_matrices(const struct attn_session *session, int layer);
+
+/* heads.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z of all
+ * heads that are needed. */
+void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values);
 void attn_session_attend(struct attn_session *session, int layer);
 
 /* block.c: one block; what comes after the last. */

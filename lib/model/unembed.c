@@ -23,7 +23,7 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
     const struct attn_linear_args args = {
         .engine = &session->engine,
         .pool = session->step.pool,
-        .scratch = session->scratch,
+        .scratch = session->heads.scratch,
         .x = x,
         .ldx = d,
         .n_row = n_row,

@@ -34,12 +34,14 @@ static void check_event(struct attn_session *session, const struct attn_trace_ev
     if (session->options.n_edit > 0 && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {
-        const bool is_masked = is_scores && event->is_causal;
+        const size_t position = event->row0 + i;
+        const bool is_masked = is_scores && event->is_causal && position < event->n_col;
         /* A softmax that meets a bad score gives NaN everywhere: its first value tells. */
         const bool is_told_by_first =
             event->site == ATTN_SITE_PATTERN && session->options.n_edit == 0;
-        const size_t n = is_told_by_first ? 1 : is_masked ? event->row0 + i + 1 : event->n_col;
+        size_t n = event->keys != NULL ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
+        n = is_told_by_first && n > 0 ? 1 : n;
         if (!session->engine.kernels->is_finite(event->data + i * event->ld, n)) {
             attn_session_blame(session, event->layer);
             return;
@@ -47,42 +49,17 @@ static void check_event(struct attn_session *session, const struct attn_trace_ev
     }
 }
 
-/* Rows first .. last-1 of EVENT, counted from its own first. */
-static void send(struct attn_session *session, const struct attn_trace_event *event, size_t first,
-                 size_t last)
-{
-    const struct attn_trace *trace = session->options.trace;
-    struct attn_trace_event part = *event;
-
-    part.row0 += first;
-    part.n_row = last - first;
-    part.data += first * event->ld;
-    check_event(session, &part);
-    if (session->step.status == ATTN_OK)
-        session->step.status = trace->on_event(trace->user, &part, session->step.err);
-}
-
 void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event)
 {
-    const struct attn_selection *selection = session->options.trace->selection;
-    const bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    const size_t n_position = is_key ? attn_site_n_key(dims, event->layer) : dims->n_position;
+    const struct attn_trace *trace = session->options.trace;
+    struct attn_step *step = &session->step;
+    struct attn_trace_event part;
     size_t row = 0;
 
-    while (row < event->n_row && session->step.status == ATTN_OK) {
-        size_t first, position = event->row0 + row;
-
-        while (row < event->n_row && position < n_position &&
-               !(is_key || attn_selection_has_query(selection, position)))
-            row++, position++;
-        first = row;
-        while (row < event->n_row && position < n_position &&
-               (is_key || attn_selection_has_query(selection, position)))
-            row++, position++;
-        if (first == row)
-            return;
-        send(session, event, first, row);
+    while (step->status == ATTN_OK && attn_trace_next_part(trace->selection, event, &row, &part)) {
+        check_event(session, &part);
+        if (step->status == ATTN_OK)
+            step->status = trace->on_event(trace->user, &part, step->err);
     }
 }
 

@@ -19,7 +19,9 @@ static struct attn_record *record_of(const struct attn_recording *recording, enu
 
 static float unfilled(enum attn_site site)
 {
-    return site == ATTN_SITE_PATTERN ? 0 : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : NAN;
+    const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED;
+
+    return is_pattern ? 0 : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : NAN;
 }
 
 static void fill(struct attn_record *record, enum attn_site site)
@@ -81,12 +83,15 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
     record->is_causal = event->is_causal;
     record->n_row_told += event->n_row;
     for (size_t r = 0; r < event->n_row; r++) {
-        size_t p = event->row0 + r;
+        size_t p = event->row0 + r, visible = p + event->ahead + 1;
         bool is_hidden = event->site == ATTN_SITE_QK && event->is_causal;
-        size_t n = is_hidden && p + 1 < event->n_col ? p + 1 : event->n_col;
+        size_t n = is_hidden && visible < event->n_col ? visible : event->n_col;
+        float *row = row_of(record, event->site, event->head, p);
 
-        memcpy(row_of(record, event->site, event->head, p), event->data + r * event->ld,
-               n * sizeof(float));
+        if (event->keys == NULL)
+            memcpy(row, event->data + r * event->ld, n * sizeof(float));
+        for (size_t j = 0; event->keys != NULL && j < event->n_kept[r]; j++)
+            row[event->keys[r * event->ld + j]] = event->data[r * event->ld + j];
     }
     return ATTN_OK;
 }
@@ -100,11 +105,18 @@ void attn_recording_init(struct attn_recording *recording, const struct attn_con
 void attn_recording_init_source(struct attn_recording *recording, const struct attn_config *config,
                                 size_t n_position, size_t n_source)
 {
+    struct attn_dims dims = attn_config_dims(config, n_position);
+
+    dims.n_source = n_source;
+    attn_recording_init_dims(recording, &dims);
+}
+
+void attn_recording_init_dims(struct attn_recording *recording, const struct attn_dims *dims)
+{
     struct attn_error err = {0};
 
     memset(recording, 0, sizeof *recording);
-    recording->dims = attn_config_dims(config, n_position);
-    recording->dims.n_source = n_source;
+    recording->dims = *dims;
     ck_assert_msg(attn_selection_create(&recording->dims, &recording->selection, &err) == ATTN_OK &&
                       attn_selection_set_sites(recording->selection, recording->dims.sites, &err) ==
                           ATTN_OK,

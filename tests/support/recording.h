@@ -34,7 +34,7 @@ struct attn_recording {
 };
 
 /*
- * Cells that no event fills: pattern 0, scores -inf, others NaN. Cells of qk that the causal mask
+ * Cells that no event fills: patterns 0, scores -inf, others NaN. Cells of qk that the causal mask
  * hides are always NaN, since a model may or may not compute them.
  */
 void attn_recording_init(struct attn_recording *recording, const struct attn_config *config,
@@ -43,6 +43,9 @@ void attn_recording_init(struct attn_recording *recording, const struct attn_con
 /* The same for a model with cross-attention to a source of N_SOURCE rows. */
 void attn_recording_init_source(struct attn_recording *recording, const struct attn_config *config,
                                 size_t n_position, size_t n_source);
+
+/* The same for whatever DIMS describes. */
+void attn_recording_init_dims(struct attn_recording *recording, const struct attn_dims *dims);
 void attn_recording_release(struct attn_recording *recording);
 
 /* LAYER is ATTN_NO_LAYER for sites of the model. Check data for NULL. */

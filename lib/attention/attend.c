@@ -1,0 +1,360 @@
+/*
+ * attend.c - see attend.h.
+ *
+ * Key/value heads are taken a few at a time, as many as fit into 64 MiB with the queries they
+ * serve, and at least one: so memory does not grow with the number of heads.
+ */
+#include "attention/attend.h"
+
+#include "attention/heads.h"
+#include "attention/kind.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { GROUP_BYTES = 64 << 20 };
+
+/* Below this many multiply-adds the work is done before a second thread has woken up. */
+static const double min_shared_work = 2e5;
+
+/* A layer of arrays attends to keys that are not its own positions. */
+static const bool is_cross = true;
+
+struct attend {
+    const struct attn_attend_args *args;
+    struct attn_attention attention;
+    struct attn_dense_shape shape;
+    struct attn_gemm_engine gemm;
+    struct attn_engines engines;
+    struct attn_random random;
+    uint64_t watched;  /* matrix sites */
+    bool has_z;        /* somebody watches z */
+    size_t n_together; /* key/value heads taken at a time */
+    int n_worker;
+
+    struct attn_arena arena; /* owns what follows */
+    struct attn_heads_memory memory;
+    struct attn_kv *kv; /* [n_together] */
+    float *z;           /* [n_together * group, T, Ev] */
+    float *unit_q;      /* [n_together * group, T, E] for cosine similarity */
+    float *unit_k;      /* [S, E] likewise */
+
+    enum attn_status status; /* the first failure */
+    struct attn_error *err;
+};
+
+struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
+{
+    struct attn_dims dims = {
+        .n_layer = 1,
+        .n_head = args->n_head,
+        .n_kv_head = args->n_kv_head,
+        .d_head = args->d_head,
+        .d_value = args->d_value,
+        .n_position = args->n_query,
+        .n_source = args->n_key,
+        .is_cross = &is_cross,
+        .sites = args->v != NULL ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
+    };
+
+    attn_attention_set_dims(&args->attention, &dims);
+    return dims;
+}
+
+/* --- Checks -------------------------------------------------------------------------------- */
+
+static enum attn_status check_sizes(const struct attn_attend_args *args, struct attn_error *err)
+{
+    if (args->n_head == 0 || args->n_query == 0 || args->n_key == 0 || args->d_head == 0 ||
+        args->n_key > INT32_MAX || (args->v != NULL && args->d_value == 0))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "%zu heads, %zu queries and %zu keys of width %zu, expected 1 or more "
+            "of each",
+            args->n_head, args->n_query, args->n_key, args->d_head);
+    if (args->n_kv_head == 0 || args->n_head % args->n_kv_head != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu query heads cannot share %zu key/value heads evenly",
+                              args->n_head, args->n_kv_head);
+    if (args->attention.mask == ATTN_MASK_CAUSAL && args->n_query > args->n_key)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu queries of %zu keys cannot be causal, expected no more queries "
+                              "than keys",
+                              args->n_query, args->n_key);
+    return ATTN_OK;
+}
+
+static enum attn_status check_matrix(const struct attn_attend_args *args, const char *what,
+                                     const struct attn_mask_matrix *matrix, struct attn_error *err)
+{
+    if (matrix->cells == NULL || ((matrix->n_head == 1 || matrix->n_head == args->n_head) &&
+                                  matrix->n_query == args->n_query && matrix->n_key == args->n_key))
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_INVALID, "the %s is [%zu, %zu, %zu], expected [1 or %zu, %zu, %zu]", what,
+        matrix->n_head, matrix->n_query, matrix->n_key, args->n_head, args->n_query, args->n_key);
+}
+
+static enum attn_status check(const struct attn_attend_args *args, struct attn_error *err)
+{
+    const enum attn_attention_kind kind = args->attention.kind;
+    const struct attn_dims dims = attn_attend_dims(args);
+    enum attn_status status = check_sizes(args, err);
+
+    assert(args->scores != NULL ? args->q == NULL && args->k == NULL
+                                : args->q != NULL && args->k != NULL);
+    if (status == ATTN_OK)
+        status = attn_attention_check(&args->attention, false, err);
+    if (status == ATTN_OK)
+        status = check_matrix(args, "mask", &args->attention.matrix, err);
+    if (status == ATTN_OK)
+        status = check_matrix(args, "dropout mask", &args->attention.keep, err);
+    if (status == ATTN_OK && args->scores != NULL &&
+        (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
+        status = attn_error_set(err, ATTN_INVALID,
+                                "'%s' attention is made from queries and keys, not from scores",
+                                attn_attention_kind_name(kind));
+    if (status == ATTN_OK && (attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
+        status = attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
+                                attn_attention_kind_name(kind));
+    return status;
+}
+
+/* --- Memory -------------------------------------------------------------------------------- */
+
+static size_t group_of(const struct attn_attend_args *args)
+{
+    return args->n_head / args->n_kv_head;
+}
+
+/* Key/value heads whose packed data, and the z of the heads they serve, are held together. */
+static size_t find_together(const struct attend *a)
+{
+    const struct attn_attend_args *args = a->args;
+    const double each =
+        (double)(attn_dense_keys_size(&a->shape) + attn_dense_values_size(&a->shape)) +
+        (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
+    const double n = GROUP_BYTES / sizeof(float) / each;
+
+    if (n >= (double)args->n_kv_head)
+        return args->n_kv_head;
+    return n < 1 ? 1 : (size_t)n;
+}
+
+static void plan(struct attend *a, struct attn_arena *arena)
+{
+    const struct attn_attend_args *args = a->args;
+    const size_t n_head = a->n_together * group_of(args);
+    const bool is_cosine = a->attention.similarity == ATTN_SIMILARITY_COSINE;
+    const struct attn_heads_sizes sizes = {.shape = a->shape,
+                                           .n_head = n_head,
+                                           .n_query = args->n_query,
+                                           .n_key = args->n_key,
+                                           .n_worker = a->n_worker};
+    struct attn_heads_needs needs = {0};
+
+    attn_heads_raise(&needs, &sizes, &a->attention, a->watched, n_head);
+    attn_heads_plan(&a->memory, arena, &sizes, &needs);
+    a->kv = attn_arena_take(arena, a->n_together, sizeof *a->kv);
+    for (size_t g = 0; g < a->n_together; g++) {
+        float *keys = attn_arena_take(arena, attn_dense_keys_size(&a->shape), sizeof *keys);
+        float *values = attn_arena_take(arena, attn_dense_values_size(&a->shape), sizeof *values);
+
+        if (a->kv != NULL)
+            a->kv[g] = (struct attn_kv){.keys = keys, .values = values};
+    }
+    a->z =
+        attn_arena_take(arena, a->has_z ? n_head * args->n_query : 0, args->d_value * sizeof *a->z);
+    a->unit_q = attn_arena_take(arena, is_cosine ? n_head * args->n_query : 0,
+                                args->d_head * sizeof *a->unit_q);
+    a->unit_k =
+        attn_arena_take(arena, is_cosine ? args->n_key : 0, args->d_head * sizeof *a->unit_k);
+}
+
+/* --- What the heads ask of their owner ------------------------------------------------------- */
+
+static bool needs_head(const void *owner, int head)
+{
+    const struct attend *a = owner;
+
+    return attn_selection_has_head(a->args->trace->selection, 0, head);
+}
+
+static bool needs_rows(const void *owner, size_t row0, size_t n_row)
+{
+    const struct attend *a = owner;
+
+    for (size_t row = row0; row < row0 + n_row; row++)
+        if (attn_selection_has_query(a->args->trace->selection, row))
+            return true;
+    return false;
+}
+
+static bool is_stopped(void *owner)
+{
+    struct attend *a = owner;
+
+    if (a->status == ATTN_OK && a->args->cancel != NULL && *a->args->cancel != 0)
+        a->status = attn_error_set(a->err, ATTN_CANCELED, "canceled");
+    return a->status != ATTN_OK;
+}
+
+static void tell(void *owner, const struct attn_trace_event *event)
+{
+    struct attend *a = owner;
+    const struct attn_trace *trace = a->args->trace;
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part))
+        a->status = trace->on_event(trace->user, &part, a->err);
+}
+
+/* --- A few key/value heads ------------------------------------------------------------------- */
+
+static void remember(struct attend *a, size_t first, size_t n)
+{
+    const struct attn_attend_args *args = a->args;
+    const size_t d = args->d_head, n_key = args->n_key;
+
+    for (size_t i = 0; i < n; i++) {
+        struct attn_kv_rows rows = {.ldk = d, .ldv = args->d_value, .n = n_key};
+
+        if (args->k != NULL)
+            rows.k = args->k + (first + i) * n_key * d;
+        if (a->has_z)
+            rows.v = args->v + (first + i) * n_key * args->d_value;
+        if (rows.k != NULL && a->attention.similarity == ATTN_SIMILARITY_COSINE) {
+            memcpy(a->unit_k, rows.k, n_key * d * sizeof(float));
+            attn_rows_normalize(a->unit_k, d, n_key, d);
+            rows.k = a->unit_k;
+        }
+        attn_heads_remember(&a->attention, &a->shape, a->gemm.kernels, &a->kv[i], &rows);
+    }
+}
+
+static const float *find_queries(struct attend *a, size_t first_head, size_t n_head)
+{
+    const size_t n_row = n_head * a->args->n_query, d = a->args->d_head;
+    const float *q = a->args->q + first_head * a->args->n_query * d;
+
+    if (a->attention.similarity != ATTN_SIMILARITY_COSINE)
+        return q;
+    memcpy(a->unit_q, q, n_row * d * sizeof(float));
+    attn_rows_normalize(a->unit_q, d, n_row, d);
+    return a->unit_q;
+}
+
+static void tell_z(struct attend *a, size_t first_head, size_t n_head)
+{
+    const struct attn_attend_args *args = a->args;
+
+    for (size_t h = 0; h < n_head && a->has_z; h++) {
+        const struct attn_trace_event event = {
+            .site = ATTN_SITE_Z,
+            .head = (int)(first_head + h),
+            .n_row = args->n_query,
+            .n_col = args->d_value,
+            .ld = args->d_value,
+            .data = a->z + h * args->n_query * args->d_value,
+        };
+
+        if (needs_head(a, event.head))
+            tell(a, &event);
+    }
+}
+
+/* Key/value heads FIRST .. FIRST+N-1 and the heads they serve. */
+static void run_group(struct attend *a, size_t first, size_t n)
+{
+    const struct attn_attend_args *args = a->args;
+    const size_t group = group_of(args), first_head = first * group, n_head = n * group;
+    const size_t n_cell = args->n_query * args->n_key;
+    const double work = (double)(n_head * (args->d_head + args->d_value)) * (double)n_cell;
+    const bool is_causal = a->attention.mask == ATTN_MASK_CAUSAL;
+    const bool is_given = a->attention.keep.cells != NULL;
+    const struct attn_dropout dropout = {.given = is_given ? &a->attention.keep : NULL,
+                                         .bits = a->memory.dropout,
+                                         .first_head = first_head,
+                                         .n_query = args->n_query,
+                                         .n_key = args->n_key,
+                                         .factor = 1.0F / (float)(1 - a->attention.dropout)};
+    const struct attn_heads heads = {
+        .attention = &a->attention,
+        .engines = &a->engines,
+        .memory = &a->memory,
+        .owner = {needs_head, needs_rows, is_stopped, tell, a},
+        .pool = work >= min_shared_work ? args->pool : NULL,
+        .n_worker = a->n_worker,
+        .cancel = args->cancel,
+        .selection = args->trace->selection,
+        .watched = a->watched,
+        .first_head = first_head,
+        .n_head = n_head,
+        .n_kv_head = n,
+        .q = args->q != NULL ? find_queries(a, first_head, n_head) : NULL,
+        .q_step = args->n_query * args->d_head,
+        .given = args->scores != NULL ? args->scores + first_head * n_cell : NULL,
+        .kv = a->kv,
+        .z = a->has_z ? a->z : NULL,
+        .z_step = args->n_query * args->d_value,
+        .ldz = args->d_value,
+        .n_row = args->n_query,
+        .n_key = args->n_key,
+        .ahead = is_causal ? args->n_key - args->n_query : 0,
+        .dropout = a->attention.dropout > 0 ? &dropout : NULL,
+    };
+
+    remember(a, first, n);
+    if (a->attention.dropout > 0 && !is_given)
+        attn_dropout_draw(&a->random, a->attention.dropout, n_head * n_cell, a->memory.dropout);
+    attn_heads_run(&heads);
+    tell_z(a, first_head, n_head);
+}
+
+static void prepare(struct attend *a)
+{
+    const struct attn_attend_args *args = a->args;
+
+    attn_attention_settle(&a->attention, args->n_key);
+    a->shape = (struct attn_dense_shape){.d_head = args->d_head,
+                                         .d_value = args->v != NULL ? args->d_value : 1,
+                                         .n_max = args->n_key,
+                                         .ldq = args->d_head};
+    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
+        if (attn_selection_wants(args->trace->selection, (enum attn_site)site, 0))
+            a->watched |= ATTN_SITE_BIT(site);
+    a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
+    a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
+    a->n_together = find_together(a);
+    attn_random_seed(&a->random, a->attention.dropout_seed);
+}
+
+enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err)
+{
+    struct attend a = {.args = args, .attention = args->attention, .err = err};
+    const double work = (double)args->n_head * (double)args->n_query * (double)args->n_key *
+                        (double)(args->d_head + args->d_value);
+
+    if (check(args, err) != ATTN_OK)
+        return ATTN_INVALID;
+    prepare(&a);
+    plan(&a, &a.arena);
+    a.status = attn_arena_allocate(&a.arena, err);
+    if (a.status != ATTN_OK)
+        return a.status;
+    plan(&a, &a.arena);
+    for (size_t g = 0; g < a.n_together; g++) {
+        memset(a.kv[g].keys, 0, attn_dense_keys_size(&a.shape) * sizeof(float));
+        memset(a.kv[g].values, 0, attn_dense_values_size(&a.shape) * sizeof(float));
+    }
+    a.gemm = attn_gemm_engine_start(args->gemm, args->isa, work);
+    attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);
+    for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_together) {
+        const size_t rest = args->n_kv_head - g;
+
+        run_group(&a, g, rest < a.n_together ? rest : a.n_together);
+    }
+    attn_arena_release(&a.arena);
+    return a.status;
+}

@@ -1,0 +1,118 @@
+/* tile.c - see tile.h. */
+#include "attention/tile.h"
+
+#include "attention/keys.h"
+
+#include <math.h>
+
+bool attn_attention_is_listed(const struct attn_attention *attention)
+{
+    switch (attention->kind) {
+    case ATTN_ATTENTION_FULL:
+        return attention->mask == ATTN_MASK_MATRIX;
+    case ATTN_ATTENTION_LINEAR:
+    case ATTN_ATTENTION_LOWRANK:
+        return false;
+    default:
+        return true;
+    }
+}
+
+bool attn_attention_masks(const struct attn_attention *attention, enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_QK:
+        return attention->kind != ATTN_ATTENTION_FULL;
+    case ATTN_SITE_ATTN_SCORES:
+        return attention->masking == ATTN_MASKING_INF;
+    default:
+        return true;
+    }
+}
+
+enum attn_site attn_attention_pattern_site(const struct attn_attention *attention)
+{
+    return attention->kind == ATTN_ATTENTION_LOWRANK ? ATTN_SITE_PATTERN_LOWRANK
+                                                     : ATTN_SITE_PATTERN;
+}
+
+float attn_attention_scale(const struct attn_attention *attention, size_t d_head)
+{
+    if (!attention->is_scaled)
+        return (float)attention->factor;
+    return (float)(attention->factor / (sqrt((double)d_head) + attention->eps));
+}
+
+size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
+{
+    if (!attn_attention_is_listed(attention))
+        return 0;
+    return ATTN_QUERY_TILE * attn_keys_most(attention, n_key);
+}
+
+/* Cells of a prefix: up to the row's own position when causal. */
+static size_t count_prefix(const struct attn_tile *tile, size_t i)
+{
+    const size_t position = tile->row0 + i + tile->ahead;
+    const bool is_causal = tile->attention->mask == ATTN_MASK_CAUSAL;
+
+    return is_causal && position + 1 < tile->n_key ? position + 1 : tile->n_key;
+}
+
+void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
+                          struct attn_tile_cells *cells)
+{
+    const bool is_kept = tile->keep.keys != NULL;
+    int32_t *keys = is_kept ? tile->keep.keys : scratch;
+
+    cells->keys = NULL;
+    cells->ld = 0;
+    if (attn_attention_is_listed(tile->attention)) {
+        cells->keys = keys;
+        cells->ld = is_kept ? tile->keep.ld : attn_keys_most(tile->attention, tile->n_key);
+    }
+    for (size_t i = 0; i < tile->n_row; i++) {
+        const struct attn_key_row row = {.layer = tile->layer,
+                                         .head = tile->head,
+                                         .query = tile->row0 + i,
+                                         .position = tile->row0 + i + tile->ahead,
+                                         .n_key = tile->n_key};
+
+        cells->n[i] = cells->keys == NULL
+                          ? count_prefix(tile, i)
+                          : attn_keys_list(tile->attention, &row, keys + i * cells->ld);
+        if (is_kept)
+            tile->keep.n_kept[i] = cells->n[i];
+    }
+}
+
+bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site)
+{
+    return attn_edits_touch(tile->edits, tile->n_edit, site, tile->layer);
+}
+
+static bool stays(const struct attn_dropout *dropout, size_t head, size_t row, size_t key)
+{
+    const struct attn_mask_matrix *given = dropout->given;
+    size_t cell;
+
+    if (given != NULL) {
+        cell = ((given->n_head == 1 ? 0 : head) * given->n_query + row) * given->n_key + key;
+        return given->cells[cell] != 0;
+    }
+    cell = ((head - dropout->first_head) * dropout->n_query + row) * dropout->n_key + key;
+    return (dropout->bits[cell / 64] >> (cell % 64) & 1) != 0;
+}
+
+void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
+                    float *x)
+{
+    const struct attn_dropout *dropout = tile->dropout;
+    const size_t head = (size_t)tile->head;
+
+    for (size_t j = 0; j < n; j++) {
+        const size_t key = keys != NULL ? (size_t)keys[j] : j;
+
+        x[j] = stays(dropout, head, row, key) ? x[j] * dropout->factor : 0;
+    }
+}
