@@ -20,6 +20,7 @@
 #define ATTN_VERSION "0.1.0"
 
 #include "analysis/difference.h"
+#include "attention/attend.h"
 #include "attention/attention.h"
 #include "attention/kind.h"
 #include "base/dtype.h"

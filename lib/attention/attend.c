@@ -148,6 +148,7 @@ static void plan(struct attend *a, struct attn_arena *arena)
     const bool is_cosine = a->attention.similarity == ATTN_SIMILARITY_COSINE;
     const struct attn_heads_sizes sizes = {.shape = a->shape,
                                            .n_head = n_head,
+                                           .n_kv_head = a->n_together,
                                            .n_query = args->n_query,
                                            .n_key = args->n_key,
                                            .n_worker = a->n_worker};
@@ -159,9 +160,11 @@ static void plan(struct attend *a, struct attn_arena *arena)
     for (size_t g = 0; g < a->n_together; g++) {
         float *keys = attn_arena_take(arena, attn_dense_keys_size(&a->shape), sizeof *keys);
         float *values = attn_arena_take(arena, attn_dense_values_size(&a->shape), sizeof *values);
+        float *state =
+            attn_arena_take(arena, attn_heads_state_size(&a->attention, &a->shape), sizeof *state);
 
         if (a->kv != NULL)
-            a->kv[g] = (struct attn_kv){.keys = keys, .values = values};
+            a->kv[g] = (struct attn_kv){.keys = keys, .values = values, .state = state};
     }
     a->z =
         attn_arena_take(arena, a->has_z ? n_head * args->n_query : 0, args->d_value * sizeof *a->z);
@@ -212,12 +215,12 @@ static void tell(void *owner, const struct attn_trace_event *event)
 
 /* --- A few key/value heads ------------------------------------------------------------------- */
 
-static void remember(struct attend *a, size_t first, size_t n)
+static void remember(struct attend *a, const struct attn_heads *heads, size_t first)
 {
     const struct attn_attend_args *args = a->args;
     const size_t d = args->d_head, n_key = args->n_key;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < heads->n_kv_head; i++) {
         struct attn_kv_rows rows = {.ldk = d, .ldv = args->d_value, .n = n_key};
 
         if (args->k != NULL)
@@ -229,7 +232,7 @@ static void remember(struct attend *a, size_t first, size_t n)
             attn_rows_normalize(a->unit_k, d, n_key, d);
             rows.k = a->unit_k;
         }
-        attn_heads_remember(&a->attention, &a->shape, a->gemm.kernels, &a->kv[i], &rows);
+        attn_heads_remember(heads, i, &rows);
     }
 }
 
@@ -305,11 +308,19 @@ static void run_group(struct attend *a, size_t first, size_t n)
         .dropout = a->attention.dropout > 0 ? &dropout : NULL,
     };
 
-    remember(a, first, n);
+    remember(a, &heads, first);
     if (a->attention.dropout > 0 && !is_given)
         attn_dropout_draw(&a->random, a->attention.dropout, n_head * n_cell, a->memory.dropout);
     attn_heads_run(&heads);
     tell_z(a, first_head, n_head);
+}
+
+/* Keys that the engine reads: those given, or their mixtures where these are more. */
+static size_t most_keys(const struct attend *a)
+{
+    const bool is_mixed = a->attention.kind == ATTN_ATTENTION_LOWRANK;
+
+    return is_mixed && a->attention.count > a->args->n_key ? a->attention.count : a->args->n_key;
 }
 
 static void prepare(struct attend *a)
@@ -319,7 +330,7 @@ static void prepare(struct attend *a)
     attn_attention_settle(&a->attention, args->n_key);
     a->shape = (struct attn_dense_shape){.d_head = args->d_head,
                                          .d_value = args->v != NULL ? args->d_value : 1,
-                                         .n_max = args->n_key,
+                                         .n_max = most_keys(a),
                                          .ldq = args->d_head};
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
         if (attn_selection_wants(args->trace->selection, (enum attn_site)site, 0))

@@ -1,112 +1,7 @@
 /* heads.c - see heads.h. */
-#include "attention/heads.h"
+#include "attention/heads_state.h"
 
-#include "attention/keys.h"
-#include "base/memory.h"
-
-#include <math.h>
 #include <string.h>
-
-enum { KEPT_BYTES = 64 << 20 }; /* watched matrices of a layer held at a time, if one tile fits */
-
-enum attn_engine attn_attention_engine(const struct attn_attention *attention)
-{
-    if (!attn_attention_is_listed(attention) || attn_keys_are_together(attention))
-        return ATTN_ENGINE_DENSE;
-    return ATTN_ENGINE_GATHER;
-}
-
-void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engine *gemm,
-                       const struct attn_dense_shape *shape, const struct attn_attention *attention,
-                       size_t n, size_t n_row)
-{
-    bool is_used[ATTN_N_ENGINE] = {false};
-
-    engines->shape = *shape;
-    for (size_t i = 0; i < n; i++)
-        is_used[attn_attention_engine(&attention[i])] = true;
-    if (is_used[ATTN_ENGINE_DENSE])
-        attn_dense_plan(&engines->dense, gemm, shape, n_row);
-    if (is_used[ATTN_ENGINE_GATHER])
-        attn_gather_plan(&engines->gather, gemm, shape);
-}
-
-/* --- Memory -------------------------------------------------------------------------------- */
-
-/* Floats from one watched row to the next. */
-static size_t row_size(const struct attn_attention *attention, size_t n_key)
-{
-    if (attention->kind == ATTN_ATTENTION_LOWRANK)
-        return attention->count;
-    return attn_attention_is_listed(attention) ? attn_keys_most(attention, n_key) : n_key;
-}
-
-/* Matrices to keep: the watched ones, and the lists of their cells. */
-static size_t n_matrix(const struct attn_attention *attention, uint64_t watched)
-{
-    size_t n = 0;
-
-    for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        n += (watched & ATTN_SITE_BIT(ATTN_SITE_QK + i)) != 0;
-    return n == 0 ? 0 : n + attn_attention_is_listed(attention);
-}
-
-static void raise_to(size_t *most, size_t n)
-{
-    *most = n > *most ? n : *most;
-}
-
-static size_t product(size_t a, size_t b)
-{
-    size_t result;
-
-    return attn_checked_mul(a, b, &result) ? result : SIZE_MAX;
-}
-
-void attn_heads_raise(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                      const struct attn_attention *attention, uint64_t watched,
-                      size_t n_watched_head)
-{
-    const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
-    const size_t n_tile_row = n_query < ATTN_QUERY_TILE ? n_query : ATTN_QUERY_TILE;
-    const size_t n = n_matrix(attention, watched);
-    const size_t all = product(product(n_query, ld), product(n, n_watched_head));
-    size_t limit = product(n, product(n_tile_row, ld));
-
-    raise_to(&limit, KEPT_BYTES / sizeof(float));
-    raise_to(&needs->n_kept, all < limit ? all : limit);
-    if (n > 0 && attn_attention_is_listed(attention))
-        raise_to(&needs->n_cells, product(n_query, sizes->n_head));
-    if (attention->dropout > 0 && attention->keep.cells == NULL)
-        raise_to(&needs->n_dropout,
-                 product(product(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
-    if (attn_attention_engine(attention) == ATTN_ENGINE_GATHER)
-        raise_to(&needs->n_scratch, attn_gather_scratch(&sizes->shape, attention));
-    else
-        raise_to(&needs->n_scratch, attn_dense_scratch(&sizes->shape, attention));
-}
-
-void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
-                     const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs)
-{
-    const size_t n_worker = (size_t)sizes->n_worker;
-
-    memory->n_kept = needs->n_kept;
-    memory->kept = attn_arena_take(arena, needs->n_kept, sizeof *memory->kept);
-    memory->n_cells = attn_arena_take(arena, needs->n_cells, sizeof *memory->n_cells);
-    memory->dropout = attn_arena_take(arena, needs->n_dropout, sizeof *memory->dropout);
-    memory->edited = attn_arena_take(arena, n_worker, sizeof *memory->edited);
-    memory->heads = attn_arena_take(arena, 2 * sizes->n_head, sizeof *memory->heads);
-    memory->scratch = attn_arena_take(arena, n_worker, sizeof *memory->scratch);
-    for (size_t i = 0; i < n_worker; i++) {
-        float *scratch = attn_arena_take(arena, needs->n_scratch, sizeof *scratch);
-
-        if (memory->scratch != NULL)
-            memory->scratch[i] = scratch;
-    }
-}
-
-/* --- Waves --------------------------------------------------------------------------------- */
 
 struct wave {
     const struct attn_heads *heads;
@@ -117,15 +12,16 @@ struct wave {
     size_t ld;                       /* of a watched row */
     float *kept[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
     int32_t *keys;                   /* likewise */
+    bool is_kept;                    /* anything of that */
 };
 
-/* Whether a later step or a watcher depends on some row of the tile. */
-static bool needs_tile(const struct wave *wave, size_t row0, size_t n_row)
+bool attn_heads_need_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
-    const struct attn_heads *heads = wave->heads;
+    return heads->z != NULL && heads->owner.needs_rows(heads->owner.owner, row0, n_row);
+}
 
-    if (heads->z != NULL && heads->owner.needs_rows(heads->owner.owner, row0, n_row))
-        return true;
+bool attn_heads_watch_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
+{
     for (size_t row = row0; row < row0 + n_row && heads->selection != NULL; row++)
         if (row < attn_selection_dims(heads->selection)->n_position &&
             attn_selection_has_query(heads->selection, row))
@@ -146,7 +42,7 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
         .kv = &heads->kv[head / (heads->n_head / heads->n_kv_head)],
         .row0 = heads->row0 + row,
         .n_row = rest < ATTN_QUERY_TILE ? rest : ATTN_QUERY_TILE,
-        .n_key = heads->n_key,
+        .n_key = heads->attention->kind == ATTN_ATTENTION_LOWRANK ? wave->ld : heads->n_key,
         .ahead = heads->ahead,
         .dropout = heads->dropout,
         .keep = {.ld = wave->ld},
@@ -173,24 +69,58 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
     return tile;
 }
 
+/* z by its own way, and the watched matrices, if any, by theirs. Returns the rows edited. */
+static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile, bool is_watched,
+                         float *scratch)
+{
+    const struct attn_engines *engines = heads->engines;
+    const struct attn_blockwise_tile blocks = {
+        .is_causal = heads->attention->mask == ATTN_MASK_CAUSAL,
+        .scale = tile->scale,
+        .q = tile->q,
+        .kv = tile->kv,
+        .position = tile->row0 + tile->ahead,
+        .n_row = tile->n_row,
+        .n_key = tile->n_key,
+        .z = tile->z,
+        .ldz = tile->ldz,
+    };
+
+    switch (attn_attention_engine(heads->attention)) {
+    case ATTN_ENGINE_GATHER:
+        return attn_gather_run(&engines->gather, tile, scratch);
+    case ATTN_ENGINE_LINEAR:
+        if (is_watched)
+            attn_heads_run_linear_tile(heads, tile, scratch);
+        return 0;
+    case ATTN_ENGINE_BLOCKWISE:
+        if (tile->z != NULL)
+            attn_blockwise_run(engines->gemm, &engines->shape, &blocks, scratch);
+        tile->z = NULL;
+        return is_watched ? attn_dense_run(&engines->dense, tile, scratch) : 0;
+    default:
+        return attn_dense_run(&engines->dense, tile, scratch);
+    }
+}
+
 static void run_tile(void *context, size_t task, int worker)
 {
     const struct wave *wave = context;
     const struct attn_heads *heads = wave->heads;
+    const bool is_linear = attn_attention_engine(heads->attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
-    const struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    float *scratch = heads->memory->scratch[worker];
+    struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
+    const bool is_watched = wave->is_kept && attn_heads_watch_rows(heads, tile.row0, tile.n_row);
+    const bool is_needed = attn_heads_need_rows(heads, tile.row0, tile.n_row);
 
     if (heads->cancel != NULL && *heads->cancel != 0)
         return;
-    if (!needs_tile(wave, tile.row0, tile.n_row)) {
-        for (size_t i = 0; tile.z != NULL && i < tile.n_row; i++)
+    if (is_needed || is_watched)
+        heads->memory->edited[worker] +=
+            run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);
+    else
+        for (size_t i = 0; tile.z != NULL && !is_linear && i < tile.n_row; i++)
             memset(tile.z + i * tile.ldz, 0, heads->engines->shape.d_value * sizeof(float));
-        return;
-    }
-    heads->memory->edited[worker] += attn_attention_engine(heads->attention) == ATTN_ENGINE_GATHER
-                                         ? attn_gather_run(&heads->engines->gather, &tile, scratch)
-                                         : attn_dense_run(&heads->engines->dense, &tile, scratch);
 }
 
 static void tell_matrix(const struct wave *wave, enum attn_site site, size_t index)
@@ -238,7 +168,7 @@ static void run_wave(struct wave *wave)
 static size_t keep_matrices(struct wave *wave)
 {
     const struct attn_heads *heads = wave->heads;
-    const size_t n = n_matrix(heads->attention, heads->watched);
+    const size_t n = attn_heads_n_matrix(heads->attention, heads->watched);
     size_t n_fit = wave->n_row, size;
     float *place = heads->memory->kept;
 
@@ -247,6 +177,7 @@ static size_t keep_matrices(struct wave *wave)
     if (n_fit < wave->n_row)
         n_fit = n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE;
     size = (n_fit < wave->n_row ? n_fit : wave->n_row) * wave->n_head * wave->ld;
+    wave->is_kept = n > 0;
     wave->keys = NULL;
     if (n > 0 && attn_attention_is_listed(heads->attention)) {
         wave->keys = (void *)place;
@@ -289,7 +220,7 @@ size_t attn_heads_run(const struct attn_heads *heads)
                         .scale =
                             attn_attention_scale(heads->attention, heads->engines->shape.d_head),
                         .n_row = heads->n_row,
-                        .ld = row_size(heads->attention, heads->n_key)};
+                        .ld = attn_heads_row_size(heads->attention, heads->n_key)};
 
     memset(heads->memory->edited, 0, (size_t)heads->n_worker * sizeof(size_t));
     for (size_t i = 0; i < heads->n_head; i++) {
@@ -303,6 +234,8 @@ size_t attn_heads_run(const struct attn_heads *heads)
         else
             others[n_other++] = head;
     }
+    if (attn_attention_engine(heads->attention) == ATTN_ENGINE_LINEAR)
+        attn_heads_run_linear(heads);
     if (n_other > 0) {
         wave.list = others;
         wave.n_head = n_other;
@@ -319,43 +252,4 @@ size_t attn_heads_run(const struct attn_heads *heads)
     for (int i = 0; i < heads->n_worker; i++)
         n_edited += heads->memory->edited[i];
     return n_edited;
-}
-
-/* --- What comes before ---------------------------------------------------------------------- */
-
-void attn_heads_remember(const struct attn_attention *attention,
-                         const struct attn_dense_shape *shape, const struct attn_kernels *kernels,
-                         struct attn_kv *kv, const struct attn_kv_rows *rows)
-{
-    const size_t d = shape->d_head;
-
-    attn_kv_write_values(kv, shape, rows);
-    if (rows->k == NULL)
-        return;
-    if (attn_attention_engine(attention) == ATTN_ENGINE_DENSE) {
-        kernels->pack_keys(rows->k, rows->ldk, rows->n, d, rows->first, kv->keys);
-        return;
-    }
-    for (size_t i = 0; i < rows->n; i++)
-        memcpy(kv->keys + (rows->first + i) * d, rows->k + i * rows->ldk, d * sizeof(float));
-}
-
-void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d)
-{
-    for (size_t i = 0; i < n; i++) {
-        float *row = x + i * ld, length = 0;
-
-        for (size_t j = 0; j < d; j++)
-            length = fmaf(row[j], row[j], length);
-        length = sqrtf(length);
-        for (size_t j = 0; j < d; j++)
-            row[j] = length > 0 ? row[j] / length : 0;
-    }
-}
-
-void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits)
-{
-    memset(bits, 0, (n + 63) / 64 * sizeof *bits);
-    for (size_t i = 0; i < n; i++)
-        bits[i / 64] |= (uint64_t)attn_random_bernoulli(random, 1 - dropout) << (i % 64);
 }

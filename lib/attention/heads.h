@@ -10,7 +10,9 @@
 #ifndef ATTN_ATTENTION_HEADS_H
 #define ATTN_ATTENTION_HEADS_H
 
+#include "attention/blockwise.h"
 #include "attention/gather.h"
+#include "attention/linear_attention.h"
 #include "base/arena.h"
 #include "base/random.h"
 #include "trace/trace.h"
@@ -18,7 +20,14 @@
 #include <signal.h>
 
 /* What evaluates a layer. */
-enum attn_engine { ATTN_ENGINE_DENSE, ATTN_ENGINE_GATHER, ATTN_N_ENGINE };
+enum attn_engine {
+    ATTN_ENGINE_DENSE,
+    ATTN_ENGINE_GATHER,
+    ATTN_ENGINE_BLOCKWISE, /* z; watched matrices by the dense engine, apart from it */
+    ATTN_ENGINE_LINEAR,    /* likewise, its matrix on demand */
+    ATTN_ENGINE_LOWRANK,   /* dense over projected keys and values */
+    ATTN_N_ENGINE
+};
 
 enum attn_engine attn_attention_engine(const struct attn_attention *attention);
 
@@ -27,6 +36,7 @@ struct attn_engines {
     struct attn_dense_shape shape;
     struct attn_dense dense;
     struct attn_gather gather;
+    const struct attn_gemm_engine *gemm; /* borrowed */
 };
 
 /* Finds those that ATTENTION [n] needs, for a feed of N_ROW positions. */
@@ -37,7 +47,7 @@ void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engi
 /* Sizes that decide the memory for a layer. */
 struct attn_heads_sizes {
     struct attn_dense_shape shape; /* of all layers that share the memory */
-    size_t n_head;
+    size_t n_head, n_kv_head;
     size_t n_query, n_key; /* most of each */
     int n_worker;
 };
@@ -48,14 +58,19 @@ struct attn_heads_memory {
     size_t n_kept;
     size_t *n_cells;   /* [n_head, n_query] cells of the kept rows, where they are listed */
     uint64_t *dropout; /* a bit for each weight of a layer */
-    float **scratch;   /* [n_worker] */
-    size_t *edited;    /* [n_worker] */
-    int *heads;        /* [2, n_head] */
+    float *divisors;   /* [n_head, n_query] of linear attention's rows */
+    float *features;   /* [n_kv_head][keys] packed phi(k), when its matrix is watched */
+    float *maps;       /* E and F of low-rank attention, [2, R, S], */
+    uint64_t map_seed; /* for these; map_rank 0: not yet drawn */
+    size_t map_rank, map_key;
+    float **scratch; /* [n_worker] */
+    size_t *edited;  /* [n_worker] */
+    int *heads;      /* [2, n_head] */
 };
 
 /* What a layer asks of that memory, to be raised from layer to layer. Zeroed at first. */
 struct attn_heads_needs {
-    size_t n_scratch, n_kept, n_cells, n_dropout;
+    size_t n_scratch, n_kept, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };
 void attn_heads_raise(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
                       const struct attn_attention *attention, uint64_t watched,
@@ -76,7 +91,7 @@ struct attn_heads_owner {
 struct attn_heads {
     const struct attn_attention *attention; /* as in attn_tile */
     const struct attn_engines *engines;
-    const struct attn_heads_memory *memory;
+    struct attn_heads_memory *memory;
     struct attn_heads_owner owner;
     struct attn_pool *pool; /* NULL: the caller's thread */
     int n_worker;
@@ -88,9 +103,9 @@ struct attn_heads {
     size_t n_head, n_kv_head; /* what follows is counted from the first of them */
     const float *q;           /* row r of head h at q + h * q_step + r * shape.ldq */
     size_t q_step;
-    const float *given;       /* [n_head, n_row, n_key] scores in place of products; NULL */
-    const struct attn_kv *kv; /* [n_kv_head] */
-    float *z;                 /* likewise; NULL: nobody needs it */
+    const float *given; /* [n_head, n_row, n_key] scores in place of products; NULL */
+    struct attn_kv *kv; /* [n_kv_head] */
+    float *z;           /* likewise; NULL: nobody needs it */
     size_t z_step, ldz;
     size_t row0, n_row, n_key, ahead;
     const struct attn_dropout *dropout; /* NULL: none */
@@ -101,10 +116,13 @@ struct attn_heads {
 /* Runs it. Returns the number of rows that edits changed. */
 size_t attn_heads_run(const struct attn_heads *heads);
 
-/* Packs keys and values the way the engine of ATTENTION reads them. */
-void attn_heads_remember(const struct attn_attention *attention,
-                         const struct attn_dense_shape *shape, const struct attn_kernels *kernels,
-                         struct attn_kv *kv, const struct attn_kv_rows *rows);
+/* Floats of linear attention's state of one key/value head; 0: another kind. */
+size_t attn_heads_state_size(const struct attn_attention *attention,
+                             const struct attn_dense_shape *shape);
+
+/* Packs keys and values of HEADS' key/value head G the way its engine reads them. Rows with
+ * first = 0 begin a sequence. */
+void attn_heads_remember(const struct attn_heads *heads, size_t g, const struct attn_kv_rows *rows);
 
 /* x / |x| of each of N rows of D floats, 0 where |x| is 0: what cosine similarity compares. */
 void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d);

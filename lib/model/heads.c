@@ -52,39 +52,6 @@ static void tell(void *context, const struct attn_trace_event *event)
     attn_session_tell(owner->session, event);
 }
 
-static struct attn_kv *caches_of(const struct attn_session *session, int layer)
-{
-    return &session->kv[(size_t)layer % session->n_cache_layer * session->config->n_kv_head];
-}
-
-void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
-{
-    const struct attn_config *config = session->config;
-    const struct attn_attention *attention = &session->attention[layer];
-    const size_t ldk = config->n_kv_head * config->d_head;
-    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
-    struct attn_kv *kv = caches_of(session, layer);
-
-    if (attention->similarity == ATTN_SIMILARITY_COSINE)
-        for (size_t g = 0; g < config->n_kv_head; g++)
-            attn_rows_normalize(session->k + g * config->d_head, ldk, n_row, config->d_head);
-    for (size_t g = 0; g < config->n_kv_head; g++) {
-        const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
-                                          .v = has_values ? session->v + g * config->d_value : NULL,
-                                          .ldk = ldk,
-                                          .ldv = config->n_kv_head * config->d_value,
-                                          .first = first,
-                                          .n = n_row};
-
-        if (!attn_session_needs_kv_head(session, layer, (int)g))
-            continue;
-        attn_heads_remember(attention, &session->shape, session->engine.kernels, &kv[g], &rows);
-        /* Layers that share one cache may have held more rows before. */
-        if (session->n_cache_layer == 1 && session->n_source > 0)
-            attn_kv_forget(&kv[g], &session->shape, first + n_row, session->shape.n_max);
-    }
-}
-
 /* Which weights of a layer stay; draws them when they were not given. */
 static struct attn_dropout find_dropout(struct attn_session *session, int layer, size_t n_key)
 {
@@ -103,20 +70,20 @@ static struct attn_dropout find_dropout(struct attn_session *session, int layer,
     };
 }
 
-void attn_session_attend(struct attn_session *session, int layer)
+/* LAYER of the step, without dropout. */
+static struct attn_heads heads_of(struct owner *owner)
 {
+    struct attn_session *session = owner->session;
     const struct attn_config *config = session->config;
-    const struct attn_attention *attention = &session->attention[layer];
     const struct attn_trace *trace = session->options.trace;
+    const int layer = owner->layer;
     const bool is_cross = attn_session_is_cross(session, layer);
-    const size_t n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row;
-    struct owner owner = {session, layer};
-    struct attn_dropout dropout = {0};
-    struct attn_heads heads = {
-        .attention = attention,
+
+    return (struct attn_heads){
+        .attention = &session->attention[layer],
         .engines = &session->engines,
         .memory = &session->heads,
-        .owner = {needs_head, needs_rows, is_stopped, tell, &owner},
+        .owner = {needs_head, needs_rows, is_stopped, tell, owner},
         .pool = session->step.pool,
         .n_worker = session->n_worker,
         .cancel = session->options.cancel,
@@ -127,23 +94,59 @@ void attn_session_attend(struct attn_session *session, int layer)
         .n_kv_head = config->n_kv_head,
         .q = session->q,
         .q_step = config->d_head,
-        .kv = caches_of(session, layer),
+        .kv = &session->kv[(size_t)layer % session->n_cache_layer * config->n_kv_head],
         .z = attn_session_needs(session, layer, ATTN_SITE_Z) ? session->z : NULL,
         .z_step = config->d_value,
         .ldz = config->n_head * config->d_value,
         .row0 = session->step.row0,
         .n_row = session->step.n_row,
-        .n_key = n_key,
+        .n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row,
         .edits = session->options.edits,
         .n_edit = session->options.n_edit,
     };
+}
+
+void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
+{
+    const struct attn_config *config = session->config;
+    const size_t ldk = config->n_kv_head * config->d_head;
+    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
+    struct owner owner = {session, layer};
+    const struct attn_heads heads = heads_of(&owner);
+
+    for (size_t g = 0; g < config->n_kv_head; g++) {
+        const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
+                                          .v = has_values ? session->v + g * config->d_value : NULL,
+                                          .ldk = ldk,
+                                          .ldv = config->n_kv_head * config->d_value,
+                                          .first = first,
+                                          .n = n_row};
+
+        if (!attn_session_needs_kv_head(session, layer, (int)g))
+            continue;
+        if (heads.attention->similarity == ATTN_SIMILARITY_COSINE)
+            attn_rows_normalize(session->k + g * config->d_head, ldk, n_row, config->d_head);
+        attn_heads_remember(&heads, g, &rows);
+        /* Layers that share one cache may have held more rows before. */
+        if (session->n_cache_layer == 1 && session->n_source > 0)
+            attn_kv_forget(&heads.kv[g], &session->shape, first + n_row, session->shape.n_max);
+    }
+}
+
+void attn_session_attend(struct attn_session *session, int layer)
+{
+    const struct attn_config *config = session->config;
+    const struct attn_attention *attention = &session->attention[layer];
+    struct owner owner = {session, layer};
+    struct attn_heads heads = heads_of(&owner);
+    struct attn_dropout dropout;
 
     if (attention->similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < config->n_head; h++)
             attn_rows_normalize(session->q + h * config->d_head, session->shape.ldq,
                                 session->step.n_row, config->d_head);
     if (attention->dropout > 0) {
-        dropout = find_dropout(session, layer, n_key);
+        dropout = find_dropout(session, layer, heads.n_key);
         heads.dropout = &dropout;
     }
     session->n_edited += attn_heads_run(&heads);

@@ -116,6 +116,7 @@ static void plan_heads(struct attn_session *session, struct attn_arena *arena)
     const struct attn_trace *trace = session->options.trace;
     const struct attn_heads_sizes sizes = {.shape = session->shape,
                                            .n_head = session->config->n_head,
+                                           .n_kv_head = session->config->n_kv_head,
                                            .n_query = session->options.n_max,
                                            .n_key = session->shape.n_max,
                                            .n_worker = session->n_worker};
@@ -134,6 +135,16 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
     return attn_arena_take(arena, n_row, n_col * sizeof(float));
 }
 
+/* Floats of the states of linear attention: those of the layer with the largest. */
+static size_t state_size(const struct attn_session *session)
+{
+    size_t size = 0;
+
+    for (size_t layer = 0; layer < session->config->n_layer; layer++)
+        size = max_size(size, attn_heads_state_size(&session->attention[layer], &session->shape));
+    return size;
+}
+
 static void plan_cache(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *config = session->config;
@@ -143,9 +154,10 @@ static void plan_cache(struct attn_session *session, struct attn_arena *arena)
     for (size_t i = 0; i < n_kv; i++) {
         float *keys = take(arena, 1, attn_dense_keys_size(&session->shape));
         float *values = take(arena, 1, attn_dense_values_size(&session->shape));
+        float *state = take(arena, 1, state_size(session));
 
         if (session->kv != NULL)
-            session->kv[i] = (struct attn_kv){.keys = keys, .values = values};
+            session->kv[i] = (struct attn_kv){.keys = keys, .values = values, .state = state};
     }
 }
 

@@ -47,6 +47,19 @@ static void clear_cache(struct attn_session *session)
     }
 }
 
+/* Keys that some layer reads: positions, rows of a source, or what low-rank attention mixes of
+ * them. */
+static size_t most_keys(const struct attn_session *session)
+{
+    size_t most = session->options.n_max;
+
+    if (session->options.n_source > most)
+        most = session->options.n_source;
+    if (session->dims.n_rank > most)
+        most = session->dims.n_rank;
+    return most;
+}
+
 /* Everything up to the memory: what is decided, and what it comes to. Release it also after a
  * failure. */
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
@@ -65,11 +78,11 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     session->dims.n_source = options->n_source;
     attn_attention_set_dims(session->attention, &session->dims);
     session->end = attn_session_find_end(session);
-    session->shape = (struct attn_dense_shape){
-        .d_head = session->config->d_head,
-        .d_value = session->config->d_value,
-        .n_max = options->n_max > options->n_source ? options->n_max : options->n_source,
-        .ldq = session->config->n_head * session->config->d_head};
+    session->shape =
+        (struct attn_dense_shape){.d_head = session->config->d_head,
+                                  .d_value = session->config->d_value,
+                                  .n_max = most_keys(session),
+                                  .ldq = session->config->n_head * session->config->d_head};
     session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
     session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
     attn_session_plan(session, &session->arena);
@@ -311,6 +324,12 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
     return session->n_edited;
 }
 
+static void forget_keys(const struct attn_session *session, struct attn_kv *kv, size_t n)
+{
+    attn_kv_forget(kv, &session->shape, n, session->n_written);
+    kv->n_summed = 0;
+}
+
 /* Rows from N on leave the caches. Those of a source stay until all positions are gone. */
 static void forget(struct attn_session *session, size_t n)
 {
@@ -318,7 +337,7 @@ static void forget(struct attn_session *session, size_t n)
 
     for (size_t i = 0; i < session->n_cache_layer * n_kv_head; i++)
         if (n < session->n_written && (n == 0 || !session->config->is_cross[i / n_kv_head]))
-            attn_kv_forget(&session->kv[i], &session->shape, n, session->n_written);
+            forget_keys(session, &session->kv[i], n);
     session->n_position = n;
     session->n_written = n == 0 || n > session->n_source ? n : session->n_source;
     session->has_last_logits = false;

@@ -44,6 +44,28 @@ static enum attn_status check_attention(const struct attn_model *model,
     return ATTN_OK;
 }
 
+/* Matrices that are made beside z cannot be edited: nothing would come of it. */
+static enum attn_status check_edits(const struct attn_model *model,
+                                    const struct attn_session_options *options,
+                                    struct attn_error *err)
+{
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = attn_session_find_attention(model, options, layer);
+        const enum attn_engine engine = attn_attention_engine(&attention);
+
+        if (engine != ATTN_ENGINE_LINEAR && engine != ATTN_ENGINE_BLOCKWISE)
+            continue;
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
+            if (attn_edits_touch(options->edits, options->n_edit, (enum attn_site)site, (int)layer))
+                return attn_error_set(err, ATTN_INVALID,
+                                      "'%s' of layer %zu cannot be edited: %s attention computes z "
+                                      "without it",
+                                      attn_site_name((enum attn_site)site), layer,
+                                      engine == ATTN_ENGINE_LINEAR ? "linear" : "blockwise");
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_session_check_options(const struct attn_model *model,
                                             const struct attn_session_options *options,
                                             struct attn_error *err)
@@ -72,6 +94,8 @@ enum attn_status attn_session_check_options(const struct attn_model *model,
                                   attn_quote_string(model->name).text);
     }
     if (check_attention(model, options, err) != ATTN_OK)
+        return ATTN_INVALID;
+    if (check_edits(model, options, err) != ATTN_OK)
         return ATTN_INVALID;
     return attn_edits_check(options->edits, options->n_edit, &dims, err);
 }

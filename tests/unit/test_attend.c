@@ -5,6 +5,7 @@
 #include "attention/attend.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
+#include "attention/lowrank.h"
 #include "base/random.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
@@ -432,6 +433,171 @@ START_TEST(scores_may_be_given_in_place_of_queries_and_keys)
 }
 END_TEST
 
+static double phi(enum attn_feature feature, float x)
+{
+    const double y = (double)x;
+
+    switch (feature) {
+    case ATTN_FEATURE_ELU:
+        return y > 0 ? y + 1 : exp(y);
+    case ATTN_FEATURE_RELU:
+        return (y > 0 ? y : 0) + 1e-6;
+    default:
+        return exp(y);
+    }
+}
+
+/* Linear attention of one row by the definition. */
+static void reference_linear(const struct attn_attend_args *args, size_t head, size_t query,
+                             struct reference_row *row)
+{
+    const struct attn_attention *a = &args->attention;
+    const size_t kv = head / (args->n_head / args->n_kv_head), d = args->d_head;
+    const float *q = args->q + (head * args->n_query + query) * d;
+    const float *k = args->k + kv * args->n_key * d;
+    const float *v = args->v + kv * args->n_key * args->d_value;
+    const bool is_causal = a->mask == ATTN_MASK_CAUSAL;
+    const size_t n = is_causal ? query + args->n_key - args->n_query + 1 : args->n_key;
+    double sum = 0;
+
+    for (size_t j = 0; j < args->n_key; j++) {
+        row->pattern[j] = 0;
+        for (size_t e = 0; e < d && j < n; e++)
+            row->pattern[j] += phi(a->feature, q[e]) * phi(a->feature, k[j * d + e]);
+        sum += row->pattern[j];
+    }
+    for (size_t j = 0; j < args->n_key && !a->is_raw; j++)
+        row->pattern[j] /= sum;
+    for (size_t e = 0; e < args->d_value; e++) {
+        row->z[e] = 0;
+        for (size_t j = 0; j < args->n_key; j++)
+            row->z[e] += row->pattern[j] * (double)v[j * args->d_value + e];
+    }
+}
+
+static void check_linear(const char *what, const struct attn_attend_args *args)
+{
+    struct attn_recording *recording = attend(args);
+    const struct attn_record *pattern = attn_recording_find(recording, ATTN_SITE_PATTERN, 0);
+    const struct attn_record *z = attn_recording_find(recording, ATTN_SITE_Z, 0);
+    struct reference_row row = {.pattern = malloc(args->n_key * sizeof(double)),
+                                .z = malloc(args->d_value * sizeof(double))};
+
+    for (size_t h = 0; h < args->n_head; h++)
+        for (size_t i = 0; i < args->n_query; i++) {
+            reference_linear(args, h, i, &row);
+            attn_assert_near(what, pattern->data + (h * args->n_query + i) * args->n_key,
+                             row.pattern, args->n_key, 2e-6);
+            attn_assert_near(what, z->data + (i * args->n_head + h) * args->d_value, row.z,
+                             args->d_value, args->attention.is_raw ? 2e-5 : 3e-6);
+        }
+    free(row.pattern);
+    free(row.z);
+    forget(recording);
+}
+
+static const char *const linear_kinds[] = {"linear", "linear:relu", "linear:exp", "linear:elu:raw"};
+
+START_TEST(linear_attention_is_its_definition)
+{
+    struct input input = make_input(4, 2, 70, 90, 7, 5);
+
+    for (size_t i = 0; i < sizeof linear_kinds / sizeof *linear_kinds; i++) {
+        set_kind(&input.args.attention, linear_kinds[i]);
+        for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {
+            input.args.attention.mask = (enum attn_mask)mask;
+            check_linear(linear_kinds[i], &input.args);
+        }
+    }
+    free_input(&input);
+}
+END_TEST
+
+/* x [n, d] of a head mixed by a map [r, n]. */
+static float *mix(const float *map, size_t r, const float *x, size_t n, size_t d)
+{
+    float *y = malloc(r * d * sizeof *y);
+
+    for (size_t i = 0; i < r; i++)
+        for (size_t c = 0; c < d; c++) {
+            double sum = 0;
+
+            for (size_t j = 0; j < n; j++)
+                sum += (double)map[i * n + j] * (double)x[j * d + c];
+            y[i * d + c] = (float)sum;
+        }
+    return y;
+}
+
+START_TEST(low_rank_attention_is_full_attention_over_mixtures)
+{
+    enum { T = 40, S = 90, D = 6, DV = 4 };
+    static const char *const ranks[] = {"lowrank:1:5", "lowrank:20:6", "lowrank:100:7"};
+    static const size_t r[] = {1, 20, 100};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct input input = make_input(1, 1, T, S, D, DV);
+        float *maps = malloc(2 * r[i] * S * sizeof *maps);
+        struct attn_recording *lowrank, *full;
+        double *wide = malloc(T * (r[i] + DV) * sizeof *wide);
+        float *k = input.k, *v = input.v;
+
+        input.args.attention.mask = ATTN_MASK_NONE;
+        set_kind(&input.args.attention, ranks[i]);
+        lowrank = attend(&input.args);
+        attn_lowrank_draw(5 + i, r[i], S, maps, maps + r[i] * S);
+        input.args.k = input.k = mix(maps, r[i], k, S, D);
+        input.args.v = input.v = mix(maps + r[i] * S, r[i], v, S, DV);
+        input.args.n_key = r[i];
+        set_kind(&input.args.attention, "full");
+        full = attend(&input.args);
+        attn_reference_widen(attn_recording_find(full, ATTN_SITE_PATTERN, 0)->data, T * r[i], wide);
+        attn_assert_near(ranks[i], attn_recording_find(lowrank, ATTN_SITE_PATTERN_LOWRANK, 0)->data,
+                         wide, T * r[i], 2e-6);
+        attn_reference_widen(attn_recording_find(full, ATTN_SITE_Z, 0)->data, (size_t)T * DV, wide);
+        attn_assert_near(ranks[i], attn_recording_find(lowrank, ATTN_SITE_Z, 0)->data, wide,
+                         (size_t)T * DV, 5e-6);
+        ck_assert_ptr_null(attn_recording_find(lowrank, ATTN_SITE_PATTERN, 0)->data);
+        forget(lowrank);
+        forget(full);
+        free(maps);
+        free(wide);
+        free(k);
+        free(v);
+        free_input(&input);
+    }
+}
+END_TEST
+
+START_TEST(blockwise_attention_gives_the_same_matrix_and_z)
+{
+    struct input input = make_input(4, 2, 600, 1100, 16, 12);
+
+    for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {
+        struct attn_recording *dense, *blocks;
+        const struct attn_record *z, *pattern;
+        double *wide;
+
+        input.args.attention.mask = (enum attn_mask)mask;
+        input.args.attention.algorithm = ATTN_ALGORITHM_DENSE;
+        dense = attend(&input.args);
+        input.args.attention.algorithm = ATTN_ALGORITHM_BLOCKWISE;
+        blocks = attend(&input.args);
+        pattern = attn_recording_find(dense, ATTN_SITE_PATTERN, 0);
+        attn_assert_same_bits("pattern", attn_recording_find(blocks, ATTN_SITE_PATTERN, 0)->data,
+                              pattern->data, pattern->n);
+        z = attn_recording_find(dense, ATTN_SITE_Z, 0);
+        wide = malloc(z->n * sizeof *wide);
+        attn_reference_widen(z->data, z->n, wide);
+        attn_assert_near("z", attn_recording_find(blocks, ATTN_SITE_Z, 0)->data, wide, z->n, 5e-7);
+        free(wide);
+        forget(dense);
+        forget(blocks);
+    }
+    free_input(&input);
+}
+END_TEST
+
 /* z of all heads, with nothing else watched. */
 static void find_z(struct attn_attend_args args, struct attn_recording *recording)
 {
@@ -445,6 +611,10 @@ static void find_z(struct attn_attend_args args, struct attn_recording *recordin
     ck_assert_msg(attn_attend(&args, &err) == ATTN_OK, "%s", err.message);
 }
 
+static const char *const every_kind[] = {"full",       "window:40",       "strided",     "log",
+                                         "random:9:8", "block:33",        "hybrid:2:9",  "linear",
+                                         "linear:exp", "linear:relu:raw", "lowrank:20:3"};
+
 START_TEST(watching_threads_and_instructions_change_no_bit)
 {
     struct input input = make_input(4, 2, 150, 150, 20, 18);
@@ -452,11 +622,13 @@ START_TEST(watching_threads_and_instructions_change_no_bit)
     struct attn_pool *pool;
 
     ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    for (size_t i = 0; i < sizeof every_kind / sizeof *every_kind; i++) {
         struct attn_recording *watched, bare;
         const struct attn_record *z;
 
-        set_kind(&input.args.attention, kinds[i]);
+        set_kind(&input.args.attention, every_kind[i]);
+        input.args.attention.mask =
+            strncmp(every_kind[i], "lowrank", 7) == 0 ? ATTN_MASK_NONE : ATTN_MASK_CAUSAL;
         input.args.pool = NULL;
         input.args.isa = ATTN_ISA_BEST;
         input.args.gemm = ATTN_GEMM_JIT;
@@ -467,7 +639,7 @@ START_TEST(watching_threads_and_instructions_change_no_bit)
             input.args.isa = (enum attn_isa)isa;
             input.args.gemm = ATTN_GEMM_PORTABLE;
             find_z(input.args, &bare);
-            attn_assert_same_bits(kinds[i], attn_recording_find(&bare, ATTN_SITE_Z, 0)->data,
+            attn_assert_same_bits(every_kind[i], attn_recording_find(&bare, ATTN_SITE_Z, 0)->data,
                                   z->data, z->n);
             attn_recording_release(&bare);
         }
@@ -568,6 +740,8 @@ ATTN_SUITE("attend", every_kind_is_its_definition, scale_eps_and_similarity_are_
            a_mask_of_cells_and_all_three_maskings_are_their_definitions,
            a_row_that_may_look_at_nothing_is_zero, kinds_that_keep_every_key_give_the_bits_of_full,
            dropout_is_the_stream_of_torch_over_all_weights, given_weights_stay_and_others_go,
-           scores_may_be_given_in_place_of_queries_and_keys,
+           scores_may_be_given_in_place_of_queries_and_keys, linear_attention_is_its_definition,
+           low_rank_attention_is_full_attention_over_mixtures,
+           blockwise_attention_gives_the_same_matrix_and_z,
            watching_threads_and_instructions_change_no_bit, only_selected_heads_and_rows_are_told,
            sizes_that_do_not_go_together_are_refused, a_trace_that_fails_ends_it)

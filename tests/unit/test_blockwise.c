@@ -47,7 +47,8 @@ static void write_keys(const struct head *head)
                                       .ldv = head->shape.d_value,
                                       .n = head->n};
 
-    attn_kv_write(&head->kv, &head->shape, head->engine.kernels, &rows);
+    attn_kv_write_values(&head->kv, &head->shape, &rows);
+    head->engine.kernels->pack_keys(rows.k, rows.ldk, rows.n, head->shape.d_head, 0, head->kv.keys);
 }
 
 static struct head make(size_t n, size_t d_head, size_t d_value)
@@ -227,10 +228,12 @@ END_TEST
 /* z of the tile of 32 rows from FIRST on, by dense attention. */
 static void run_dense(const struct head *head, size_t first, float *z)
 {
-    float *scratch = allocate(attn_dense_scratch(&head->shape));
+    const struct attn_attention attention = {.mask = head->is_causal ? ATTN_MASK_CAUSAL
+                                                                     : ATTN_MASK_NONE};
+    float *scratch = allocate(attn_dense_scratch(&head->shape, &attention));
     struct attn_dense dense;
-    const struct attn_dense_tile tile = {
-        .is_causal = head->is_causal,
+    const struct attn_tile tile = {
+        .attention = &attention,
         .scale = head->scale,
         .q = head->q + first * head->shape.d_head,
         .kv = &head->kv,
