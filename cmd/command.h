@@ -15,7 +15,7 @@
     X(INTERNAL, 1, "internal failure or out of memory")                                            \
     X(USAGE, 2, "usage: options and their values")                                                 \
     X(MODEL, 3, "model or vocabulary unreadable")                                                  \
-    X(INPUT, 4, "invalid input: the text or ids")                                                  \
+    X(INPUT, 4, "invalid input: text, ids or arrays")                                              \
     X(OUTPUT, 5, "output cannot be written")                                                       \
     X(CHECK, 7, "a check failed")
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct attn_selection {
@@ -156,20 +157,30 @@ static size_t count(const unsigned char *flags, size_t n)
     return sum;
 }
 
+/* Names the first of SITES, none of which is there. */
+static enum attn_status report_site(const struct attn_selection *selection, uint64_t sites,
+                                    struct attn_error *err)
+{
+    char known[400];
+    size_t size = 0;
+    int first = 0;
+
+    while (first + 1 < ATTN_N_SITE && (sites & ATTN_SITE_BIT(first)) == 0)
+        first++;
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (selection->dims.sites & ATTN_SITE_BIT(i))
+            size += (size_t)snprintf(known + size, sizeof known - size, "%s%s",
+                                     size > 0 ? ", " : "", attn_site_name((enum attn_site)i));
+    return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %.*s",
+                          attn_site_name((enum attn_site)first), (int)size, known);
+}
+
 enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,
                                           struct attn_error *err)
 {
-    uint64_t lacking = sites & ~selection->dims.sites;
-
-    /* A glob may name what a model lacks as long as something is left; see attn_sites_parse. */
-    if ((sites & selection->dims.sites) == 0) {
-        int site = 0;
-
-        while (site + 1 < ATTN_N_SITE && (lacking & ATTN_SITE_BIT(site)) == 0)
-            site++;
-        return attn_error_set(err, ATTN_INVALID, "the model has no site '%s'",
-                              attn_site_name((enum attn_site)site));
-    }
+    /* A glob may name what is lacking as long as something is left; see attn_sites_parse. */
+    if ((sites & selection->dims.sites) == 0)
+        return report_site(selection, sites, err);
     selection->sites = sites & selection->dims.sites;
     return ATTN_OK;
 }
