@@ -35,6 +35,7 @@ static struct attn_dims choose_dims(const uint8_t **data, size_t *size, const bo
         .n_vocab = 35,
         .n_position = 1 + attn_fuzz_byte(data, size) % MAX_QUERY,
         .n_source = 36,
+        .n_rank = 37,
         .is_cross = is_cross,
         .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~ATTN_SITE_BIT(attn_fuzz_byte(data, size) % 32),
     };
@@ -82,6 +83,8 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
             FUZZ_CHECK(shape[0] == n_query && shape[1] == n_head && shape[2] == width);
         else if (layout == ATTN_LAYOUT_KEY)
             FUZZ_CHECK(shape[0] == n_key && shape[1] == n_kv_head && shape[2] == width);
+        else if (layout == ATTN_LAYOUT_RANK)
+            FUZZ_CHECK(shape[0] == n_head && shape[1] == n_query && shape[2] == dims->n_rank);
         else
             FUZZ_CHECK(shape[0] == n_head && shape[1] == n_query && shape[2] == n_key);
     }
