@@ -23,6 +23,7 @@
 /* One line a command; cmd/<name>.c defines command_<name>. */
 #define COMMAND_MAP(X)                                                                             \
     X(run)                                                                                         \
+    X(attend)                                                                                      \
     X(tokenize)                                                                                    \
     X(init)                                                                                        \
     X(inspect)                                                                                     \

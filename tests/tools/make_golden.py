@@ -150,6 +150,44 @@ def make_arrays(folder, name, tensors):
         np.save(path / f"{tensor}.npy", g[tensor])
 
 
+def make_attend(folder):
+    """Attention on arrays: inputs as float32, and what each site must hold, one folder a case."""
+
+    def write(case, golden, inputs, expected):
+        path = pathlib.Path("tests/golden/attend") / case
+        path.mkdir(parents=True, exist_ok=True)
+        for name, tensor in inputs.items():
+            np.save(path / f"{name}.npy", golden.inputs(tensor))
+        for site, tensor in expected.items():
+            np.save(path / f"{site}.npy", golden[tensor])
+
+    g = Golden(folder, "000_causal")
+    inputs = {"q": "queries", "k": "keys", "v": "values"}
+    write("000_causal_none", g, inputs, {"qk": "scores", "pattern": "weights_unmasked", "z": "context_unmasked"})
+    write("000_causal_inf", g, inputs, {"pattern": "weights_masked_softmax", "z": "context_causal"})
+    write("000_causal_renormalize", g, inputs, {"pattern": "weights_renormalised", "z": "context_causal"})
+    write("000_causal_zero", g, inputs, {"pattern": "weights_zeroed", "z": "context_zeroed_only"})
+    g = Golden(folder, "000_cross_attention")
+    write("000_cross_attention", g, inputs, {"qk": "scores", "pattern": "weights", "z": "context"})
+    g = Golden(folder, "002_mask4")
+    write("002_mask4", g, {"scores": "masked_scores_example"}, {"pattern": "softmax_of_example"})
+    g = Golden(folder, "003_simplified")
+    write("003_simplified", g, {"x": "x"}, {"pattern": "alpha", "z": "a"})
+    g = Golden(folder, "004_cross_attention")
+    write("004_cross_attention", g, {"q": "Q", "k": "K", "v": "V"},
+          {"attn_scores": "scores_scaled", "pattern": "weights", "z": "output"})
+    g = Golden(folder, "004_score_table")
+    for name in ("scores", "softmax"):
+        g.tensors[name]["shape"] = [1, 5]
+    write("004_score_table", g, {"scores": "scores"}, {"pattern": "softmax"})
+    g = Golden(folder, "004_simple_attention")
+    inputs = {"q": "q", "k": "k", "v": "v"}
+    write("004_simple_attention", g, inputs, {"attn_scores": "scores_scaled", "pattern": "weights", "z": "output"})
+    for mask in ("causal", "padding"):
+        write(f"004_simple_attention_{mask}", g, inputs | {"mask": f"{mask}.mask"},
+              {"attn_scores": f"{mask}.scores_scaled", "pattern": f"{mask}.weights", "z": f"{mask}.output"})
+
+
 def make_query2(folder):
     """The second word alone: rows of queries have length 1, keys and values are whole."""
     g = Golden(folder, "000_query2")
@@ -385,6 +423,7 @@ def main():
                 ["q", "k", "v", "phi_q", "phi_k", "phi_k_T_v", "output_as_in_seed", "normaliser",
                  "output_normalised", "implied_weights", "causal_output_normalised"])
     make_arrays(folder, "001_blockwise", ["q", "k", "v", "running_max", "running_sum", "output"])
+    make_attend(folder)
     # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
     tokens = Golden(folder, "000_tokenise").inputs("ids")
     assert np.array_equal(tokens, SHORT_IDS)

@@ -1,0 +1,227 @@
+/*
+ * attend.c - attn-cli attend: attention on arrays.
+ *
+ * Like run, a list of steps over one struct that holds everything. Arrays of all batches are one
+ * list of heads to the library; the writers give them their axes back.
+ */
+#include "attend_inputs.h"
+#include "command.h"
+#include "interrupt.h"
+#include "options.h"
+#include "outputs.h"
+#include "print.h"
+#include "report.h"
+#include "running_args.h"
+#include "selection_args.h"
+
+#include "attn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct attend_args {
+    struct input_args input;
+    struct selection_args selection;
+    struct output_args output;
+    struct running_args running;
+};
+
+struct attend {
+    struct attend_args args;
+    struct attn_sink *out;
+    struct attend_inputs inputs;
+    struct attn_attend_args attend;
+    char *heads; /* the value of --heads for the list of all batches' heads; owned */
+    struct attn_selection *selection;
+    struct attn_array_axes axes;
+    struct attn_run labels;
+    struct outputs outputs;
+    struct attn_trace trace;
+    struct attn_pool *pool;
+    struct stopwatch watch;
+};
+
+static const struct option options[] = {
+    INPUT_ROWS(attend_args),
+    {.name = "heads",
+     .argument = "SPEC",
+     .group = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attend_args, selection.heads),
+     .help = "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"},
+    {.name = "queries",
+     .argument = "SPEC",
+     .group = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attend_args, selection.queries),
+     .help = "queries whose rows to keep"},
+    {.name = "sites",
+     .argument = "LIST",
+     .group = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attend_args, selection.sites),
+     .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
+             "pattern_lowrank, z; default pattern,z"},
+    OUTPUT_ROWS(attend_args),
+    RUNNING_ROWS(attend_args),
+    OPTION_HELP_ROW,
+};
+
+static int attend_main(int argc, char **argv);
+
+const struct command command_attend = {
+    .name = "attend",
+    .summary = "attention on arrays (.npy) instead of text",
+    .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
+    .description =
+        "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
+        "weights and the context vectors, as text or in the files that are asked for.\n"
+        "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n",
+    .examples = "  attn-cli attend --q q.npy --k k.npy --v v.npy\n"
+                "  attn-cli attend --x x.npy --npz out.npz\n"
+                "  attn-cli attend --scores scores.npy --csv -\n"
+                "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
+    .options = options,
+    .n_option = sizeof(options) / sizeof(options[0]),
+    .main = attend_main,
+};
+
+static int check_arguments(struct attend *run)
+{
+    bool is_standard_used;
+    int code = attend_inputs_check(&run->args.input);
+    return code == EXIT_DONE ? outputs_check(&run->args.output, &is_standard_used) : code;
+}
+
+static int read_inputs(struct attend *run)
+{
+    int code = attend_inputs_read(&run->args.input, &run->inputs);
+    size_t n_nan = code == EXIT_DONE ? attend_inputs_n_nan(&run->inputs) : 0;
+    if (n_nan > 0 && !run->args.running.is_quiet)
+        note("the arrays hold NaN, %zu of them: what is computed from those is NaN", n_nan);
+    attend_inputs_fill(&run->inputs, &run->attend);
+    stopwatch_note(&run->watch, &run->args.running, "read");
+    return code;
+}
+
+static int find_attention(struct attend *run)
+{
+    run->attend.attention = ATTN_ATTENTION_DEFAULT;
+    run->attend.attention.mask = ATTN_MASK_NONE;
+    return EXIT_DONE;
+}
+
+/*
+ * Heads are chosen by their number in a batch, and then from every batch: the list "3,7" of all
+ * heads when --heads is 3 of 4 and there are two batches.
+ */
+static int find_heads(struct attend *run, const struct attn_dims *dims)
+{
+    const struct input_sizes *sizes = &run->inputs.sizes;
+    struct selection_args heads = {.heads = run->args.selection.heads};
+    struct attn_selection *selection;
+    struct attn_dims one_batch = *dims;
+    if (!heads.heads || sizes->n_batch == 1)
+        return EXIT_DONE;
+    one_batch.n_head = sizes->n_head;
+    one_batch.n_kv_head = sizes->n_kv_head;
+    int code = selection_find(&heads, &one_batch, &selection);
+    if (code != EXIT_DONE)
+        return code;
+    size_t n = attn_selection_n_head(selection, 0), size = 0, capacity = n * sizes->n_batch * 22;
+    run->heads = malloc(capacity);
+    for (size_t head = 0; run->heads && head < dims->n_head; head++)
+        if (attn_selection_has_head(selection, 0, (int)(head % sizes->n_head)))
+            size += (size_t)snprintf(run->heads + size, capacity - size, size > 0 ? ",%zu" : "%zu",
+                                     head);
+    attn_selection_free(selection);
+    return run->heads ? EXIT_DONE : report_no_memory();
+}
+
+static int choose(struct attend *run)
+{
+    struct attn_dims dims = attn_attend_dims(&run->attend);
+    struct selection_args selection = run->args.selection;
+    int code = find_heads(run, &dims);
+    if (run->heads)
+        selection.heads = run->heads;
+    if (code == EXIT_DONE)
+        code = selection_find(&selection, &dims, &run->selection);
+    run->axes = (struct attn_array_axes){run->inputs.sizes.rank, run->inputs.sizes.n_batch};
+    run->labels.selection = run->selection;
+    run->labels.axes = &run->axes;
+    return code;
+}
+
+static int open_outputs(struct attend *run)
+{
+    const struct output_args *output = &run->args.output;
+    interrupt_catch();
+    run->outputs.standard = run->out;
+    return outputs_open(&run->outputs, output, !outputs_are_wanted(output), &run->labels);
+}
+
+static int compute(struct attend *run)
+{
+    struct attn_error err = {0};
+    if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    run->attend.trace = &run->trace;
+    run->attend.pool = run->pool;
+    run->attend.cancel = interrupt_flag();
+    run->attend.gemm = running_gemm();
+    run->attend.isa = running_isa();
+    enum attn_status status = attn_attend(&run->attend, &err);
+    if (status != ATTN_OK && run->outputs.is_abandoned)
+        return EXIT_OUTPUT;
+    if (status != ATTN_OK)
+        return report(&err, run->outputs.has_failed ? EXIT_OUTPUT : EXIT_USAGE);
+    if (run->args.running.is_verbose)
+        note("%zu heads, %zu queries, %zu keys, %d threads, at most %s", run->attend.n_head,
+             run->attend.n_query, run->attend.n_key, attn_pool_n_thread(run->pool),
+             attn_isa_name(attn_isa_detect()));
+    stopwatch_note(&run->watch, &run->args.running, "ran");
+    return EXIT_DONE;
+}
+
+static int finish(struct attend *run)
+{
+    int code = outputs_finish(&run->outputs);
+    stopwatch_note(&run->watch, &run->args.running, "finished");
+    return code;
+}
+
+static void release(struct attend *run)
+{
+    outputs_close(&run->outputs);
+    attn_pool_free(run->pool);
+    attn_selection_free(run->selection);
+    free(run->heads);
+    attend_inputs_release(&run->inputs);
+}
+
+static int perform(struct attend *run)
+{
+    static int (*const steps[])(struct attend * run) = {
+        check_arguments, read_inputs, find_attention, choose, open_outputs, compute, finish,
+    };
+    int code = EXIT_DONE;
+    stopwatch_note(&run->watch, &run->args.running, NULL);
+    for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
+        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
+}
+
+static int attend_main(int argc, char **argv)
+{
+    struct attend run = {.args.output.precision = -1};
+    int code = options_parse(&command_attend, argc, argv, &run.args);
+    if (code == OPTIONS_OK)
+        code = print_open(&run.out);
+    if (run.out)
+        code = perform(&run);
+    release(&run);
+    return print_close(run.out, code);
+}
