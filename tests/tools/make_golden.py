@@ -424,6 +424,26 @@ def main():
                  "output_normalised", "implied_weights", "causal_output_normalised"])
     make_arrays(folder, "001_blockwise", ["q", "k", "v", "running_max", "running_sum", "output"])
     make_attend(folder)
+    make_arrays(folder, "000_causal",
+                ["queries", "keys", "values", "scores", "weights_unmasked", "weights_zeroed",
+                 "weights_renormalised", "weights_masked_softmax", "context_unmasked",
+                 "context_zeroed_only", "context_causal"])
+    make_arrays(folder, "000_epsilon",
+                [f"eps={eps}.{tensor}" for eps in ("0", "1e-08", "1e-06", "0.001", "0.1", "1")
+                 for tensor in ("weights", "context")])
+    make_arrays(folder, "001_sparse_attention",
+                ["q", "k", "v"] +
+                [f"{kind}.{tensor}" for kind in ("local_w2", "causal_local_w3", "strided_causal_4",
+                                                 "block_diag_4", "dilated_pow2_causal", "full")
+                 for tensor in ("weights", "output")])
+    make_arrays(folder, "002_journey", ["x", "cosine"])
+    make_arrays(folder, "002_mask4", ["masked_scores_example", "softmax_of_example"])
+    make_arrays(folder, "003_simplified", ["x", "scores", "alpha", "a"])
+    make_arrays(folder, "004_score_table", ["scores", "softmax"])
+    make_arrays(folder, "004_simple_attention",
+                ["q", "k", "v", "scores_scaled", "weights", "output", "causal.mask",
+                 "causal.weights", "causal.output", "padding.mask", "padding.weights",
+                 "padding.output"])
     # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
     tokens = Golden(folder, "000_tokenise").inputs("ids")
     assert np.array_equal(tokens, SHORT_IDS)

@@ -2,6 +2,8 @@
  * test_golden.c - the numbers of the articles, as PyTorch and float64 give them: the product's
  * definition of right.
  */
+#include "attention/kind.h"
+#include "base/random.h"
 #include "tests/support/expected.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
@@ -121,6 +123,53 @@ START_TEST(reproduces_the_numbers_of_the_articles)
 }
 END_TEST
 
+/* One text of the batch of 002's layer, with the weights that KEEP [4, 5, 5] lets stay. */
+static void check_dropout(int text, const unsigned char *keep)
+{
+    struct attn_model *model = open_model("tests/fixtures/golden-002-multi-head");
+    struct attn_attention attention = attn_model_config(model)->attention[0];
+    struct attn_dims dims = attn_config_dims(attn_model_config(model), 5);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording recording;
+    struct attn_error err = {0};
+    struct tally tally = {.folder = "002_multi_head_attention, dropout"};
+    int32_t ids[5];
+    char folder[64];
+
+    attention.dropout = 0.1;
+    attention.keep = (struct attn_mask_matrix){keep, 4, 5, 5};
+    attn_attention_set_dims(&attention, &dims);
+    options.attention = &attention;
+    for (int i = 0; i < 5; i++)
+        ids[i] = 5 * text + i;
+    attn_recording_init_dims(&recording, &dims);
+    ck_assert_msg(attn_recording_run(&recording, model, &options, ids, 5, &err) == ATTN_OK, "%s",
+                  err.message);
+    snprintf(folder, sizeof folder, "tests/golden/002_multi_head_attention_%d_dropout", text);
+    ck_assert_uint_eq(attn_expected_each(folder, &recording, 0, check_row, &tally), 3);
+    printf("%-32s %7zu  %.2e\n", tally.folder, tally.n_value, tally.worst);
+    attn_recording_release(&recording);
+    attn_model_close(model);
+}
+
+/* The generator that drew the layer and its inputs goes on with which weights stay. */
+START_TEST(dropout_goes_on_with_the_generator_of_the_weights)
+{
+    enum { N_LINEAR = 3 * 32 * 16 + 32 * 32 + 32, N_INPUT = 2 * 5 * 16, N_WEIGHT = 4 * 5 * 5 };
+    struct attn_random random;
+    unsigned char keep[2][N_WEIGHT];
+
+    attn_random_seed(&random, 123);
+    for (int i = 0; i < N_LINEAR + N_INPUT; i++)
+        attn_random_u32(&random);
+    for (int text = 0; text < 2; text++)
+        for (int i = 0; i < N_WEIGHT; i++)
+            keep[text][i] = attn_random_bernoulli(&random, 0.9);
+    check_dropout(0, keep[0]);
+    check_dropout(1, keep[1]);
+}
+END_TEST
+
 /* Encodes TEXT with the vocabulary of DIRECTORY and compares with the ids of a golden folder. */
 static void assert_ids(const char *directory, const char *text, const char *path)
 {
@@ -153,4 +202,6 @@ START_TEST(sentences_have_the_ids_of_the_articles)
 }
 END_TEST
 
-ATTN_SUITE("golden", reproduces_the_numbers_of_the_articles, sentences_have_the_ids_of_the_articles)
+ATTN_SUITE("golden", reproduces_the_numbers_of_the_articles,
+           dropout_goes_on_with_the_generator_of_the_weights,
+           sentences_have_the_ids_of_the_articles)
