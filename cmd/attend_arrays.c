@@ -1,5 +1,5 @@
 /*
- * attend.c - attn-cli attend: attention on arrays.
+ * attend_arrays.c - attn-cli attend: attention on arrays.
  *
  * Like run, a list of steps over one struct that holds everything. Arrays of all batches are one
  * list of heads to the library; the writers give them their axes back.
