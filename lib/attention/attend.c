@@ -292,6 +292,7 @@ static void run_group(struct attend *a, size_t first, size_t n)
         .cancel = args->cancel,
         .selection = args->trace->selection,
         .watched = a->watched,
+        .tile_layer = args->layer,
         .first_head = first_head,
         .n_head = n_head,
         .n_kv_head = n,
@@ -339,6 +340,8 @@ static void prepare(struct attend *a)
     a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
     a->n_together = find_together(a);
     attn_random_seed(&a->random, a->attention.dropout_seed);
+    for (uint64_t i = 0; i < args->n_drawn; i++)
+        attn_random_bernoulli(&a->random, 1 - a->attention.dropout);
 }
 
 enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err)

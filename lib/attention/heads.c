@@ -47,7 +47,7 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
         .dropout = heads->dropout,
         .keep = {.ld = wave->ld},
         .ldz = heads->ldz,
-        .layer = heads->layer,
+        .layer = heads->tile_layer,
         .head = wave->list[index],
         .edits = heads->edits,
         .n_edit = heads->n_edit,

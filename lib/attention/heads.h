@@ -98,7 +98,8 @@ struct attn_heads {
     const volatile sig_atomic_t *cancel;    /* NULL: never */
     const struct attn_selection *selection; /* of watched heads and rows; NULL: none */
     uint64_t watched;                       /* matrix sites */
-    int layer;
+    int layer;                              /* of selection and events */
+    int tile_layer;                         /* of edits and of keys that are drawn */
     size_t first_head;        /* the heads of this run are first_head .. first_head+n_head-1 */
     size_t n_head, n_kv_head; /* what follows is counted from the first of them */
     const float *q;           /* row r of head h at q + h * q_step + r * shape.ldq */

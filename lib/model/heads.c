@@ -90,6 +90,7 @@ static struct attn_heads heads_of(struct owner *owner)
         .selection = trace != NULL ? trace->selection : NULL,
         .watched = attn_session_watched_matrices(session, layer),
         .layer = layer,
+        .tile_layer = layer,
         .n_head = config->n_head,
         .n_kv_head = config->n_kv_head,
         .q = session->q,

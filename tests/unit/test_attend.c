@@ -377,6 +377,49 @@ START_TEST(dropout_is_the_stream_of_torch_over_all_weights)
 }
 END_TEST
 
+/* A layer of a model draws other keys than layer 0, and from a stream that is on its way. */
+START_TEST(draws_are_those_of_the_layer_that_arrays_stand_for)
+{
+    enum { T = 7, S = 11 };
+    struct input input = make_input(3, 3, T, S, 4, 3);
+    struct attn_recording *all, *last;
+    int32_t keys[S];
+
+    input.args.attention.mask = ATTN_MASK_NONE;
+    input.args.attention.kind = ATTN_ATTENTION_RANDOM;
+    input.args.attention.count = 4;
+    input.args.layer = 2;
+    all = attend(&input.args);
+    for (size_t i = 0; i < 3 * T; i++) {
+        const struct attn_key_row row = {
+            .layer = 2, .head = (int)(i / T), .query = i % T, .position = i % T, .n_key = S};
+        const float *weights = attn_recording_find(all, ATTN_SITE_PATTERN, 0)->data + i * S;
+        const size_t n = attn_keys_list(&input.args.attention, &row, keys);
+
+        for (size_t j = 0; j < n; j++)
+            ck_assert(weights[keys[j]] > 0);
+    }
+    forget(all);
+
+    input.args.attention = ATTN_ATTENTION_DEFAULT;
+    input.args.attention.mask = ATTN_MASK_NONE;
+    input.args.attention.dropout = 0.3;
+    all = attend(&input.args);
+    input.args.n_head = input.args.n_kv_head = 1; /* the last of three heads */
+    input.args.q += 2 * T * 4;
+    input.args.k += 2 * S * 4;
+    input.args.v += 2 * S * 3;
+    input.args.n_drawn = 2 * T * S;
+    last = attend(&input.args);
+    attn_assert_same_bits("dropped", attn_recording_find(last, ATTN_SITE_PATTERN_DROPPED, 0)->data,
+                          attn_recording_find(all, ATTN_SITE_PATTERN_DROPPED, 0)->data + 2 * T * S,
+                          T * S);
+    forget(all);
+    forget(last);
+    free_input(&input);
+}
+END_TEST
+
 START_TEST(given_weights_stay_and_others_go)
 {
     struct input input = make_input(2, 2, 6, 40, 4, 3);
@@ -739,7 +782,8 @@ END_TEST
 ATTN_SUITE("attend", every_kind_is_its_definition, scale_eps_and_similarity_are_their_definitions,
            a_mask_of_cells_and_all_three_maskings_are_their_definitions,
            a_row_that_may_look_at_nothing_is_zero, kinds_that_keep_every_key_give_the_bits_of_full,
-           dropout_is_the_stream_of_torch_over_all_weights, given_weights_stay_and_others_go,
+           dropout_is_the_stream_of_torch_over_all_weights,
+           draws_are_those_of_the_layer_that_arrays_stand_for, given_weights_stay_and_others_go,
            scores_may_be_given_in_place_of_queries_and_keys, linear_attention_is_its_definition,
            low_rank_attention_is_full_attention_over_mixtures,
            blockwise_attention_gives_the_same_matrix_and_z,
