@@ -44,18 +44,24 @@ static double recall_of(const struct top *exact, const struct top *other)
     return (double)n / (double)exact->n;
 }
 
-/* One key of both rows: the terms of every sum, all of them >= 0. */
+/* p ln(p/q) - p + q, which is >= 0 but for rounding; LOG_RATIO is ln(p/q). */
+static double divergence(double p, double q, double log_ratio)
+{
+    return fmax(p * log_ratio - p + q, 0);
+}
+
+/* One key of both rows: the terms of every sum. */
 static void add_terms(struct attn_row_difference *sum, double a, double b)
 {
     sum->tv += 0.5 * fabs(a - b);
     if (a > 0 && b > 0) {
         const double log_ratio = log(a / b);
 
-        sum->kl += a * log_ratio - a + b;
-        sum->kl_reverse += -b * log_ratio - b + a;
+        sum->kl += divergence(a, b, log_ratio);
+        sum->kl_back += divergence(b, a, -log_ratio);
     } else {
         sum->kl += a > 0 ? (double)INFINITY : b;
-        sum->kl_reverse += b > 0 ? (double)INFINITY : a;
+        sum->kl_back += b > 0 ? (double)INFINITY : a;
     }
 }
 
@@ -104,7 +110,7 @@ void attn_difference_add_row(struct attn_difference_sums *sums,
     sums->tv += row->tv;
     sums->tv_most = fmax(sums->tv_most, row->tv);
     sums->kl += row->kl;
-    sums->kl_reverse += row->kl_reverse;
+    sums->kl_back += row->kl_back;
     sums->recall += row->recall;
     sums->mass_lost += row->mass_lost;
 }
@@ -139,7 +145,7 @@ void attn_difference_add(struct attn_difference_sums *sums,
     sums->tv += other->tv;
     sums->tv_most = fmax(sums->tv_most, other->tv_most);
     sums->kl += other->kl;
-    sums->kl_reverse += other->kl_reverse;
+    sums->kl_back += other->kl_back;
     sums->recall += other->recall;
     sums->mass_lost += other->mass_lost;
     sums->z_square += other->z_square;
@@ -171,7 +177,7 @@ void attn_difference_finish(const struct attn_difference_sums *sums,
     values[ATTN_DIFFERENCE_TV] = mean(sums->tv, sums->n_row);
     values[ATTN_DIFFERENCE_TV_MOST] = sums->n_row > 0 ? sums->tv_most : (double)NAN;
     values[ATTN_DIFFERENCE_KL] = mean(sums->kl, sums->n_row);
-    values[ATTN_DIFFERENCE_KL_REVERSE] = mean(sums->kl_reverse, sums->n_row);
+    values[ATTN_DIFFERENCE_KL_BACK] = mean(sums->kl_back, sums->n_row);
     values[ATTN_DIFFERENCE_RECALL] = mean(sums->recall, sums->n_row);
     values[ATTN_DIFFERENCE_MASS_LOST] = mean(sums->mass_lost, sums->n_row);
     values[ATTN_DIFFERENCE_Z_ERROR] = length_ratio(sums);
@@ -195,12 +201,10 @@ double attn_logits_kl(const float *exact, const float *other, size_t n)
     const double exact_total = log_sum_exp(exact, n), other_total = log_sum_exp(other, n);
     double kl = 0;
 
-    /* p ln(p/q) - p + q: the last two add to 0, and keep every term >= 0. */
     for (size_t i = 0; i < n; i++) {
         const double log_p = (double)exact[i] - exact_total, log_q = (double)other[i] - other_total;
-        const double p = exp(log_p);
 
-        kl += p * (log_p - log_q) - p + exp(log_q);
+        kl += divergence(exp(log_p), exp(log_q), log_p - log_q);
     }
     return kl;
 }

@@ -27,7 +27,7 @@
  * KL          KL(a || b) = sum a ln(a/b) - a + b in nats: the mean. Infinite where a key that has
  *             weight is left out, as nearly always with sparse kinds. (For rows that add to 1 it is
  *             the usual one; for others it stays >= 0, and 0 only for equal rows.)
- * KL_REVERSE  KL(b || a) in nats: the mean. Of a softmax over fewer keys with the same scores it is
+ * KL_BACK  KL(b || a) in nats: the mean. Of a softmax over fewer keys with the same scores it is
  *             -ln(1 - mass lost)
  * RECALL      of the K keys with the largest a, the share that is among the K with the largest b:
  *             the mean. Only keys with weight count, and of equal ones the earlier
@@ -40,7 +40,7 @@
     X(TV, "tv")                                                                                    \
     X(TV_MOST, "tv_most")                                                                          \
     X(KL, "kl")                                                                                    \
-    X(KL_REVERSE, "kl_reverse")                                                                    \
+    X(KL_BACK, "kl_back")                                                                          \
     X(RECALL, "recall")                                                                            \
     X(MASS_LOST, "mass_lost")                                                                      \
     X(Z_ERROR, "z_error")                                                                          \
@@ -69,7 +69,7 @@ struct attn_weight_row {
 
 /* The measures of one row. */
 struct attn_row_difference {
-    double tv, kl, kl_reverse, recall, mass_lost;
+    double tv, kl, kl_back, recall, mass_lost;
 };
 
 enum { ATTN_MOST_RECALLED = 64 };
@@ -85,7 +85,7 @@ ATTN_API bool attn_row_difference_find(const struct attn_weight_row *exact,
 /* What has been added of a head; initialize with = {0}. */
 struct attn_difference_sums {
     size_t n_row, n_kl_infinite, n_vector;
-    double tv, tv_most, kl, kl_reverse, recall, mass_lost;
+    double tv, tv_most, kl, kl_back, recall, mass_lost;
     double z_square, z_square_error, z_cosine;
 };
 

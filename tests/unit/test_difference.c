@@ -29,7 +29,7 @@ START_TEST(two_rows_have_the_distances_that_a_hand_computes)
     ck_assert_double_eq(d.tv, 0.25);
     /* 1/2 ln 2 + 1/4 ln 1 + 1/4 ln 1/2 */
     ck_assert_double_eq_tol(d.kl, 0.25 * log(2), 1e-15);
-    ck_assert_double_eq_tol(d.kl_reverse, 0.25 * log(2), 1e-15);
+    ck_assert_double_eq_tol(d.kl_back, 0.25 * log(2), 1e-15);
     ck_assert_double_eq(d.mass_lost, 0);
     ck_assert_double_eq(d.recall, 0);
 }
@@ -42,7 +42,7 @@ START_TEST(the_two_divergences_are_told_apart)
     const struct attn_row_difference d = find(&exact, &other, 2);
 
     ck_assert_double_eq_tol(d.kl, 0.75 * log(1.5) + 0.25 * log(0.5), 1e-15);
-    ck_assert_double_eq_tol(d.kl_reverse, 0.5 * log(1 / 1.5) + 0.5 * log(2), 1e-15);
+    ck_assert_double_eq_tol(d.kl_back, 0.5 * log(1 / 1.5) + 0.5 * log(2), 1e-15);
 }
 END_TEST
 
@@ -59,7 +59,7 @@ START_TEST(a_row_is_at_no_distance_from_itself)
 
         ck_assert_double_eq(d.tv, 0);
         ck_assert_double_eq(d.kl, 0);
-        ck_assert_double_eq(d.kl_reverse, 0);
+        ck_assert_double_eq(d.kl_back, 0);
         ck_assert_double_eq(d.mass_lost, 0);
         ck_assert_double_eq(d.recall, 1);
     }
@@ -79,13 +79,13 @@ START_TEST(fewer_keys_lose_their_mass_and_only_the_reverse_divergence_stays_fini
     ck_assert_double_eq(d.mass_lost, 0.25);
     ck_assert_double_eq_tol(d.tv, 0.25, 1e-7);
     ck_assert(isinf(d.kl) && d.kl > 0);
-    ck_assert_double_eq_tol(d.kl_reverse, -log(0.75), 1e-7);
+    ck_assert_double_eq_tol(d.kl_back, -log(0.75), 1e-7);
     ck_assert_double_eq(d.recall, 1);
 
     /* Keys that the exact row lacks: 5 lies behind its end. */
     d = find(&exact, &beyond, 2);
     ck_assert_double_eq(d.mass_lost, 0.625);
-    ck_assert(isinf(d.kl) && isinf(d.kl_reverse));
+    ck_assert(isinf(d.kl) && isinf(d.kl_back));
     ck_assert_double_eq(d.recall, 0.5); /* {3, 1} against {1, 5}, as 1 comes before 5 */
 }
 END_TEST
@@ -160,14 +160,14 @@ static struct attn_row_difference by_definition(const float *a, const float *b, 
         if (a[i] > 0)
             d.kl += (double)a[i] * (log((double)a[i]) - log((double)b[i]));
         if (b[i] > 0)
-            d.kl_reverse += (double)b[i] * (log((double)b[i]) - log((double)a[i]));
+            d.kl_back += (double)b[i] * (log((double)b[i]) - log((double)a[i]));
         sum_a += (double)a[i];
         sum_b += (double)b[i];
         n_top += is_top;
         n_both += is_top && b[i] > 0 && rank_of(b, i) < k;
     }
     d.kl += sum_b - sum_a;
-    d.kl_reverse += sum_a - sum_b;
+    d.kl_back += sum_a - sum_b;
     d.recall = (double)n_both / (double)n_top;
     return d;
 }
@@ -217,7 +217,7 @@ START_TEST(rows_of_chance_have_the_distances_of_the_definitions)
             d = find(&exact, &other, k);
             assert_same(d.tv, expected.tv);
             assert_same(d.kl, expected.kl);
-            assert_same(d.kl_reverse, expected.kl_reverse);
+            assert_same(d.kl_back, expected.kl_back);
             assert_same(d.recall, expected.recall);
             if (form / 2 == 0)
                 ck_assert_double_eq(d.mass_lost, 0);
@@ -234,8 +234,8 @@ END_TEST
 START_TEST(sums_become_means_the_largest_and_a_ratio_of_lengths)
 {
     const struct attn_row_difference rows[] = {
-        {.tv = 0.5, .kl = 1, .kl_reverse = 2, .recall = 1, .mass_lost = 0.25},
-        {.tv = 0.25, .kl = (double)INFINITY, .kl_reverse = 1, .recall = 0.5, .mass_lost = 0},
+        {.tv = 0.5, .kl = 1, .kl_back = 2, .recall = 1, .mass_lost = 0.25},
+        {.tv = 0.25, .kl = (double)INFINITY, .kl_back = 1, .recall = 0.5, .mass_lost = 0},
     };
     const float z[2][2] = {{3, 4}, {0, 12}}, other[2][2] = {{5, 0}, {0, 6}};
     struct attn_difference_sums sums = {0}, parts[2] = {{0}, {0}};
@@ -252,7 +252,7 @@ START_TEST(sums_become_means_the_largest_and_a_ratio_of_lengths)
     ck_assert_double_eq(d.values[ATTN_DIFFERENCE_TV], 0.375);
     ck_assert_double_eq(d.values[ATTN_DIFFERENCE_TV_MOST], 0.5);
     ck_assert(isinf(d.values[ATTN_DIFFERENCE_KL]));
-    ck_assert_double_eq(d.values[ATTN_DIFFERENCE_KL_REVERSE], 1.5);
+    ck_assert_double_eq(d.values[ATTN_DIFFERENCE_KL_BACK], 1.5);
     ck_assert_double_eq(d.values[ATTN_DIFFERENCE_RECALL], 0.75);
     ck_assert_double_eq(d.values[ATTN_DIFFERENCE_MASS_LOST], 0.125);
     /* |(-2, 4)|^2 + |(0, 6)|^2 over 25 + 144; 3/5 and 1 */
