@@ -30,6 +30,7 @@
 #include "base/source.h"
 #include "base/status.h"
 #include "capture/capture.h"
+#include "experiment/compare.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/isa.h"

@@ -25,7 +25,7 @@ declare -A below=(
     [model]='base kernels attention formats trace text'
     [capture]='base trace'
     [analysis]='base trace capture'
-    [experiment]='base trace capture analysis model text'
+    [experiment]='base trace attention capture analysis model text'
     [output]='base trace'
 )
 
