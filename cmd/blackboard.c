@@ -132,13 +132,13 @@ static void print_visible(struct blackboard *page)
     const struct explained *row = page->row;
     const bool is_causal = page->attention->mask == ATTN_MASK_CAUSAL && !page->is_cross;
     print_text(page->out, "  The query may look at ");
-    if (row->n_cell == 0)
+    if (row->n_visible == 0)
         print(page->out, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
-    else if (row->n_cell == row->n_key)
+    else if (row->n_visible == row->n_key)
         print(page->out, "all %zu keys", row->n_key);
     else
-        print(page->out, "%zu of the %zu keys", row->n_cell, row->n_key);
-    if (is_causal && row->n_cell == row->query + 1)
+        print(page->out, "%zu of the %zu keys", row->n_visible, row->n_key);
+    if (is_causal && row->n_visible == row->query + 1)
         print_text(page->out, row->query > 0 ? ", itself and those before it" : ", itself");
     print_text(page->out, ".\n");
 }

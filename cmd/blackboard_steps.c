@@ -192,6 +192,12 @@ static bool has_dropout(const struct blackboard *page)
     return page->attention->dropout > 0 || page->attention->keep.cells;
 }
 
+/* Whether the softmax is over all keys, and the mask comes after it. */
+static bool is_masked_after(const struct blackboard *page)
+{
+    return page->attention->masking != ATTN_MASKING_INF;
+}
+
 static double exponential_of(const struct blackboard *page, size_t cell)
 {
     return exp((double)page->row->scores[cell] - (double)page->row->scores[page->heaviest]);
@@ -217,6 +223,20 @@ static void print_scale(struct blackboard *page)
     print_text(page->out, "\n");
 }
 
+/* The second and the third way of masking. */
+static void print_masking(struct blackboard *page, double sum)
+{
+    const struct explained *row = page->row;
+    double visible = 0;
+    for (size_t i = 0; i < row->n_cell; i++)
+        visible += row->is_visible[i] ? exponential_of(page, i) / sum : 0;
+    print(page->out, "   share   exp / sum of all exp, %.4f\n", sum);
+    print_text(page->out, "   weight  0 where the mask hides the key, else share");
+    if (page->attention->masking == ATTN_MASKING_RENORMALIZE)
+        print(page->out, " / sum of these, %.4f", visible);
+    print_text(page->out, "\n");
+}
+
 static void print_softmax_rules(struct blackboard *page)
 {
     double sum = 0;
@@ -226,7 +246,10 @@ static void print_softmax_rules(struct blackboard *page)
     print_scale(page);
     print(page->out, "   exp     e to the power of score less the largest score, %.4f\n",
           (double)page->row->scores[page->heaviest]);
-    print(page->out, "   weight  exp / sum of all exp, %.4f\n", sum);
+    if (is_masked_after(page))
+        print_masking(page, sum);
+    else
+        print(page->out, "   weight  exp / sum of all exp, %.4f\n", sum);
     if (has_dropout(page))
         print(page->out, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
               page->attention->dropout);
@@ -236,13 +259,17 @@ static void print_softmax_rules(struct blackboard *page)
 /* The exponentials and weights of CELLS, added up. */
 static void put_shares(struct blackboard *page, struct slot cells)
 {
-    double exponential = 0, weight = 0, kept = 0;
+    double exponential = 0, weight = 0, kept = 0, all = 0;
+    for (size_t i = 0; i < page->row->n_cell && is_masked_after(page); i++)
+        all += exponential_of(page, i);
     for (size_t i = cells.first; i < cells.last; i++) {
         exponential += exponential_of(page, i);
         weight += (double)page->row->pattern[i];
         kept += (double)page->row->weights[i];
     }
     columns_number(&page->columns, exponential);
+    if (is_masked_after(page))
+        columns_number(&page->columns, exponential / all);
     columns_number(&page->columns, weight);
     if (has_dropout(page))
         columns_number(&page->columns, kept);
@@ -251,13 +278,16 @@ static void put_shares(struct blackboard *page, struct slot cells)
 
 void blackboard_print_weights(struct blackboard *page)
 {
-    static const char *const names[] = {"score", "less max", "exp", "weight"};
+    static const char *const names[] = {"score", "less max", "exp"};
     const struct explained *row = page->row;
     print_softmax_rules(page);
     put_heading(page, "");
     columns_put(&page->columns, "%s", is_cosine(page) ? "cosine" : "q.k");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         columns_put(&page->columns, "%s", names[i]);
+    if (is_masked_after(page))
+        columns_put(&page->columns, "share");
+    columns_put(&page->columns, "weight");
     if (has_dropout(page))
         columns_put(&page->columns, "kept");
     columns_end_row(&page->columns);

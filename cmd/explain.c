@@ -52,10 +52,6 @@ static int check_kind(const struct explain *explain)
         return report_problem(EXIT_USAGE, NULL,
                               "'--explain' shows how a softmax over keys comes about, which linear "
                               "and low-rank attention do not have");
-    if (attention->masking != ATTN_MASKING_INF)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--explain' shows masking before the softmax, '--masking' asks for "
-                              "another");
     for (size_t i = 0; i < explain->subject.n_edit; i++)
         if (explain->subject.edits[i].layer == explain->row.layer &&
             explain->subject.edits[i].head == explain->row.head)
@@ -97,7 +93,8 @@ static int allocate(struct explained *row)
     row->k = calloc(row->n_key, row->d_head * sizeof(float));
     row->v = calloc(row->n_key, row->d_value * sizeof(float));
     row->keys = calloc(row->n_key, sizeof(*row->keys));
-    bool has_all = row->x && row->q && row->z && row->k && row->v && row->keys;
+    row->is_visible = calloc(row->n_key, sizeof(*row->is_visible));
+    bool has_all = row->x && row->q && row->z && row->k && row->v && row->keys && row->is_visible;
     for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
         *cells[i] = calloc(row->n_key, sizeof(float));
         has_all = has_all && *cells[i];
@@ -112,17 +109,30 @@ static void keep_rows(float *to, const struct attn_trace_event *event, size_t fi
                event->n_col * sizeof(float));
 }
 
-/* The row of a matrix: cells that count, and their keys, which are the same in all matrices. */
-static void keep_cells(struct explained *row, float *to, const struct attn_trace_event *event)
+/* Cells of an event's first row that count. */
+static size_t count_cells(const struct attn_trace_event *event)
 {
-    row->n_cell = event->n_col;
+    const size_t n_causal = event->row0 + event->ahead + 1;
     if (event->keys)
-        row->n_cell = event->n_kept[0];
-    else if (event->is_causal && event->row0 + event->ahead + 1 < event->n_col)
-        row->n_cell = event->row0 + event->ahead + 1;
-    for (size_t i = 0; i < row->n_cell; i++)
-        row->keys[i] = event->keys ? (size_t)event->keys[i] : i;
-    memcpy(to, event->data, row->n_cell * sizeof(float));
+        return event->n_kept[0];
+    return event->is_causal && n_causal < event->n_col ? n_causal : event->n_col;
+}
+
+/* The row of a matrix, by key for now: not all matrices hold the same cells. */
+static void keep_cells(float *to, const struct attn_trace_event *event)
+{
+    const size_t n = count_cells(event);
+    for (size_t i = 0; i < n; i++)
+        to[event->keys ? (size_t)event->keys[i] : i] = event->data[i];
+}
+
+static void keep_pattern(struct explained *row, const struct attn_trace_event *event)
+{
+    row->n_visible = count_cells(event);
+    for (size_t i = 0; i < row->n_visible; i++)
+        row->is_visible[event->keys ? (size_t)event->keys[i] : i] = true;
+    keep_cells(row->pattern, event);
+    memcpy(row->weights, row->pattern, row->n_key * sizeof(float));
 }
 
 static void keep(struct explained *row, const struct attn_trace_event *event)
@@ -144,17 +154,16 @@ static void keep(struct explained *row, const struct attn_trace_event *event)
         keep_rows(row->z, event, 0);
         break;
     case ATTN_SITE_QK:
-        keep_cells(row, row->qk, event);
+        keep_cells(row->qk, event);
         break;
     case ATTN_SITE_ATTN_SCORES:
-        keep_cells(row, row->scores, event);
+        keep_cells(row->scores, event);
         break;
     case ATTN_SITE_PATTERN:
-        keep_cells(row, row->pattern, event);
-        memcpy(row->weights, row->pattern, row->n_cell * sizeof(float));
+        keep_pattern(row, event);
         break;
     case ATTN_SITE_PATTERN_DROPPED:
-        keep_cells(row, row->weights, event);
+        keep_cells(row->weights, event);
         break;
     default:
         break;
@@ -205,35 +214,74 @@ static bool is_same(double sum, double size, float found)
     return fabs(sum - (double)found) <= tolerance * fmax(1, size);
 }
 
+/* q.k of a key, or the cosine; in *size what its terms come to without their signs. */
+static double fit_of(const struct explained *row, size_t key, enum attn_similarity similarity,
+                     double *size)
+{
+    const float *q = row->q, *k = row->k + key * row->d_head;
+    double sum = 0, q2 = 0, k2 = 0;
+    *size = 0;
+    for (size_t a = 0; a < row->d_head; a++) {
+        double term = (double)q[a] * (double)k[a];
+        sum += term;
+        *size += fabs(term);
+        q2 += (double)q[a] * (double)q[a];
+        k2 += (double)k[a] * (double)k[a];
+    }
+    if (similarity == ATTN_SIMILARITY_DOT)
+        return sum;
+    *size = 1;
+    return q2 > 0 && k2 > 0 ? sum / sqrt(q2) / sqrt(k2) : 0;
+}
+
+/*
+ * From one number a key to one a cell: all keys when the mask comes after the softmax, else those
+ * that it leaves. Of hidden keys no trace tells q.k.
+ */
+static void gather(struct explained *row, const struct attn_attention *attention)
+{
+    for (size_t key = 0; key < row->n_key; key++) {
+        double size;
+        if (!row->is_visible[key] && attention->masking == ATTN_MASKING_INF)
+            continue;
+        const size_t cell = row->n_cell++; /* not behind the key */
+        row->keys[cell] = key;
+        row->qk[cell] = row->is_visible[key]
+                            ? row->qk[key]
+                            : (float)fit_of(row, key, attention->similarity, &size);
+        row->scores[cell] = row->scores[key];
+        row->pattern[cell] = row->pattern[key];
+        row->weights[cell] = row->weights[key];
+        row->is_visible[cell] = row->is_visible[key];
+    }
+}
+
 static bool is_score_right(const struct explained *row, size_t i,
                            const struct attn_attention *attention)
 {
-    const float *k = row->k + row->keys[i] * row->d_head;
-    double sum = 0, size = 0, q2 = 0, k2 = 0;
-    for (size_t a = 0; a < row->d_head; a++) {
-        double term = (double)row->q[a] * (double)k[a];
-        sum += term;
-        size += fabs(term);
-        q2 += (double)row->q[a] * (double)row->q[a];
-        k2 += (double)k[a] * (double)k[a];
-    }
-    double length = attention->similarity == ATTN_SIMILARITY_COSINE ? sqrt(q2) * sqrt(k2) : 1;
+    double size;
+    double fit = fit_of(row, row->keys[i], attention->similarity, &size);
     double divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
     double score = (double)row->qk[i] * attention->factor / divisor;
-    return is_same(length > 0 ? sum / length : 0, length > 0 ? size / length : 0, row->qk[i]) &&
-           is_same(score, fabs(score), row->scores[i]);
+    return is_same(fit, size, row->qk[i]) && is_same(score, fabs(score), row->scores[i]);
 }
 
-static bool are_weights_right(const struct explained *row)
+static bool are_weights_right(const struct explained *row, enum attn_masking masking)
 {
-    double largest = -INFINITY, sum = 0;
+    double largest = -INFINITY, sum = 0, visible = 0;
     for (size_t i = 0; i < row->n_cell; i++)
         largest = fmax(largest, (double)row->scores[i]);
-    for (size_t i = 0; i < row->n_cell; i++)
+    for (size_t i = 0; i < row->n_cell; i++) {
         sum += exp((double)row->scores[i] - largest);
-    for (size_t i = 0; i < row->n_cell; i++)
-        if (!is_same(exp((double)row->scores[i] - largest) / sum, 1, row->pattern[i]))
+        visible += row->is_visible[i] ? exp((double)row->scores[i] - largest) : 0;
+    }
+    if (masking == ATTN_MASKING_RENORMALIZE && visible > 0)
+        sum = visible;
+    for (size_t i = 0; i < row->n_cell; i++) {
+        double weight = row->is_visible[i] ? exp((double)row->scores[i] - largest) / sum : 0;
+        if (!is_same(weight, 1, row->pattern[i]))
             return false;
+    }
     return true;
 }
 
@@ -255,11 +303,12 @@ static bool is_context_right(const struct explained *row)
 static int check_sums(const struct explain *explain)
 {
     const struct explained *row = &explain->row;
+    const struct attn_attention *attention = &explain->subject.attention[row->layer];
     const char *wrong = NULL;
     for (size_t i = 0; i < row->n_cell; i++)
-        if (!is_score_right(row, i, &explain->subject.attention[row->layer]))
+        if (!is_score_right(row, i, attention))
             wrong = "scores";
-    if (!wrong && !are_weights_right(row))
+    if (!wrong && !are_weights_right(row, attention->masking))
         wrong = "weights";
     if (!wrong && !is_context_right(row))
         wrong = "values of z";
@@ -276,6 +325,7 @@ int explain_print(struct explain *explain, struct attn_sink *out)
 {
     if (!explain->is_wanted)
         return EXIT_DONE;
+    gather(&explain->row, &explain->subject.attention[explain->row.layer]);
     int code = check_sums(explain);
     return code == EXIT_DONE ? blackboard_print(&explain->subject, &explain->row, out) : code;
 }
@@ -288,6 +338,7 @@ void explain_release(struct explain *explain)
     for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
         free(arrays[i]);
     free(row->keys);
+    free(row->is_visible);
     attn_selection_free(explain->selection);
     *explain = (struct explain){0};
 }

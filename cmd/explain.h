@@ -34,16 +34,17 @@ struct explain_subject {
     size_t n_edit;
 };
 
-/* One row. Arrays are owned; cells are those of keys that count. */
+/* One row. Arrays are owned. Cells are those of keys that take part in the softmax. */
 struct explained {
     int layer, head, kv_head;
     size_t query;
     size_t d_model, d_head, d_value;
-    size_t n_key, n_cell;
+    size_t n_key, n_cell, n_visible;
     float *x, *q, *z;                       /* [d_model], [d_head], [d_value] */
     float *k, *v;                           /* [n_key, d_head], [n_key, d_value] */
-    float *qk, *scores, *pattern, *weights; /* [n_cell]; weights: what is left after dropout */
     size_t *keys;                           /* [n_cell] ascending */
+    float *qk, *scores, *pattern, *weights; /* [n_cell]; weights: what dropout leaves */
+    bool *is_visible;                       /* [n_cell]: the mask leaves it */
 };
 
 /* Initialize with = {0}. */
