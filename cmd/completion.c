@@ -17,21 +17,21 @@
 enum value {
     VALUE_OWN,   /* text of the user's: nothing to propose */
     VALUE_WORDS, /* one of the words in the name of the argument, "map|read" */
-    VALUE_FILE,
+    VALUE_FILE,  /* or one of such words: "causal|none|FILE.npy" */
     VALUE_FOLDER,
     VALUE_MODEL,
     VALUE_SITES,
+    VALUE_KIND, /* of attention */
     VALUE_COMMAND,
 };
 
-/* Tables tell by the names of arguments, "FILE"; two options know more than that. */
+/* Tables tell by the names of arguments, "FILE"; three options know more than that. */
 static enum value value_of(const struct option *option)
 {
     static const struct {
         const char *name;
         enum value value;
     } known[] = {
-        {"FILE", VALUE_FILE},
         {"PATH", VALUE_FILE},
         {"DIR", VALUE_FOLDER},
         {"COMMAND", VALUE_COMMAND},
@@ -40,6 +40,10 @@ static enum value value_of(const struct option *option)
         return VALUE_MODEL;
     if (option->name && strcmp(option->name, "sites") == 0)
         return VALUE_SITES;
+    if (option->name && strcmp(option->name, "attention") == 0)
+        return VALUE_KIND;
+    if (strstr(option->argument, "FILE"))
+        return VALUE_FILE;
     if (strchr(option->argument, '|'))
         return VALUE_WORDS;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
@@ -57,12 +61,30 @@ static const struct option *plain_of(const struct command *command)
     return NULL;
 }
 
-/* "map|read" as "map read". */
-static void print_words(struct attn_sink *out, const char *words)
+static bool has_choices(const struct option *option)
 {
-    for (size_t size; *words; words += size + (words[size] == '|')) {
-        size = strcspn(words, "|");
-        print(out, "%.*s%s", (int)size, words, words[size] ? " " : "");
+    enum value value = value_of(option);
+    return value == VALUE_WORDS || value == VALUE_KIND ||
+           (value == VALUE_FILE && option->argument[0] >= 'a');
+}
+
+/* "map|read" as "map read"; words in capitals stand for something else. */
+static void print_choices(struct attn_sink *out, const struct option *option)
+{
+    const char *gap = "";
+    for (int kind = 0; value_of(option) == VALUE_KIND && kind < ATTN_N_ATTENTION_KIND; kind++)
+        print(out, "%s%s", kind > 0 ? " " : "", attn_attention_kind_name(kind));
+    if (value_of(option) == VALUE_KIND) {
+        print_text(out, " help");
+        return;
+    }
+    for (const char *word = option->argument; *word;) {
+        size_t size = strcspn(word, "|");
+        if (word[0] >= 'a') {
+            print(out, "%s%.*s", gap, (int)size, word);
+            gap = " ";
+        }
+        word += size + (word[size] == '|');
     }
 }
 
@@ -98,20 +120,20 @@ static void print_bash_value(struct attn_sink *out, const struct option *option)
 {
     static const char *const actions[] = {
         [VALUE_OWN] = ":",
+        [VALUE_WORDS] = "_attn_cli_words",
         [VALUE_FILE] = "_attn_cli_files",
         [VALUE_FOLDER] = "_attn_cli_folders",
         [VALUE_MODEL] = "_attn_cli_models",
         [VALUE_SITES] = "_attn_cli_sites",
+        [VALUE_KIND] = "_attn_cli_words",
         [VALUE_COMMAND] = "_attn_cli_commands",
     };
-    enum value value = value_of(option);
-    if (value == VALUE_WORDS) {
-        print_text(out, "_attn_cli_words '");
-        print_words(out, option->argument);
-        print_text(out, "'");
-    } else {
-        print_text(out, actions[value]);
-    }
+    print_text(out, actions[value_of(option)]);
+    if (!has_choices(option) && value_of(option) != VALUE_FILE)
+        return;
+    print_text(out, " '");
+    print_choices(out, option);
+    print_text(out, "'");
 }
 
 /* Values: a line of `case "$command $before"` for each option that takes one. */
@@ -158,7 +180,7 @@ static void print_bash(struct attn_sink *out)
                "    compopt -o filenames 2>/dev/null\n"
                "    mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\")\n"
                "}\n"
-               "_attn_cli_files() { _attn_cli_paths -f; }\n"
+               "_attn_cli_files() { _attn_cli_paths -f -W \"$1\"; }\n"
                "_attn_cli_folders() { _attn_cli_paths -d; }\n"
                "_attn_cli_models() {\n"
                "    _attn_cli_paths -d -W \"$(attn-cli completion --models 2>/dev/null)\"\n"
@@ -208,21 +230,22 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
 {
     static const char *const actions[] = {
         [VALUE_OWN] = " ",
+        [VALUE_WORDS] = "(",
         [VALUE_FILE] = "_files",
         [VALUE_FOLDER] = "_files -/",
         [VALUE_MODEL] = "_attn_cli_models",
         [VALUE_SITES] = "_attn_cli_sites",
+        [VALUE_KIND] = "(",
         [VALUE_COMMAND] = "_attn_cli_commands",
     };
     enum value value = value_of(option);
-    print(out, ":%s:", value == VALUE_WORDS ? "value" : option->argument);
-    if (value == VALUE_WORDS) {
-        print_text(out, "(");
-        print_words(out, option->argument);
-        print_text(out, ")");
-    } else {
-        print_text(out, actions[value]);
-    }
+    bool is_either = value == VALUE_FILE && has_choices(option);
+    print(out, ":%s:", has_choices(option) ? "value" : option->argument);
+    print_text(out, is_either ? " _attn_cli_words_or_files " : actions[value]);
+    if (!has_choices(option))
+        return;
+    print_choices(out, option);
+    print_text(out, is_either ? "" : ")");
 }
 
 static void print_zsh_option(struct attn_sink *out, const struct option *option)
@@ -269,6 +292,7 @@ static void print_zsh(struct attn_sink *out)
                "    local -a models=(${(f)\"$(attn-cli completion --models 2>/dev/null)\"})\n"
                "    _alternative 'models:model:compadd -a models' 'folders:folder:_files -/'\n"
                "}\n\n"
+               "_attn_cli_words_or_files() { compadd -- $*; _files; }\n\n"
                "_attn_cli_sites() { _values -s , site ");
     print_sites(out);
     print_text(out, " help; }\n\n"
@@ -309,20 +333,20 @@ static void print_fish_value(struct attn_sink *out, const struct option *option)
 {
     static const char *const flags[] = {
         [VALUE_OWN] = " -x",
+        [VALUE_WORDS] = " -x",
         [VALUE_FILE] = " -r -F",
         [VALUE_FOLDER] = " -x -a '(__fish_complete_directories)'",
         [VALUE_MODEL] = " -x -a '(__attn_cli_models)'",
         [VALUE_SITES] = " -x -a '(__attn_cli_sites)'",
+        [VALUE_KIND] = " -x",
         [VALUE_COMMAND] = " -x -a '(__attn_cli_commands)'",
     };
-    enum value value = value_of(option);
-    if (value == VALUE_WORDS) {
-        print_text(out, " -x -a '");
-        print_words(out, option->argument);
-        print_text(out, "'");
-    } else {
-        print_text(out, flags[value]);
-    }
+    print_text(out, flags[value_of(option)]);
+    if (!has_choices(option))
+        return;
+    print_text(out, " -a '");
+    print_choices(out, option);
+    print_text(out, "'");
 }
 
 static void print_fish_command(struct attn_sink *out, const struct command *command)

@@ -21,7 +21,8 @@ struct parser {
     char *base; /* the command's struct of arguments */
     char **argv;
     int argc;
-    int next; /* index of the argument after the one being read */
+    int next;           /* index of the argument after the one being read */
+    const char **given; /* [n_option] the text of each value, or NULL */
 };
 
 static bool takes_value(const struct option *option)
@@ -88,6 +89,24 @@ static int store_number(const struct option *option, const char *label, const ch
                           label, value, (long long)option->min, (long long)option->max);
 }
 
+static int store_real(const struct option *option, const char *label, const char *value,
+                      double *number)
+{
+    double found;
+    bool is_bounded = option->max != 0;
+    if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
+        (!is_bounded || found < (double)option->max)) {
+        *number = found;
+        return OPTIONS_OK;
+    }
+    if (!is_bounded)
+        return report_problem(EXIT_USAGE, NULL, "'%s' is '%s', expected a number from %lld", label,
+                              value, (long long)option->min);
+    return report_problem(EXIT_USAGE, NULL,
+                          "'%s' is '%s', expected a number from %lld to less than %lld", label,
+                          value, (long long)option->min, (long long)option->max);
+}
+
 static int store_choice(const struct option *option, const char *label, const char *value,
                         int *choice)
 {
@@ -111,6 +130,8 @@ static int store(const struct parser *parser, const struct option *option, const
                  const char *value)
 {
     void *place = parser->base + option->offset;
+    if (parser->given && takes_value(option))
+        parser->given[option - parser->command->options] = value;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)place = true;
@@ -122,6 +143,8 @@ static int store(const struct parser *parser, const struct option *option, const
         return append(place, value);
     case OPTION_NUMBER:
         return store_number(option, label, value, place);
+    case OPTION_REAL:
+        return store_real(option, label, value, place);
     case OPTION_CHOICE:
         return store_choice(option, label, value, place);
     case OPTION_HELP:
@@ -203,7 +226,14 @@ static int take_environment(const struct parser *parser)
 
 int options_parse(const struct command *command, int argc, char **argv, void *args)
 {
-    struct parser parser = {.command = command, .base = args, .argv = argv, .argc = argc};
+    return options_parse_noting(command, argc, argv, args, NULL);
+}
+
+int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
+                         const char **given)
+{
+    struct parser parser = {
+        .command = command, .base = args, .argv = argv, .argc = argc, .given = given};
     int code = take_environment(&parser);
     bool is_ended = false;
     while (code == OPTIONS_OK && parser.next < argc) {

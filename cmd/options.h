@@ -30,6 +30,7 @@ enum option_kind {
     OPTION_TEXT,   /* const char *: borrowed from the command line */
     OPTION_LIST,   /* struct text_list: every value */
     OPTION_NUMBER, /* int64_t: a whole number, min..max */
+    OPTION_REAL,   /* double: finite, from min on, and below max unless that is 0 */
     OPTION_CHOICE, /* int: index of the value among the words of `argument`, "map|read" */
     OPTION_HELP,   /* prints the help and ends */
 };
@@ -60,6 +61,11 @@ enum { OPTIONS_OK = -1 };
  * printed, or a mistake was reported.
  */
 int options_parse(const struct command *command, int argc, char **argv, void *args);
+
+/* The same, and in GIVEN [command->n_option] the text of each option's value as it was given last;
+ * others stay. Borrows from the command line and the environment. */
+int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
+                         const char **given);
 
 void text_list_release(struct text_list *list);
 
