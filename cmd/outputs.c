@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The formats in the order in which they are written. */
@@ -43,6 +44,21 @@ bool outputs_are_wanted(const struct output_args *args)
         if (path_of(args, i))
             return true;
     return false;
+}
+
+int outputs_list_options(const struct command *command, const char *const *given,
+                         struct attn_run_option **options, size_t *n)
+{
+    static const char *const groups[] = {"Attention", "Selection", "Interventions"};
+    struct attn_run_option *made = calloc(command->n_option, sizeof(*made));
+    if (!made)
+        return report_no_memory();
+    for (size_t i = 0; i < command->n_option; i++)
+        for (size_t g = 0; given[i] && g < sizeof(groups) / sizeof(groups[0]); g++)
+            if (strcmp(command->options[i].group, groups[g]) == 0)
+                made[(*n)++] = (struct attn_run_option){command->options[i].name, given[i]};
+    *options = made;
+    return EXIT_DONE;
 }
 
 int outputs_check(const struct output_args *args, bool *is_standard_used)

@@ -78,6 +78,14 @@ struct outputs {
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
+/*
+ * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
+ * the groups Attention, Selection and Interventions. free() *options. Reports and returns an exit
+ * code.
+ */
+int outputs_list_options(const struct command *command, const char *const *given,
+                         struct attn_run_option **options, size_t *n);
+
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
 

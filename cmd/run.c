@@ -8,6 +8,7 @@
 #include "command.h"
 #include "explain.h"
 #include "interrupt.h"
+#include "layer_attention.h"
 #include "model_args.h"
 #include "options.h"
 #include "outputs.h"
@@ -18,6 +19,7 @@
 #include "running_args.h"
 #include "second_sequence.h"
 #include "selection_args.h"
+#include "token_texts.h"
 
 #include "attn.h"
 
@@ -30,6 +32,7 @@ struct run_args {
     struct prompt_args prompt;
     const char *source;
     struct model_args model;
+    struct attention_args attention;
     struct selection_args selection;
     struct output_args output;
     struct prediction_args prediction;
@@ -40,6 +43,7 @@ struct run_args {
 
 struct run {
     struct run_args args;
+    const char **given; /* [n_option] the text of each value, or NULL */
     struct attn_sink *out;
     struct model_source source;
     struct attn_model *model;
@@ -50,13 +54,13 @@ struct run {
     struct array embeds; /* in place of the ids, or empty */
     size_t n;
     struct second_sequence second;
-    const char **tokens; /* [n] bytes of each, NULL without a tokenizer */
-    size_t *token_sizes; /* [n] */
+    struct token_texts tokens; /* empty without a tokenizer */
+    struct layer_attention attention;
     struct attn_selection *selection;
     struct attn_edit *edits;
     size_t n_edit;
     struct prediction prediction;
-    struct attn_run_option *given; /* options that shape the run, for outputs that tell them */
+    struct attn_run_option *shaping; /* options that shape the run, for outputs that tell them */
     struct attn_run labels;
     bool is_standard_used; /* by data, so nothing else may be printed there */
     struct outputs outputs;
@@ -94,15 +98,10 @@ static const struct option options[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct run_args, prompt.embeds),
      .help = "an array [T, d_model] in place of a text's embeddings; positions are still added"},
-    {.name = "source",
-     .argument = "TEXT|FILE.npy",
-     .group = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct run_args, source),
-     .help = "the second sequence, for models with cross-attention: a text, or what ends in .npy, "
-             "an array [S, d_source]"},
+    SOURCE_ROWS(run_args),
     MODEL_ROWS(run_args),
     WEIGHTS_ROWS(run_args),
+    ATTENTION_ROWS(run_args),
     SELECTION_ROWS(run_args),
     OUTPUT_ROWS(run_args),
     EXPLAIN_ROWS(run_args),
@@ -154,7 +153,7 @@ static int check_arguments(struct run *run)
     if (code == EXIT_DONE && run->is_standard_used && run->args.has_page)
         return report_problem(EXIT_USAGE, "write the data into a file",
                               "--explain prints on standard output, which holds data");
-    return code;
+    return code == EXIT_DONE ? attention_check(&run->args.attention) : code;
 }
 
 static void on_model_note(void *user, const char *message)
@@ -278,24 +277,21 @@ static int check_length(struct run *run)
     return code;
 }
 
-/* What was given of the options that decide what the tensors hold; all of them are texts. */
+static int choose_attention(struct run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    int code =
+        layer_attention_find(&run->args.attention, config, run->n, run->second.n, &run->attention);
+    if (code == EXIT_DONE && run->prediction.n_position > 0)
+        code = layer_attention_check_next(&run->attention, config);
+    return code;
+}
+
 static int note_options(struct run *run)
 {
-    const size_t n = sizeof(options) / sizeof(options[0]);
-    run->given = calloc(n, sizeof(*run->given));
-    if (!run->given)
-        return report_no_memory();
-    for (size_t i = 0; i < n; i++) {
-        const struct option *option = &options[i];
-        if (option->kind != OPTION_TEXT || (strcmp(option->group, "Selection") != 0 &&
-                                            strcmp(option->group, "Interventions") != 0))
-            continue;
-        const char *value = *(const char *const *)((const char *)&run->args + option->offset);
-        if (value)
-            run->given[run->labels.n_option++] = (struct attn_run_option){option->name, value};
-    }
-    run->labels.options = run->given;
-    return EXIT_DONE;
+    int code = outputs_list_options(&command_run, run->given, &run->shaping, &run->labels.n_option);
+    run->labels.options = run->shaping;
+    return code;
 }
 
 static int label_tokens(struct run *run)
@@ -306,27 +302,29 @@ static int label_tokens(struct run *run)
     run->labels.end = run->encoding.end;
     if (!run->tokenizer || !run->ids)
         return EXIT_DONE;
-    run->tokens = calloc(run->n, sizeof(*run->tokens));
-    run->token_sizes = calloc(run->n, sizeof(*run->token_sizes));
-    if (!run->tokens || !run->token_sizes)
-        return report_no_memory();
-    for (size_t i = 0; i < run->n; i++) {
-        run->tokens[i] = attn_tokenizer_token(run->tokenizer, run->ids[i], &run->token_sizes[i]);
-        if (!run->tokens[i]) { /* a row of the embedding that no text leads to */
-            run->tokens[i] = "";
-            run->token_sizes[i] = 0;
-        }
-    }
-    run->labels.tokens = run->tokens;
-    run->labels.token_sizes = run->token_sizes;
-    return EXIT_DONE;
+    int code = token_texts_find(run->tokenizer, run->ids, run->n, &run->tokens);
+    run->labels.tokens = run->tokens.bytes;
+    run->labels.token_sizes = run->tokens.sizes;
+    return code;
+}
+
+/* Whether tensors are written, as files or as text. */
+static bool shows_tensors(const struct run *run)
+{
+    return outputs_are_wanted(&run->args.output) ||
+           !(run->args.has_page || prediction_is_wanted(&run->args.prediction));
 }
 
 static int choose(struct run *run)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->n);
+    bool is_quiet = run->args.running.is_quiet || !shows_tensors(run);
     dims.n_source = run->second.n;
-    int code = selection_find(&run->args.selection, &dims, &run->selection);
+    attn_attention_set_dims(run->attention.layers, &dims);
+    int code =
+        attention_check_sites(&run->attention.layers[0], run->args.selection.sites, is_quiet);
+    if (code == EXIT_DONE)
+        code = selection_find(&run->args.selection, &dims, &run->selection);
     if (code == EXIT_DONE)
         code = ablation_find(&run->args.ablation, &dims, &run->edits, &run->n_edit);
     run->labels.selection = run->selection;
@@ -336,8 +334,7 @@ static int choose(struct run *run)
 static int open_outputs(struct run *run)
 {
     const struct output_args *output = &run->args.output;
-    bool has_text = !outputs_are_wanted(output) && !run->args.has_page &&
-                    !prediction_is_wanted(&run->args.prediction);
+    bool has_text = !outputs_are_wanted(output) && shows_tensors(run);
     interrupt_catch();
     run->outputs.standard = run->out;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
@@ -348,7 +345,7 @@ static int set_trace(struct run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);
     const struct explain_subject subject = {.config = config,
-                                            .attention = config->attention,
+                                            .attention = run->attention.layers,
                                             .labels = &run->labels,
                                             .edits = run->edits,
                                             .n_edit = run->n_edit};
@@ -371,6 +368,7 @@ static int start_session(struct run *run)
     session_options.trace = is_watched ? &run->trace : NULL;
     session_options.edits = run->edits;
     session_options.n_edit = run->n_edit;
+    session_options.attention = run->attention.layers;
     session_options.cancel = interrupt_flag();
     session_options.isa = running_isa();
     session_options.gemm = running_gemm();
@@ -404,6 +402,9 @@ static int feed(struct run *run)
     }
     if (run->n_edit > 0 && !run->args.running.is_quiet)
         note("the ablation changed %zu rows", attn_session_n_edited_row(run->session));
+    if (!run->args.running.is_quiet)
+        layer_attention_note_pairs(&run->attention, attn_model_config(run->model), run->n,
+                                   run->second.n);
     if (run->args.running.is_verbose)
         note("%zu tokens, %d threads, at most %s", run->n, attn_pool_n_thread(run->pool),
              attn_isa_name(attn_isa_detect()));
@@ -440,9 +441,10 @@ static void release(struct run *run)
     prediction_release(&run->prediction);
     free(run->edits);
     attn_selection_free(run->selection);
-    free(run->tokens);
-    free(run->token_sizes);
+    token_texts_release(&run->tokens);
+    free(run->shaping);
     free(run->given);
+    layer_attention_release(&run->attention);
     if (run->ids != run->encoding.ids)
         free(run->ids);
     attn_encoding_release(&run->encoding);
@@ -459,29 +461,36 @@ static void release(struct run *run)
 static int perform(struct run *run)
 {
     static int (*const steps[])(struct run *) = {
-        check_arguments, open_model,    open_tokenizer, encode,  read_source,
-        check_length,    label_tokens,  note_options,   choose,  open_outputs,
-        set_trace,       start_session, feed,           predict, finish,
+        check_arguments,  open_model,   open_tokenizer, encode, read_source,  check_length,
+        choose_attention, label_tokens, note_options,   choose, open_outputs, set_trace,
+        start_session,    feed,         predict,        finish,
     };
-    const char *sites = run->args.selection.sites;
     int code = EXIT_DONE;
-    if (sites && strcmp(sites, "help") == 0) {
-        sites_print(run->out);
-        return EXIT_DONE;
-    }
     note_time(run, NULL);
     for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
         code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 
+/* Whether VALUE of an option asks what values there are. */
+static bool is_help(const char *value)
+{
+    return value && strcmp(value, "help") == 0;
+}
+
 static int run_main(int argc, char **argv)
 {
-    struct run run = {.args.output.precision = -1};
-    int code = options_parse(&command_run, argc, argv, &run.args);
+    struct run run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
+    run.given = calloc(command_run.n_option, sizeof(*run.given));
+    int code = run.given ? options_parse_noting(&command_run, argc, argv, &run.args, run.given)
+                         : report_no_memory();
     if (code == OPTIONS_OK)
         code = print_open(&run.out);
-    if (run.out)
+    if (run.out && is_help(run.args.selection.sites))
+        sites_print(run.out);
+    else if (run.out && is_help(run.args.attention.kind))
+        attention_kinds_print(run.out);
+    else if (run.out)
         code = perform(&run);
     release(&run);
     return print_close(run.out, code);

@@ -30,3 +30,6 @@ tab attn-cli tokenize --format ''
 tab attn-cli tokenize --fo
 tab attn-cli run --top ''
 tab attn-cli run 'Life is '
+tab attn-cli run --attention l
+tab attn-cli run --mask ''
+tab attn-cli run --source a

@@ -1,0 +1,115 @@
+/*
+ * attention_args.h - which attention is computed: --attention, --mask and what belongs to them.
+ *
+ *     struct attention_args attention = ATTENTION_ARGS_DEFAULT;
+ *     attention_check(&attention);                  // before anything is opened
+ *     attention_apply(&attention, &layer);          // what was given, and nothing else
+ */
+#ifndef CMD_ATTENTION_ARGS_H
+#define CMD_ATTENTION_ARGS_H
+
+#include "options.h"
+
+#include "attn.h"
+
+struct attention_args {
+    const char *kind, *mask; /* NULL where not given, as are the negative numbers */
+    int masking;             /* enum attn_masking */
+    int scale;               /* 0: on, 1: off */
+    int similarity;          /* enum attn_similarity */
+    int algorithm;           /* enum attn_algorithm */
+    double eps, dropout;
+    int64_t seed;
+};
+
+#define ATTENTION_ARGS_DEFAULT                                                                     \
+    {                                                                                              \
+        .masking = -1, .scale = -1, .similarity = -1, .algorithm = -1, .eps = -1, .dropout = -1,   \
+        .seed = -1                                                                                 \
+    }
+
+/* Rows for the option table of a command whose struct T has a `struct attention_args attention`. */
+#define ATTENTION_ROWS(T)                                                                          \
+    {.name = "attention",                                                                          \
+     .argument = "KIND",                                                                           \
+     .group = "Attention",                                                                         \
+     .kind = OPTION_TEXT,                                                                          \
+     .offset = offsetof(struct T, attention.kind),                                                 \
+     .help = "which keys a query looks at, as in window:64; 'help' lists the kinds and what they " \
+             "show"},                                                                              \
+        {.name = "mask",                                                                           \
+         .argument = "causal|none|FILE.npy",                                                       \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, attention.mask),                                             \
+         .help = "no key after the query, any key, or those with a 1 in an array [T, S] or "       \
+                 "[H, T, S]"},                                                                     \
+        {.name = "masking",                                                                        \
+         .argument = "inf|renormalize|zero",                                                       \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = offsetof(struct T, attention.masking),                                          \
+         .help = "masked scores are -inf before the softmax (default), or masked weights 0 after " \
+                 "it, with the others divided by their sum or left"},                              \
+        {.name = "scale",                                                                          \
+         .argument = "on|off",                                                                     \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = offsetof(struct T, attention.scale),                                            \
+         .help = "whether scores are divided by the square root of d_head"},                       \
+        {.name = "eps",                                                                            \
+         .argument = "E",                                                                          \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_REAL,                                                                      \
+         .offset = offsetof(struct T, attention.eps),                                              \
+         .help = "added to that square root"},                                                     \
+        {.name = "similarity",                                                                     \
+         .argument = "dot|cosine",                                                                 \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_CHOICE,                                                                    \
+         .offset = offsetof(struct T, attention.similarity),                                       \
+         .help = "what scores are of a query and a key"},                                          \
+        {.name = "dropout",                                                                        \
+         .argument = "P",                                                                          \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_REAL,                                                                      \
+         .max = 1,                                                                                 \
+         .offset = offsetof(struct T, attention.dropout),                                          \
+         .help = "drop this share of the weights and divide the others by 1-P, as in training"},   \
+        {.name = "seed",                                                                           \
+         .argument = "S",                                                                          \
+         .group = "Attention",                                                                     \
+         .kind = OPTION_NUMBER,                                                                    \
+         .max = INT64_MAX,                                                                         \
+         .offset = offsetof(struct T, attention.seed),                                             \
+         .help = "which weights are dropped; default: 0"},                                         \
+    {                                                                                              \
+        .name = "algorithm", .argument = "auto|dense|blockwise", .group = "Attention",             \
+        .kind = OPTION_CHOICE, .offset = offsetof(struct T, attention.algorithm),                  \
+        .help = "how full attention is computed: blockwise never holds a row of the matrix"        \
+    }
+
+/* Whether the parts are well formed and go together, whatever the model. Reports and returns an
+ * exit code. */
+int attention_check(const struct attention_args *args);
+
+/* The file that --mask names, or NULL. */
+const char *attention_mask_file(const struct attention_args *args);
+
+/* Changes what was given, and only that, of checked ARGS; a mask file's matrix is the caller's to
+ * read. */
+void attention_apply(const struct attention_args *args, struct attn_attention *attention);
+
+/* Whether the parts of ATTENTION go together. Reports and returns an exit code. */
+int attention_confirm(const struct attn_attention *attention, bool is_cross);
+
+/*
+ * Whether ATTENTION has the sites that LIST names; globs mean those that there are. NULL, for the
+ * default ones, only notes what is left out, unless IS_QUIET. Reports and returns an exit code.
+ */
+int attention_check_sites(const struct attn_attention *attention, const char *list, bool is_quiet);
+
+/* The table for --attention help. */
+void attention_kinds_print(struct attn_sink *out);
+
+#endif

@@ -1,0 +1,1 @@
+attn-cli run --attention help
