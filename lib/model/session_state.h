@@ -107,7 +107,7 @@ bool attn_session_is_cross(const struct attn_session *session, int layer);
 
 uint64_t attn_session_watched_matrices(const struct attn_session *session, int layer);
 
-/* heads.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z of all
+/* attend_layer.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z of all
  * heads that are needed. */
 void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values);
 void attn_session_attend(struct attn_session *session, int layer);

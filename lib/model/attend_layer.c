@@ -1,4 +1,4 @@
-/* heads.c - the attention of one layer of a session: what it remembers, and how it runs. */
+/* attend_layer.c - the attention of one layer of a session: what it remembers, and how it runs. */
 #include "model/session_state.h"
 
 #include <string.h>
