@@ -134,7 +134,7 @@ static size_t find_together(const struct attend *a)
     const double each =
         (double)(attn_dense_keys_size(&a->shape) + attn_dense_values_size(&a->shape)) +
         (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
-    const double n = GROUP_BYTES / sizeof(float) / each;
+    const double n = GROUP_BYTES / (sizeof(float) * each);
 
     if (n >= (double)args->n_kv_head)
         return args->n_kv_head;

@@ -70,8 +70,8 @@ size_t attn_gather_scratch(const struct attn_dense_shape *shape,
 {
     const size_t most = attn_keys_most(attention, shape->n_max), ld = attn_dense_ld_value(shape);
 
-    return round_up(most) * (1 + ld) + 2 * ATTN_KEY_BLOCK * shape->d_head + ld + shape->n_max +
-           attn_tile_list_size(attention, shape->n_max);
+    return round_up(most) * (1 + ld) + (size_t)2 * ATTN_KEY_BLOCK * shape->d_head + ld +
+           shape->n_max + attn_tile_list_size(attention, shape->n_max);
 }
 
 /* One row on its way. */

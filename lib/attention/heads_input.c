@@ -28,8 +28,8 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     const struct attn_dense_shape *shape = &heads->engines->shape;
     const struct attn_attention *attention = heads->attention;
     const size_t n_map = attention->count * rows->n;
-    float *mixed = heads->memory->scratch[0];
-    float *scratch = mixed + attention->count * shape->d_head;
+    float *scratch = heads->memory->scratch[0]; /* aligned, as what is mixed need not be */
+    float *mixed = scratch + attn_lowrank_scratch(rows->n);
     struct attn_lowrank_args args = {.engine = heads->engines->gemm,
                                      .n_rank = attention->count,
                                      .n_key = rows->n,

@@ -47,7 +47,7 @@ size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
 {
     if (!attn_attention_is_listed(attention))
         return 0;
-    return ATTN_QUERY_TILE * attn_keys_most(attention, n_key);
+    return (size_t)ATTN_QUERY_TILE * attn_keys_most(attention, n_key);
 }
 
 /* Cells of a prefix: up to the row's own position when causal. */
