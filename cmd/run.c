@@ -4,9 +4,9 @@
  * A run is a list of steps over one struct that holds everything; whatever step ends it, all is
  * released in one place, and files that were not finished do not appear.
  */
-#include "array.h"
 #include "command.h"
 #include "explain.h"
+#include "first_sequence.h"
 #include "interrupt.h"
 #include "layer_attention.h"
 #include "model_args.h"
@@ -20,6 +20,7 @@
 #include "second_sequence.h"
 #include "selection_args.h"
 #include "token_texts.h"
+#include "vocabulary.h"
 
 #include "attn.h"
 
@@ -48,11 +49,7 @@ struct run {
     struct model_source source;
     struct attn_model *model;
     struct attn_tokenizer *tokenizer; /* NULL: ids were given and there is no vocabulary */
-    struct text text;
-    struct attn_encoding encoding;
-    int32_t *ids;        /* [n]; owned when they were given, else those of the encoding */
-    struct array embeds; /* in place of the ids, or empty */
-    size_t n;
+    struct first_sequence first;
     struct second_sequence second;
     struct token_texts tokens; /* empty without a tokenizer */
     struct layer_attention attention;
@@ -185,68 +182,19 @@ static int open_model(struct run *run)
     return second_sequence_check(args->source, run->model);
 }
 
-/* A token without a row would fail only when a text happens to hold it. */
-static int check_vocabulary(const struct run *run)
-{
-    size_t n_token = attn_tokenizer_n_vocab(run->tokenizer);
-    size_t n_row = attn_model_config(run->model)->n_vocab;
-    if (n_token <= n_row)
-        return EXIT_DONE;
-    return report_problem(
-        EXIT_MODEL, NULL,
-        "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of "
-        "its embedding",
-        attn_model_name(run->model), n_token, n_row);
-}
-
 /* With numbers in place of texts the vocabulary only gives labels: then it may be missing. */
 static int open_tokenizer(struct run *run)
 {
-    struct attn_error err = {0};
     const struct run_args *args = &run->args;
     bool is_needed = (!args->prompt.ids && !args->prompt.embeds) || args->prediction.next.n > 0 ||
                      (args->source && !second_sequence_is_array(args->source));
-    if (attn_tokenizer_open(&run->source.source, &run->tokenizer, &err) == ATTN_OK)
-        return check_vocabulary(run);
-    if (is_needed || err.status == ATTN_NO_MEMORY)
-        return report(&err, EXIT_MODEL);
-    if (args->running.is_verbose)
-        note("tokens have no text: %s", err.message);
-    return EXIT_DONE;
+    return vocabulary_open(&run->source, run->model, is_needed, args->running.is_verbose,
+                           &run->tokenizer);
 }
 
-static int read_embeddings(struct run *run)
+static int read_first(struct run *run)
 {
-    const char *path = run->args.prompt.embeds;
-    size_t d = attn_model_config(run->model)->d_model;
-    int code = array_read(path, 2, 2, "[T, d_model]", &run->embeds);
-    if (code == EXIT_DONE && run->embeds.shape[1] != d)
-        return report_problem(EXIT_INPUT, NULL,
-                              "'%s' has the shape %s, '%s' takes embeddings of %zu numbers", path,
-                              array_shape(&run->embeds).text, attn_model_name(run->model), d);
-    run->n = run->embeds.shape[0];
-    return code;
-}
-
-static int encode(struct run *run)
-{
-    const struct prompt_args *prompt = &run->args.prompt;
-    struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
-    struct attn_error err = {0};
-    encode_options.special = (enum attn_special)prompt->special;
-    if (prompt->embeds)
-        return read_embeddings(run);
-    if (prompt->ids)
-        return ids_parse(prompt->ids, &run->ids, &run->n);
-    int code = prompt_read(prompt, &run->text);
-    if (code != EXIT_DONE)
-        return code;
-    if (attn_tokenizer_encode(run->tokenizer, run->text.data, run->text.size, &encode_options,
-                              &run->encoding, &err) != ATTN_OK)
-        return report(&err, EXIT_INPUT);
-    run->ids = run->encoding.ids;
-    run->n = run->encoding.n;
-    return EXIT_DONE;
+    return first_sequence_read(&run->args.prompt, run->model, run->tokenizer, EXAMPLE, &run->first);
 }
 
 static int read_source(struct run *run)
@@ -255,33 +203,24 @@ static int read_source(struct run *run)
                                 (enum attn_special)run->args.prompt.special, &run->second);
 }
 
-static int check_length(struct run *run)
+static int read_next(struct run *run)
 {
     size_t n_ctx = attn_model_config(run->model)->n_ctx;
-    const char *name = attn_model_name(run->model);
-    if (run->n == 0)
-        return report_problem(EXIT_INPUT, EXAMPLE, "the text is empty: it has no tokens");
-    if (run->n > n_ctx && run->embeds.data)
-        return report_problem(EXIT_INPUT, NULL, "'%s' has %zu rows, '%s' takes at most %zu",
-                              run->embeds.path, run->n, name, n_ctx);
-    if (run->n > n_ctx)
-        return report_problem(EXIT_INPUT, NULL, "the text has %zu tokens, '%s' takes at most %zu",
-                              run->n, name, n_ctx);
     int code = prediction_encode(&run->prediction, &run->args.prediction, run->tokenizer,
                                  (enum attn_special)run->args.prompt.special);
-    if (code == EXIT_DONE && run->prediction.n_position > n_ctx - run->n)
+    if (code == EXIT_DONE && run->prediction.n_position > n_ctx - run->first.n)
         return report_problem(
             EXIT_INPUT, NULL,
             "the text and its longest continuation need %zu positions, '%s' has %zu",
-            run->n + run->prediction.n_position, name, n_ctx);
+            run->first.n + run->prediction.n_position, attn_model_name(run->model), n_ctx);
     return code;
 }
 
 static int choose_attention(struct run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    int code =
-        layer_attention_find(&run->args.attention, config, run->n, run->second.n, &run->attention);
+    int code = layer_attention_find(&run->args.attention, config, run->first.n, run->second.n,
+                                    &run->attention);
     if (code == EXIT_DONE && run->prediction.n_position > 0)
         code = layer_attention_check_next(&run->attention, config);
     return code;
@@ -297,12 +236,12 @@ static int note_options(struct run *run)
 static int label_tokens(struct run *run)
 {
     run->labels.model = attn_model_name(run->model);
-    run->labels.ids = run->ids;
-    run->labels.begin = run->encoding.begin;
-    run->labels.end = run->encoding.end;
-    if (!run->tokenizer || !run->ids)
+    run->labels.ids = run->first.ids;
+    run->labels.begin = run->first.encoding.begin;
+    run->labels.end = run->first.encoding.end;
+    if (!run->tokenizer || !run->first.ids)
         return EXIT_DONE;
-    int code = token_texts_find(run->tokenizer, run->ids, run->n, &run->tokens);
+    int code = token_texts_find(run->tokenizer, run->first.ids, run->first.n, &run->tokens);
     run->labels.tokens = run->tokens.bytes;
     run->labels.token_sizes = run->tokens.sizes;
     return code;
@@ -317,7 +256,7 @@ static bool shows_tensors(const struct run *run)
 
 static int choose(struct run *run)
 {
-    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->n);
+    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->first.n);
     bool is_quiet = run->args.running.is_quiet || !shows_tensors(run);
     dims.n_source = run->second.n;
     attn_attention_set_dims(run->attention.layers, &dims);
@@ -360,7 +299,7 @@ static int start_session(struct run *run)
     bool is_watched = run->outputs.n > 0 || run->args.has_page;
     if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    session_options.n_max = run->n + run->prediction.n_position;
+    session_options.n_max = run->first.n + run->prediction.n_position;
     session_options.n_source = run->second.n;
     session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
     session_options.has_logits = prediction_is_wanted(&run->args.prediction);
@@ -387,9 +326,9 @@ static int feed(struct run *run)
 {
     struct attn_error err = {0};
     enum attn_status status =
-        run->embeds.data
-            ? attn_session_feed_embeddings(run->session, run->embeds.data, run->n, &err)
-            : attn_session_feed(run->session, run->ids, run->n, &err);
+        run->first.embeds.data
+            ? attn_session_feed_embeddings(run->session, run->first.embeds.data, run->first.n, &err)
+            : attn_session_feed(run->session, run->first.ids, run->first.n, &err);
     if (status != ATTN_OK && run->outputs.is_abandoned)
         return EXIT_OUTPUT;
     if (status != ATTN_OK && run->outputs.has_failed)
@@ -403,10 +342,10 @@ static int feed(struct run *run)
     if (run->n_edit > 0 && !run->args.running.is_quiet)
         note("the ablation changed %zu rows", attn_session_n_edited_row(run->session));
     if (!run->args.running.is_quiet)
-        layer_attention_note_pairs(&run->attention, attn_model_config(run->model), run->n,
+        layer_attention_note_pairs(&run->attention, attn_model_config(run->model), run->first.n,
                                    run->second.n);
     if (run->args.running.is_verbose)
-        note("%zu tokens, %d threads, at most %s", run->n, attn_pool_n_thread(run->pool),
+        note("%zu tokens, %d threads, at most %s", run->first.n, attn_pool_n_thread(run->pool),
              attn_isa_name(attn_isa_detect()));
     note_time(run, "ran");
     return EXIT_DONE;
@@ -445,12 +384,8 @@ static void release(struct run *run)
     free(run->shaping);
     free(run->given);
     layer_attention_release(&run->attention);
-    if (run->ids != run->encoding.ids)
-        free(run->ids);
-    attn_encoding_release(&run->encoding);
-    array_release(&run->embeds);
+    first_sequence_release(&run->first);
     second_sequence_release(&run->second);
-    text_release(&run->text);
     attn_tokenizer_close(run->tokenizer);
     interrupt_watch_model(NULL);
     attn_model_close(run->model);
@@ -461,8 +396,8 @@ static void release(struct run *run)
 static int perform(struct run *run)
 {
     static int (*const steps[])(struct run *) = {
-        check_arguments,  open_model,   open_tokenizer, encode, read_source,  check_length,
-        choose_attention, label_tokens, note_options,   choose, open_outputs, set_trace,
+        check_arguments,  open_model,   open_tokenizer, read_first, read_source,  read_next,
+        choose_attention, label_tokens, note_options,   choose,     open_outputs, set_trace,
         start_session,    feed,         predict,        finish,
     };
     int code = EXIT_DONE;
