@@ -6,6 +6,7 @@
  */
 #include "attend_inputs.h"
 #include "command.h"
+#include "explain.h"
 #include "interrupt.h"
 #include "options.h"
 #include "outputs.h"
@@ -24,6 +25,7 @@ struct attend_args {
     struct input_args input;
     struct selection_args selection;
     struct output_args output;
+    bool has_page; /* --explain */
     struct running_args running;
 };
 
@@ -37,6 +39,7 @@ struct attend {
     struct attn_array_axes axes;
     struct attn_run labels;
     struct outputs outputs;
+    struct explain explain;
     struct attn_trace trace;
     struct attn_pool *pool;
     struct stopwatch watch;
@@ -64,6 +67,7 @@ static const struct option options[] = {
      .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
              "pattern_lowrank, z; default pattern,z"},
     OUTPUT_ROWS(attend_args),
+    EXPLAIN_ROWS(attend_args),
     RUNNING_ROWS(attend_args),
     OPTION_HELP_ROW,
 };
@@ -91,7 +95,9 @@ static int check_arguments(struct attend *run)
 {
     bool is_standard_used;
     int code = attend_inputs_check(&run->args.input);
-    return code == EXIT_DONE ? outputs_check(&run->args.output, &is_standard_used) : code;
+    if (code == EXIT_DONE)
+        code = outputs_check(&run->args.output, &is_standard_used);
+    return code == EXIT_DONE ? explain_check(run->args.has_page, is_standard_used) : code;
 }
 
 static int read_inputs(struct attend *run)
@@ -159,7 +165,16 @@ static int open_outputs(struct attend *run)
     const struct output_args *output = &run->args.output;
     interrupt_catch();
     run->outputs.standard = run->out;
-    return outputs_open(&run->outputs, output, !outputs_are_wanted(output), &run->labels);
+    bool has_text = !outputs_are_wanted(output) && !run->args.has_page;
+    return outputs_open(&run->outputs, output, has_text, &run->labels);
+}
+
+static int set_trace(struct attend *run)
+{
+    const struct explain_subject subject = {
+        .arrays = &run->attend, .attention = &run->attend.attention, .labels = &run->labels};
+    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
 }
 
 static int compute(struct attend *run)
@@ -167,7 +182,6 @@ static int compute(struct attend *run)
     struct attn_error err = {0};
     if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
     run->attend.trace = &run->trace;
     run->attend.pool = run->pool;
     run->attend.cancel = interrupt_flag();
@@ -189,6 +203,8 @@ static int compute(struct attend *run)
 static int finish(struct attend *run)
 {
     int code = outputs_finish(&run->outputs);
+    if (code == EXIT_DONE)
+        code = explain_print(&run->explain, run->out);
     stopwatch_note(&run->watch, &run->args.running, "finished");
     return code;
 }
@@ -197,6 +213,7 @@ static void release(struct attend *run)
 {
     outputs_close(&run->outputs);
     attn_pool_free(run->pool);
+    explain_release(&run->explain);
     attn_selection_free(run->selection);
     free(run->heads);
     attend_inputs_release(&run->inputs);
@@ -205,7 +222,8 @@ static void release(struct attend *run)
 static int perform(struct attend *run)
 {
     static int (*const steps[])(struct attend * run) = {
-        check_arguments, read_inputs, find_attention, choose, open_outputs, compute, finish,
+        check_arguments, read_inputs, find_attention, choose,
+        open_outputs,    set_trace,   compute,        finish,
     };
     int code = EXIT_DONE;
     stopwatch_note(&run->watch, &run->args.running, NULL);

@@ -65,7 +65,9 @@ static void print_title(struct blackboard *page)
 {
     const struct explained *row = page->row;
     char *token = blackboard_token(page, row->query);
-    print(page->out, "layer %d, head %d, query %zu", row->layer, row->head, row->query);
+    if (page->config)
+        print(page->out, "layer %d, ", row->layer);
+    print(page->out, "head %d, query %zu", row->head, row->query);
     if (token) {
         print_text(page->out, ": ");
         print_text(page->out, token);
@@ -127,10 +129,27 @@ static void print_keys_and_values(struct blackboard *page)
               first + n_shared - 1, page->row->kv_head);
 }
 
+/* The same of attention on arrays, where they are given. */
+static void print_arrays(struct blackboard *page)
+{
+    const struct attn_attend_args *arrays = page->subject->arrays;
+    const size_t n_shared = arrays->n_head / arrays->n_kv_head;
+    if (!page->row->has_products)
+        return;
+    print_text(page->out, "  q = ");
+    print_vector(page, page->row->q, page->row->d_head);
+    if (n_shared > 1)
+        print(page->out, "\n  Keys and values are those of head %d, one for %zu heads of queries.",
+              page->row->kv_head, n_shared);
+    print_text(page->out, "\n");
+}
+
 static void print_visible(struct blackboard *page)
 {
     const struct explained *row = page->row;
-    const bool is_causal = page->attention->mask == ATTN_MASK_CAUSAL && !page->is_cross;
+    char kind[ATTN_ATTENTION_TEXT_SIZE];
+    const bool is_causal = page->attention->mask == ATTN_MASK_CAUSAL && !page->is_cross &&
+                           row->n_visible == row->query + 1;
     print_text(page->out, "  The query may look at ");
     if (row->n_visible == 0)
         print(page->out, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
@@ -138,15 +157,19 @@ static void print_visible(struct blackboard *page)
         print(page->out, "all %zu keys", row->n_key);
     else
         print(page->out, "%zu of the %zu keys", row->n_visible, row->n_key);
-    if (is_causal && row->n_visible == row->query + 1)
+    if (is_causal)
         print_text(page->out, row->query > 0 ? ", itself and those before it" : ", itself");
+    if (page->attention->kind != ATTN_ATTENTION_FULL) {
+        attn_attention_text(page->attention, kind);
+        print(page->out, ", as %s says", kind);
+    }
     print_text(page->out, ".\n");
 }
 
 static void print_rest(struct blackboard *page)
 {
     const struct attn_config *config = page->config;
-    if (config->n_head == 1 && !config->has_out_proj)
+    if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
     print(page->out, "\nWhat the layer gives is the z of all heads side by side%s%s.\n",
           config->has_out_proj ? ", times W_O" : "",
@@ -161,15 +184,19 @@ int blackboard_print(const struct explain_subject *subject, const struct explain
                               .attention = &subject->attention[row->layer],
                               .row = row,
                               .out = out,
-                              .is_cross = subject->config->is_cross[row->layer],
+                              .is_cross = subject->config && subject->config->is_cross[row->layer],
                               .code = EXIT_DONE};
     for (size_t i = 0; i < row->n_cell; i++)
         if (row->scores[i] > row->scores[page.heaviest])
             page.heaviest = i;
     print_title(&page);
-    print_input(&page);
-    print_query(&page);
-    print_keys_and_values(&page);
+    if (page.config) {
+        print_input(&page);
+        print_query(&page);
+        print_keys_and_values(&page);
+    } else {
+        print_arrays(&page);
+    }
     print_visible(&page);
     if (row->n_cell > 0) {
         blackboard_print_scores(&page);

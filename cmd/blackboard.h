@@ -20,6 +20,7 @@ struct blackboard {
     struct attn_sink *out;
     struct columns columns;
     size_t heaviest; /* the cell with the largest score */
+    int n_step;      /* printed so far */
     bool is_cross;
     int code; /* the first failure */
 };

@@ -156,7 +156,10 @@ static void put_fit(struct blackboard *page, size_t cell)
 void blackboard_print_scores(struct blackboard *page)
 {
     const struct explained *row = page->row;
-    print_text(page->out, "\n1. How well each key fits: its components times those of q, added up");
+    if (!row->has_products)
+        return;
+    print(page->out, "\n%d. How well each key fits: its components times those of q, added up",
+          ++page->n_step);
     if (is_cosine(page))
         print(page->out, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
               length_of(row->q, row->d_head));
@@ -187,6 +190,14 @@ void blackboard_print_scores(struct blackboard *page)
 
 /* --- 2. The softmax ---------------------------------------------------------------------------- */
 
+/* What a score is made of. */
+static const char *fit_name(const struct blackboard *page)
+{
+    if (!page->row->has_products)
+        return "given";
+    return is_cosine(page) ? "cosine" : "q.k";
+}
+
 static bool has_dropout(const struct blackboard *page)
 {
     return page->attention->dropout > 0 || page->attention->keep.cells;
@@ -208,12 +219,15 @@ static void print_scale(struct blackboard *page)
 {
     const struct attn_attention *attention = page->attention;
     const double divisor = sqrt((double)page->row->d_head) + attention->eps;
-    const char *fit = is_cosine(page) ? "the cosine" : "q.k";
-    print(page->out, "   score   %s", fit);
+    if (!page->row->has_products && attention->eps == 0) { /* d_head is 1 */
+        print_text(page->out, "   score   as given\n");
+        return;
+    }
+    print(page->out, "   score   %s", fit_name(page));
     if (attention->factor != 1)
         print(page->out, " * %.4f", attention->factor);
     if (attention->is_scaled && attention->eps > 0)
-        print(page->out, " / (sqrt(%zu) + %g), the square root of d_head and eps: %.4f",
+        print(page->out, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f",
               page->row->d_head, attention->eps, divisor);
     else if (attention->is_scaled)
         print(page->out, " / sqrt(%zu), the square root of d_head: %.4f", page->row->d_head,
@@ -242,14 +256,15 @@ static void print_softmax_rules(struct blackboard *page)
     double sum = 0;
     for (size_t i = 0; i < page->row->n_cell; i++)
         sum += exponential_of(page, i);
-    print_text(page->out, "\n2. The weights: a softmax turns scores into shares of 1.\n");
+    print(page->out, "\n%d. The weights: a softmax turns scores into shares of 1.\n",
+          ++page->n_step);
     print_scale(page);
     print(page->out, "   exp     e to the power of score less the largest score, %.4f\n",
           (double)page->row->scores[page->heaviest]);
     if (is_masked_after(page))
         print_masking(page, sum);
     else
-        print(page->out, "   weight  exp / sum of all exp, %.4f\n", sum);
+        print(page->out, "   weight  exp / sum of all exp, %.4f\n", fabs(sum)); /* never "-nan" */
     if (has_dropout(page))
         print(page->out, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
               page->attention->dropout);
@@ -282,7 +297,7 @@ void blackboard_print_weights(struct blackboard *page)
     const struct explained *row = page->row;
     print_softmax_rules(page);
     put_heading(page, "");
-    columns_put(&page->columns, "%s", is_cosine(page) ? "cosine" : "q.k");
+    columns_put(&page->columns, "%s", fit_name(page));
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         columns_put(&page->columns, "%s", names[i]);
     if (is_masked_after(page))
@@ -347,8 +362,10 @@ static void put_value(struct blackboard *page, struct slot cells)
 void blackboard_print_context(struct blackboard *page)
 {
     const struct explained *row = page->row;
-    print_text(page->out,
-               "\n3. The context vector z: each value times its weight w, added up.\n\n");
+    if (!row->has_values)
+        return;
+    print(page->out, "\n%d. The context vector z: each value times its weight w, added up.\n\n",
+          ++page->n_step);
     put_heading(page, "");
     columns_put(&page->columns, "w");
     put_names(page, "v", row->d_value);

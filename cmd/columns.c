@@ -5,6 +5,7 @@
 #include "print.h"
 #include "report.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +62,7 @@ void columns_put(struct columns *columns, const char *format, ...)
 
 void columns_number(struct columns *columns, double number)
 {
-    columns_put(columns, "%.4f", number);
+    columns_put(columns, "%.4f", isnan(number) ? fabs(number) : number); /* never "-nan" */
 }
 
 void columns_sign(struct columns *columns, const char *sign)

@@ -19,6 +19,14 @@ static const enum attn_site sites[] = {
     ATTN_SITE_PATTERN,   ATTN_SITE_Z,  ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
 };
 
+int explain_check(bool is_wanted, bool is_standard_used)
+{
+    if (is_wanted && is_standard_used)
+        return report_problem(EXIT_USAGE, "write the data into a file",
+                              "--explain prints on standard output, which holds data");
+    return EXIT_DONE;
+}
+
 /* --- Which row --------------------------------------------------------------------------------- */
 
 /* The only kept layer, head and query. */
@@ -37,7 +45,7 @@ static int find_row(struct explained *row, const struct attn_selection *selectio
     }
     if (n_head != 1 || n_query != 1)
         return report_problem(
-            EXIT_USAGE, "--heads 0.2 --queries -1 chooses head 2 of layer 0 and the last position",
+            EXIT_USAGE, "--heads 0.2 --queries -1 chooses head 2 of layer 0 and the last query",
             "'--explain' shows one row, found %zu head%s and %zu quer%s selected", n_head,
             n_head == 1 ? "" : "s", n_query, n_query == 1 ? "y" : "ies");
     while (!attn_selection_has_query(selection, row->query))
@@ -87,11 +95,11 @@ static enum attn_status widen(struct explain *explain, const struct attn_selecti
 static int allocate(struct explained *row)
 {
     float **const cells[] = {&row->qk, &row->scores, &row->pattern, &row->weights};
-    row->x = calloc(row->d_model, sizeof(float));
+    row->x = calloc(row->d_model + 1, sizeof(float)); /* attention on arrays has sizes of 0 */
     row->q = calloc(row->d_head, sizeof(float));
-    row->z = calloc(row->d_value, sizeof(float));
+    row->z = calloc(row->d_value + 1, sizeof(float));
     row->k = calloc(row->n_key, row->d_head * sizeof(float));
-    row->v = calloc(row->n_key, row->d_value * sizeof(float));
+    row->v = calloc(row->n_key, (row->d_value + 1) * sizeof(float));
     row->keys = calloc(row->n_key, sizeof(*row->keys));
     row->is_visible = calloc(row->n_key, sizeof(*row->is_visible));
     bool has_all = row->x && row->q && row->z && row->k && row->v && row->keys && row->is_visible;
@@ -107,6 +115,21 @@ static void keep_rows(float *to, const struct attn_trace_event *event, size_t fi
     for (size_t r = 0; r < event->n_row; r++)
         memcpy(to + (first + r) * event->n_col, event->data + r * event->ld,
                event->n_col * sizeof(float));
+}
+
+/* What a trace of arrays does not tell, since it is given. */
+static void take_arrays(struct explained *row, const struct attn_attend_args *arrays)
+{
+    const size_t query = (size_t)row->head * arrays->n_query + row->query;
+    const size_t key = (size_t)row->kv_head * arrays->n_key;
+    row->has_products = arrays->q;
+    row->has_values = arrays->v;
+    if (arrays->q) {
+        memcpy(row->q, arrays->q + query * row->d_head, row->d_head * sizeof(float));
+        memcpy(row->k, arrays->k + key * row->d_head, row->n_key * row->d_head * sizeof(float));
+    }
+    if (arrays->v)
+        memcpy(row->v, arrays->v + key * row->d_value, row->n_key * row->d_value * sizeof(float));
 }
 
 /* Cells of an event's first row that count. */
@@ -203,7 +226,11 @@ int explain_watch(struct explain *explain, const struct explain_subject *subject
     if (widen(explain, trace->selection, &err) != ATTN_OK)
         return report(&err, EXIT_USAGE);
     *trace = (struct attn_trace){explain->selection, on_event, explain};
-    return allocate(row);
+    row->has_products = row->has_values = true;
+    code = allocate(row);
+    if (code == EXIT_DONE && subject->arrays)
+        take_arrays(row, subject->arrays);
+    return code;
 }
 
 /* --- Whether it adds up ------------------------------------------------------------------------ */
@@ -211,6 +238,8 @@ int explain_watch(struct explain *explain, const struct explain_subject *subject
 /* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
 static bool is_same(double sum, double size, float found)
 {
+    if (isnan(found) || isinf(found)) /* arrays may hold such */
+        return isnan(found) ? isnan(sum) : sum == (double)found;
     return fabs(sum - (double)found) <= tolerance * fmax(1, size);
 }
 
@@ -246,7 +275,7 @@ static void gather(struct explained *row, const struct attn_attention *attention
             continue;
         const size_t cell = row->n_cell++; /* not behind the key */
         row->keys[cell] = key;
-        row->qk[cell] = row->is_visible[key]
+        row->qk[cell] = row->is_visible[key] || !row->has_products
                             ? row->qk[key]
                             : (float)fit_of(row, key, attention->similarity, &size);
         row->scores[cell] = row->scores[key];
@@ -254,6 +283,10 @@ static void gather(struct explained *row, const struct attn_attention *attention
         row->weights[cell] = row->weights[key];
         row->is_visible[cell] = row->is_visible[key];
     }
+    for (size_t cell = 0; cell < row->n_cell; cell++)
+        if (row->scores[cell] != -INFINITY)
+            return;
+    row->n_cell = row->n_visible = 0; /* scores were given that hide every key */
 }
 
 static bool is_score_right(const struct explained *row, size_t i,
@@ -263,7 +296,8 @@ static bool is_score_right(const struct explained *row, size_t i,
     double fit = fit_of(row, row->keys[i], attention->similarity, &size);
     double divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
     double score = (double)row->qk[i] * attention->factor / divisor;
-    return is_same(fit, size, row->qk[i]) && is_same(score, fabs(score), row->scores[i]);
+    return (!row->has_products || is_same(fit, size, row->qk[i])) &&
+           is_same(score, fabs(score), row->scores[i]);
 }
 
 static bool are_weights_right(const struct explained *row, enum attn_masking masking)
@@ -310,7 +344,7 @@ static int check_sums(const struct explain *explain)
             wrong = "scores";
     if (!wrong && !are_weights_right(row, attention->masking))
         wrong = "weights";
-    if (!wrong && !is_context_right(row))
+    if (!wrong && row->has_values && !is_context_right(row))
         wrong = "values of z";
     if (wrong)
         return report_problem(

@@ -27,7 +27,8 @@
 
 /* What is run. Borrowed as long as the struct explain. */
 struct explain_subject {
-    const struct attn_config *config;
+    const struct attn_config *config;       /* of the model; NULL: attention on arrays */
+    const struct attn_attend_args *arrays;  /* those; NULL: a model is run */
     const struct attn_attention *attention; /* [n_layer] */
     const struct attn_run *labels;
     const struct attn_edit *edits; /* [n_edit] */
@@ -40,6 +41,7 @@ struct explained {
     size_t query;
     size_t d_model, d_head, d_value;
     size_t n_key, n_cell, n_visible;
+    bool has_products, has_values;          /* false: scores were given; there is no z */
     float *x, *q, *z;                       /* [d_model], [d_head], [d_value] */
     float *k, *v;                           /* [n_key, d_head], [n_key, d_value] */
     size_t *keys;                           /* [n_cell] ascending */
@@ -55,6 +57,9 @@ struct explain {
     struct attn_trace next;           /* what the trace was */
     bool is_wanted;
 };
+
+/* Refuses the page beside data on standard output. Reports and returns an exit code. */
+int explain_check(bool is_wanted, bool is_standard_used);
 
 /* Puts the page in front of what TRACE feeds. Reports what cannot be explained, and a selection of
  * more or less than one row; returns an exit code. */
