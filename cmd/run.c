@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "layer_attention.h"
 #include "model_args.h"
+#include "model_vocabulary.h"
 #include "options.h"
 #include "outputs.h"
 #include "prediction.h"
@@ -20,7 +21,6 @@
 #include "second_sequence.h"
 #include "selection_args.h"
 #include "token_texts.h"
-#include "vocabulary.h"
 
 #include "attn.h"
 

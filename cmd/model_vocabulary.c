@@ -1,5 +1,5 @@
-/* vocabulary.c - see vocabulary.h. */
-#include "vocabulary.h"
+/* vocabulary.c - see model_vocabulary.h. */
+#include "model_vocabulary.h"
 
 #include "command.h"
 #include "report.h"

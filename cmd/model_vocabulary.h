@@ -1,6 +1,6 @@
-/* vocabulary.h - the tokenizer that belongs to a model. */
-#ifndef CMD_VOCABULARY_H
-#define CMD_VOCABULARY_H
+/* model_vocabulary.h - the tokenizer that belongs to a model. */
+#ifndef CMD_MODEL_VOCABULARY_H
+#define CMD_MODEL_VOCABULARY_H
 
 #include "model_args.h"
 
