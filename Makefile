@@ -148,6 +148,9 @@ $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(CONFORMANCE): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
+# It reads the command line, which is no part of the library.
+$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/options.o $(BUILD)/cmd/prompt.o $(BUILD)/cmd/typo.o
+
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)
 $(BUILD)/tests/fuzz/fuzz_safetensors: $(BUILD)/tests/fuzz/mutate_safetensors.o

@@ -1,0 +1,252 @@
+/*
+ * fuzz_options.c - a command line, its arguments separated by newlines, and the ids that one of them
+ * may hold.
+ *
+ * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
+ * their limits; one that is refused is reported once, as a mistake in usage. Ids are those of a
+ * naive reader.
+ */
+#include "cmd/help.h"
+#include "cmd/options.h"
+#include "cmd/print.h"
+#include "cmd/prompt.h"
+#include "cmd/report.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ARGUMENT = 256, MIN_NUMBER = -3, MAX_NUMBER = 1024 };
+
+struct args {
+    bool is_quiet, is_verbose;
+    int64_t number;
+    int choice;
+    const char *ids;
+    struct text_list list, plain;
+};
+
+static const struct option options[] = {
+    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct args, plain)},
+    {.name = "quiet",
+     .letter = 'q',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct args, is_quiet)},
+    {.name = "verbose",
+     .letter = 'v',
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct args, is_verbose)},
+    {.name = "threads",
+     .letter = 't',
+     .argument = "N",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct args, number),
+     .min = MIN_NUMBER,
+     .max = MAX_NUMBER},
+    {.name = "load",
+     .argument = "map|read|",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct args, choice)},
+    {.name = "ids", .argument = "LIST", .kind = OPTION_TEXT, .offset = offsetof(struct args, ids)},
+    {.name = "next",
+     .letter = 'n',
+     .argument = "TEXT",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct args, list)},
+};
+
+static const char *const choices[] = {"map", "read", ""};
+
+static const struct command command = {
+    .name = "fuzz", .options = options, .n_option = sizeof options / sizeof *options};
+
+/* --- what options.c and prompt.c call ----------------------------------------------------------- */
+
+static int n_report;
+
+int report_problem(int code, const char *hint, const char *format, ...)
+{
+    char line[8192];
+    va_list arguments;
+
+    va_start(arguments, format);
+    FUZZ_CHECK(vsnprintf(line, sizeof line, format, arguments) > 0);
+    va_end(arguments);
+    FUZZ_CHECK(hint == NULL || attn_fuzz_is_printable(hint, strlen(hint)));
+    n_report++;
+    return code;
+}
+
+int report_no_memory(void)
+{
+    abort();
+}
+
+/* No option of the table prints. */
+void help_command(struct attn_sink *out, const struct command *of)
+{
+    (void)out;
+    (void)of;
+    abort();
+}
+
+int print_open(struct attn_sink **out)
+{
+    (void)out;
+    abort();
+}
+
+int print_close(struct attn_sink *out, int code)
+{
+    (void)out;
+    (void)code;
+    abort();
+}
+
+/* --- properties --------------------------------------------------------------------------------- */
+
+static bool is_separator(char c)
+{
+    return c == ',' || c == ' ' || c == '\t' || c == '\n';
+}
+
+/* Reads the id at *AT, which is no separator, and moves *AT behind it; -1 when it is none. */
+static int64_t read_id(const char **at)
+{
+    const bool is_negative = **at == '-'; /* "-0" is a way to write 0 */
+    const char *begin = *at + is_negative, *end = begin;
+    int64_t value = 0;
+
+    for (; *end >= '0' && *end <= '9'; end++)
+        value = value > INT32_MAX ? value : value * 10 + (*end - '0');
+    *at = end;
+    if (end == begin || value > INT32_MAX || (is_negative && value != 0))
+        return -1;
+    return *end == '\0' || is_separator(*end) ? value : -1;
+}
+
+static void check_ids(const char *list)
+{
+    int32_t *ids = NULL;
+    size_t n = 0, n_naive = 0;
+    int64_t id = 0;
+    int code;
+
+    n_report = 0;
+    code = ids_parse(list, &ids, &n);
+    for (const char *at = list; *at != '\0' && id >= 0;) {
+        if (is_separator(*at)) {
+            at++;
+        } else if ((id = read_id(&at)) >= 0) {
+            FUZZ_CHECK(code != EXIT_DONE || (n_naive < n && ids[n_naive] == id));
+            n_naive++;
+        }
+    }
+    FUZZ_CHECK(code == (id >= 0 ? EXIT_DONE : EXIT_USAGE));
+    FUZZ_CHECK(n_report == (id < 0));
+    FUZZ_CHECK(id < 0 || n == n_naive);
+    free(ids);
+}
+
+/* Arguments in a block of exactly their size. */
+struct line {
+    char *items[MAX_ARGUMENT];
+    int n;
+};
+
+static void append(struct line *line, const char *name, const char *value)
+{
+    const size_t size = strlen(name) + strlen(value) + 1;
+
+    FUZZ_CHECK(line->n < MAX_ARGUMENT);
+    line->items[line->n] = malloc(size);
+    FUZZ_CHECK(line->items[line->n] != NULL);
+    snprintf(line->items[line->n++], size, "%s%s", name, value);
+}
+
+static void release(struct line *line)
+{
+    for (int i = 0; i < line->n; i++)
+        free(line->items[i]);
+}
+
+static bool is_same_list(const struct text_list *a, const struct text_list *b)
+{
+    bool is_same = a->n == b->n;
+
+    for (size_t i = 0; is_same && i < a->n; i++)
+        is_same = strcmp(a->items[i], b->items[i]) == 0;
+    return is_same;
+}
+
+/* ARGS as another command line. */
+static void write_again(const struct args *args, struct line *line)
+{
+    char number[32];
+
+    if (args->is_quiet)
+        append(line, "-", "q");
+    if (args->is_verbose)
+        append(line, "--verbose", "");
+    snprintf(number, sizeof number, "%" PRId64, args->number);
+    append(line, "--threads=", number);
+    append(line, "--load=", choices[args->choice]);
+    if (args->ids != NULL)
+        append(line, "--ids=", args->ids);
+    for (size_t i = 0; i < args->list.n; i++)
+        append(line, "--next=", args->list.items[i]);
+    append(line, "--", "");
+    for (size_t i = 0; i < args->plain.n; i++)
+        append(line, "", args->plain.items[i]);
+}
+
+static void check_taken(const struct args *args)
+{
+    struct line line = {.n = 0};
+    struct args again = {0};
+
+    FUZZ_CHECK(args->number >= MIN_NUMBER && args->number <= MAX_NUMBER);
+    FUZZ_CHECK(args->choice >= 0 && args->choice < 3);
+    write_again(args, &line);
+    FUZZ_CHECK(options_parse(&command, line.n, line.items, &again) == OPTIONS_OK);
+    FUZZ_CHECK(again.is_quiet == args->is_quiet && again.is_verbose == args->is_verbose);
+    FUZZ_CHECK(again.number == args->number && again.choice == args->choice);
+    FUZZ_CHECK((again.ids == NULL) == (args->ids == NULL));
+    FUZZ_CHECK(args->ids == NULL || strcmp(again.ids, args->ids) == 0);
+    FUZZ_CHECK(is_same_list(&again.list, &args->list));
+    FUZZ_CHECK(is_same_list(&again.plain, &args->plain));
+    text_list_release(&again.list);
+    text_list_release(&again.plain);
+    release(&line);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = attn_fuzz_string(data, size);
+    struct line line = {.n = 0};
+    struct args args = {0};
+    int code;
+
+    for (char *at = text, *end; at != NULL && line.n < MAX_ARGUMENT - 16; at = end) {
+        end = strchr(at, '\n');
+        if (end != NULL)
+            *end++ = '\0';
+        append(&line, "", at);
+    }
+    n_report = 0;
+    code = options_parse(&command, line.n, line.items, &args);
+    FUZZ_CHECK(code == OPTIONS_OK || code == EXIT_USAGE);
+    FUZZ_CHECK(n_report == (code == EXIT_USAGE));
+    if (code == OPTIONS_OK) {
+        check_taken(&args);
+        check_ids(args.ids != NULL ? args.ids : text);
+    }
+    text_list_release(&args.list);
+    text_list_release(&args.plain);
+    release(&line);
+    free(text);
+    return 0;
+}
