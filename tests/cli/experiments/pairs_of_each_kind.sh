@@ -1,0 +1,1 @@
+sh "$MODELS/../data/experiments/pairs_of_each_kind.sh"
