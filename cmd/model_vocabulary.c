@@ -1,4 +1,4 @@
-/* vocabulary.c - see model_vocabulary.h. */
+/* model_vocabulary.c - see model_vocabulary.h. */
 #include "model_vocabulary.h"
 
 #include "command.h"

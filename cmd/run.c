@@ -5,6 +5,7 @@
  * released in one place, and files that were not finished do not appear.
  */
 #include "command.h"
+#include "comparison.h"
 #include "explain.h"
 #include "first_sequence.h"
 #include "interrupt.h"
@@ -39,6 +40,7 @@ struct run_args {
     struct prediction_args prediction;
     struct ablation_args ablation;
     bool has_page; /* --explain */
+    bool is_compared;
     struct running_args running;
 };
 
@@ -99,6 +101,7 @@ static const struct option options[] = {
     MODEL_ROWS(run_args),
     WEIGHTS_ROWS(run_args),
     ATTENTION_ROWS(run_args),
+    COMPARISON_ROW(run_args),
     SELECTION_ROWS(run_args),
     OUTPUT_ROWS(run_args),
     EXPLAIN_ROWS(run_args),
@@ -119,13 +122,15 @@ const struct command command_run = {
         "its heads, as text on standard output. With --csv, --tidy, --npy, --npz or\n"
         "--json they go into files instead, several at once if you like; '-' as FILE is\n"
         "standard output. With --top or --next the predictions take the place of the\n"
-        "text, with --explain the arithmetic of one row.\n"
+        "text, with --explain the arithmetic of one row, with --compare a comparison with\n"
+        "exact attention.\n"
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m gpt2 --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m gpt2 --top 5 --next ' are' --next ' is' \"The keys\"\n"
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 --explain \"The keys are\"\n"
+                "  attn-cli run -m gpt2 --attention window:64 --compare -f text.txt\n"
                 "  attn-cli run -m gpt2 --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     .options = options,
     .n_option = sizeof(options) / sizeof(options[0]),
@@ -147,8 +152,11 @@ static int check_arguments(struct run *run)
         prediction_is_wanted(&run->args.prediction))
         return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
                               "--top and --next print on standard output, which holds data");
-    if (code == EXIT_DONE)
-        code = explain_check(run->args.has_page, run->is_standard_used);
+    if (code == EXIT_DONE && run->is_standard_used && run->args.has_page)
+        return report_problem(EXIT_USAGE, "write the data into a file",
+                              "--explain prints on standard output, which holds data");
+    if (code == EXIT_DONE && run->args.is_compared)
+        code = comparison_check(&command_run, run->given, run->args.has_page);
     return code == EXIT_DONE ? attention_check(&run->args.attention) : code;
 }
 
@@ -249,6 +257,8 @@ static int label_tokens(struct run *run)
 /* Whether tensors are written, as files or as text. */
 static bool shows_tensors(const struct run *run)
 {
+    if (run->args.is_compared)
+        return false;
     return outputs_are_wanted(&run->args.output) ||
            !(run->args.has_page || prediction_is_wanted(&run->args.prediction));
 }
@@ -392,17 +402,53 @@ static void release(struct run *run)
     text_list_release(&run->args.prediction.next);
 }
 
+/* In place of what follows the choice of tensors. */
+static int compare(struct run *run)
+{
+    const struct attn_compare_args args = {.model = run->model,
+                                           .ids = run->first.ids,
+                                           .embeddings = run->first.embeds.data,
+                                           .n = run->first.n,
+                                           .source = run->second.x,
+                                           .n_source = run->second.n,
+                                           .attention = run->attention.layers,
+                                           .selection = run->selection};
+    struct comparison comparison = {.labels = &run->labels,
+                                    .tokenizer = run->tokenizer,
+                                    .n = run->first.n,
+                                    .attention = run->attention.layers};
+    int code = comparison_run(&comparison, &args, run->args.running.threads);
+    note_time(run, "compared");
+    if (code == EXIT_DONE)
+        code = comparison_write(&comparison, &run->args.output, run->out);
+    comparison_release(&comparison);
+    return code;
+}
+
+typedef int (*step_fn)(struct run *run);
+
+static int take_steps(struct run *run, const step_fn *steps, size_t n)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
+        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    return code;
+}
+
 static int perform(struct run *run)
 {
-    static int (*const steps[])(struct run *) = {
-        check_arguments,  open_model,   open_tokenizer, read_first, read_source,  read_next,
-        choose_attention, label_tokens, note_options,   choose,     open_outputs, set_trace,
-        start_session,    feed,         predict,        finish,
+    static const step_fn first[] = {
+        check_arguments, open_model,       open_tokenizer, read_first,   read_source,
+        read_next,       choose_attention, label_tokens,   note_options, choose,
     };
-    int code = EXIT_DONE;
+    static const step_fn rest[] = {open_outputs, set_trace, start_session, feed, predict, finish};
+    static const step_fn comparing[] = {compare};
     note_time(run, NULL);
-    for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
-        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    int code = take_steps(run, first, sizeof(first) / sizeof(first[0]));
+    if (code == EXIT_DONE && run->args.is_compared)
+        return take_steps(run, comparing, 1);
+    if (code == EXIT_DONE)
+        code = take_steps(run, rest, sizeof(rest) / sizeof(rest[0]));
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 

@@ -1,0 +1,104 @@
+/* comparison.c - --compare: what it refuses, what it runs, and where what it found goes. */
+#include "comparison.h"
+
+#include "command.h"
+#include "interrupt.h"
+#include "print.h"
+#include "report.h"
+#include "running_args.h"
+
+#include <string.h>
+
+static int refuse(const char *name)
+{
+    return report_problem(EXIT_USAGE, NULL,
+                          "--compare and --%s do not go together: a comparison is text, --csv or "
+                          "--json in place of anything else",
+                          name);
+}
+
+int comparison_check(const struct command *command, const char *const *given, bool has_page)
+{
+    static const char *const refused[] = {"tidy", "npy",  "npz",    "sites",
+                                          "top",  "next", "ablate", "ablate-pattern"};
+    if (has_page)
+        return refuse("explain");
+    for (size_t i = 0; i < command->n_option; i++)
+        for (size_t j = 0; given[i] && j < sizeof(refused) / sizeof(refused[0]); j++)
+            if (command->options[i].name && strcmp(command->options[i].name, refused[j]) == 0)
+                return refuse(refused[j]);
+    return EXIT_DONE;
+}
+
+int comparison_run(struct comparison *comparison, const struct attn_compare_args *args,
+                   int64_t n_thread)
+{
+    struct attn_compare_args own = *args;
+    struct attn_error err = {0};
+    if (attn_pool_create((int)n_thread, &own.pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    interrupt_catch();
+    own.n_recalled = COMPARISON_N_RECALLED;
+    own.cancel = interrupt_flag();
+    own.isa = running_isa();
+    own.gemm = running_gemm();
+    enum attn_status status = attn_compare_run(&own, &comparison->found, &err);
+    attn_pool_free(own.pool);
+    if (status == ATTN_OK && interrupt_is_model_truncated()) /* after it was looked at last */
+        status = attn_error_set(&err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+    if (status != ATTN_OK)
+        return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
+    return EXIT_DONE;
+}
+
+void comparison_print_number(struct attn_sink *out, double value, int precision)
+{
+    char text[ATTN_FLOAT_TEXT_SIZE];
+    if (precision < 0)
+        attn_sink_write(out, text, attn_format_float((float)value, text));
+    else
+        print(out, "%.*f", precision, value);
+}
+
+static int write_json(const struct comparison *comparison, const struct output_args *args,
+                      struct attn_sink *out)
+{
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+    if (strcmp(args->json, "-") == 0)
+        return comparison_print_json(comparison, (int)args->precision, out);
+    if (attn_sink_create_file(args->json, &sink, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    int code = comparison_print_json(comparison, (int)args->precision, sink);
+    if (code == EXIT_DONE && attn_sink_commit(sink, &err) != ATTN_OK)
+        code = report(&err, EXIT_OUTPUT);
+    attn_sink_free(sink);
+    return code;
+}
+
+static int write_csv(const struct comparison *comparison, const struct output_args *args,
+                     struct attn_sink *out)
+{
+    if (strcmp(args->csv, "-") == 0)
+        return comparison_print_csv(comparison, (int)args->precision, out);
+    return comparison_write_csv(comparison, (int)args->precision, args->csv);
+}
+
+int comparison_write(const struct comparison *comparison, const struct output_args *args,
+                     struct attn_sink *out)
+{
+    int code = EXIT_DONE;
+    if (!args->csv && !args->json)
+        return comparison_print_text(comparison, out);
+    if (args->csv)
+        code = write_csv(comparison, args, out);
+    if (code == EXIT_DONE && args->json)
+        code = write_json(comparison, args, out);
+    return code;
+}
+
+void comparison_release(struct comparison *comparison)
+{
+    attn_comparison_free(comparison->found);
+    comparison->found = NULL;
+}
