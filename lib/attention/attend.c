@@ -306,7 +306,7 @@ static void run_group(struct attend *a, size_t first, size_t n)
         .n_row = args->n_query,
         .n_key = args->n_key,
         .ahead = is_causal ? args->n_key - args->n_query : 0,
-        .dropout = a->attention.dropout > 0 ? &dropout : NULL,
+        .dropout = a->attention.dropout > 0 || is_given ? &dropout : NULL,
     };
 
     remember(a, &heads, first);

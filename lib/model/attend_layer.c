@@ -146,7 +146,7 @@ void attn_session_attend(struct attn_session *session, int layer)
         for (size_t h = 0; h < config->n_head; h++)
             attn_rows_normalize(session->q + h * config->d_head, session->shape.ldq,
                                 session->step.n_row, config->d_head);
-    if (attention->dropout > 0) {
+    if (attention->dropout > 0 || attention->keep.cells != NULL) {
         dropout = find_dropout(session, layer, heads.n_key);
         heads.dropout = &dropout;
     }

@@ -168,7 +168,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (check_matrices(session, layer, n, err) != ATTN_OK)
             return ATTN_INVALID;
         if ((!is_cross && session->attention[layer].mask != ATTN_MASK_CAUSAL) ||
-            session->attention[layer].dropout > 0)
+            session->attention[layer].dropout > 0 || session->attention[layer].keep.cells != NULL)
             is_whole = true;
     }
     if (is_whole && n_position > 0)
