@@ -5,9 +5,11 @@
  * list of heads to the library; the writers give them their axes back.
  */
 #include "attend_inputs.h"
+#include "attention_args.h"
 #include "command.h"
 #include "explain.h"
 #include "interrupt.h"
+#include "mask_file.h"
 #include "options.h"
 #include "outputs.h"
 #include "print.h"
@@ -23,6 +25,7 @@
 
 struct attend_args {
     struct input_args input;
+    struct attention_args attention;
     struct selection_args selection;
     struct output_args output;
     bool has_page; /* --explain */
@@ -31,11 +34,14 @@ struct attend_args {
 
 struct attend {
     struct attend_args args;
+    const char **given; /* [n_option] the text of each value, or NULL */
     struct attn_sink *out;
     struct attend_inputs inputs;
+    unsigned char *mask, *keep; /* cells of the files, owned; NULL without them */
     struct attn_attend_args attend;
     char *heads; /* the value of --heads for the list of all batches' heads; owned */
     struct attn_selection *selection;
+    struct attn_run_option *shaping; /* options that shape the run, for outputs that tell them */
     struct attn_array_axes axes;
     struct attn_run labels;
     struct outputs outputs;
@@ -47,6 +53,7 @@ struct attend {
 
 static const struct option options[] = {
     INPUT_ROWS(attend_args),
+    ATTENTION_ROWS(attend_args),
     {.name = "heads",
      .argument = "SPEC",
      .group = "Selection",
@@ -83,7 +90,7 @@ const struct command command_attend = {
         "weights and the context vectors, as text or in the files that are asked for.\n"
         "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n",
     .examples = "  attn-cli attend --q q.npy --k k.npy --v v.npy\n"
-                "  attn-cli attend --x x.npy --npz out.npz\n"
+                "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
                 "  attn-cli attend --scores scores.npy --csv -\n"
                 "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     .options = options,
@@ -91,13 +98,48 @@ const struct command command_attend = {
     .main = attend_main,
 };
 
+/* Options that have nothing to act on. */
+static int check_use(const struct attend_args *args)
+{
+    const struct attention_args *attention = &args->attention;
+    const char *unused = attention->similarity >= 0 ? "similarity"
+                         : attention->scale >= 0    ? "scale"
+                         : attention->eps >= 0      ? "eps"
+                                                    : NULL;
+    if (args->input.scores && unused)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--%s says how scores are made, which --scores gives", unused);
+    if (args->input.keep && attention->dropout < 0)
+        return report_problem(EXIT_USAGE, "with --dropout 0 those that stay are not divided by 1-P",
+                              "--keep says which weights --dropout leaves, which is not given");
+    return EXIT_DONE;
+}
+
 static int check_arguments(struct attend *run)
 {
+    const struct attend_args *args = &run->args;
     bool is_standard_used;
-    int code = attend_inputs_check(&run->args.input);
+    int code = attend_inputs_check(&args->input);
     if (code == EXIT_DONE)
-        code = outputs_check(&run->args.output, &is_standard_used);
-    return code == EXIT_DONE ? explain_check(run->args.has_page, is_standard_used) : code;
+        code = attention_check(&args->attention);
+    if (code == EXIT_DONE)
+        code = check_use(args);
+    if (code == EXIT_DONE)
+        code = outputs_check(&args->output, &is_standard_used);
+    return code == EXIT_DONE ? explain_check(args->has_page, is_standard_used) : code;
+}
+
+static int choose_attention(struct attend *run)
+{
+    struct attn_attention *attention = &run->attend.attention;
+    *attention = ATTN_ATTENTION_DEFAULT;
+    attention->mask = ATTN_MASK_NONE;
+    attention_apply(&run->args.attention, attention);
+    if (run->args.input.scores &&
+        (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK))
+        return report_problem(EXIT_USAGE, NULL, "'%s' is made of queries and keys, not of scores",
+                              attn_attention_kind_name(attention->kind));
+    return EXIT_DONE;
 }
 
 static int read_inputs(struct attend *run)
@@ -111,11 +153,36 @@ static int read_inputs(struct attend *run)
     return code;
 }
 
-static int find_attention(struct attend *run)
+/* Which keys a query may look at, and which weights stay, where files say it. */
+static int read_masks(struct attend *run)
 {
-    run->attend.attention = ATTN_ATTENTION_DEFAULT;
-    run->attend.attention.mask = ATTN_MASK_NONE;
-    return EXIT_DONE;
+    const struct input_sizes *sizes = &run->inputs.sizes;
+    struct attn_attention *attention = &run->attend.attention;
+    const char *mask = attention_mask_file(&run->args.attention), *keep = run->args.input.keep;
+    const struct mask_sizes shape = {sizes->rank == 4 ? sizes->n_batch : 0, sizes->n_head,
+                                     sizes->n_query, sizes->n_key};
+    int code = EXIT_DONE;
+    if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key)
+        return report_problem(
+            EXIT_INPUT, NULL,
+            "%zu queries and %zu keys, --mask causal wants no more queries than keys",
+            sizes->n_query, sizes->n_key);
+    if (mask)
+        code = mask_file_read(mask, &shape, &attention->matrix, &run->mask);
+    if (code == EXIT_DONE && keep)
+        code = mask_file_read(keep, &shape, &attention->keep, &run->keep);
+    if (code == EXIT_DONE)
+        code = attention_confirm(attention, false);
+    attn_attention_settle(attention, sizes->n_key);
+    return code;
+}
+
+static int note_options(struct attend *run)
+{
+    int code =
+        outputs_list_options(&command_attend, run->given, &run->shaping, &run->labels.n_option);
+    run->labels.options = run->shaping;
+    return code;
 }
 
 /*
@@ -149,7 +216,10 @@ static int choose(struct attend *run)
 {
     struct attn_dims dims = attn_attend_dims(&run->attend);
     struct selection_args selection = run->args.selection;
-    int code = find_heads(run, &dims);
+    int code =
+        attention_check_sites(&run->attend.attention, selection.sites, run->args.running.is_quiet);
+    if (code == EXIT_DONE)
+        code = find_heads(run, &dims);
     if (run->heads)
         selection.heads = run->heads;
     if (code == EXIT_DONE)
@@ -177,6 +247,12 @@ static int set_trace(struct attend *run)
     return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
 }
 
+static void note_pairs(const struct attend *run)
+{
+    const struct attn_dims dims = attn_attend_dims(&run->attend);
+    attention_note_pairs(&run->attend.attention, &dims, true);
+}
+
 static int compute(struct attend *run)
 {
     struct attn_error err = {0};
@@ -192,6 +268,8 @@ static int compute(struct attend *run)
         return EXIT_OUTPUT;
     if (status != ATTN_OK)
         return report(&err, run->outputs.has_failed ? EXIT_OUTPUT : EXIT_USAGE);
+    if (!run->args.running.is_quiet)
+        note_pairs(run);
     if (run->args.running.is_verbose)
         note("%zu heads, %zu queries, %zu keys, %d threads, at most %s", run->attend.n_head,
              run->attend.n_query, run->attend.n_key, attn_pool_n_thread(run->pool),
@@ -216,14 +294,18 @@ static void release(struct attend *run)
     explain_release(&run->explain);
     attn_selection_free(run->selection);
     free(run->heads);
+    free(run->mask);
+    free(run->keep);
+    free(run->shaping);
+    free(run->given);
     attend_inputs_release(&run->inputs);
 }
 
 static int perform(struct attend *run)
 {
     static int (*const steps[])(struct attend * run) = {
-        check_arguments, read_inputs, find_attention, choose,
-        open_outputs,    set_trace,   compute,        finish,
+        check_arguments, choose_attention, read_inputs, read_masks, note_options,
+        choose,          open_outputs,     set_trace,   compute,    finish,
     };
     int code = EXIT_DONE;
     stopwatch_note(&run->watch, &run->args.running, NULL);
@@ -232,13 +314,39 @@ static int perform(struct attend *run)
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 
+static void print_sites(struct attn_sink *out)
+{
+    print_text(
+        out, "site             shape\n"
+             "qk               H T S   the products of queries and keys\n"
+             "attn_scores      H T S   scaled and masked\n"
+             "pattern          H T S   the weights\n"
+             "pattern_dropped  H T S   what dropout leaves of them\n"
+             "pattern_lowrank  H T R   the weights of low-rank attention, over R mixtures of keys\n"
+             "z                H T Ev  the weights times the values\n"
+             "\nH heads, T queries, S keys, Ev components of a value. Arrays without heads give\n"
+             "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
+}
+
+/* Whether VALUE of an option asks what values there are. */
+static bool is_help(const char *value)
+{
+    return value && strcmp(value, "help") == 0;
+}
+
 static int attend_main(int argc, char **argv)
 {
-    struct attend run = {.args.output.precision = -1};
-    int code = options_parse(&command_attend, argc, argv, &run.args);
+    struct attend run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
+    run.given = calloc(command_attend.n_option, sizeof(*run.given));
+    int code = run.given ? options_parse_noting(&command_attend, argc, argv, &run.args, run.given)
+                         : report_no_memory();
     if (code == OPTIONS_OK)
         code = print_open(&run.out);
-    if (run.out)
+    if (run.out && is_help(run.args.selection.sites))
+        print_sites(run.out);
+    else if (run.out && is_help(run.args.attention.kind))
+        attention_kinds_print(run.out);
+    else if (run.out)
         code = perform(&run);
     release(&run);
     return print_close(run.out, code);

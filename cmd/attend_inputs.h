@@ -1,5 +1,5 @@
 /*
- * attend_inputs.h - the arrays that `attend` works on: --q, --k, --v, --x, --scores.
+ * attend_inputs.h - the arrays that `attend` works on: --q, --k, --v, --x, --scores and --keep.
  */
 #ifndef CMD_ATTEND_INPUTS_H
 #define CMD_ATTEND_INPUTS_H
@@ -11,7 +11,7 @@
 
 /* Paths, or NULL. */
 struct input_args {
-    const char *q, *k, *v, *x, *scores;
+    const char *q, *k, *v, *x, *scores, *keep;
 };
 
 /* Rows for the option table of a command whose struct T has a `struct input_args input`. */
@@ -42,11 +42,18 @@ struct input_args {
          .kind = OPTION_TEXT,                                                                      \
          .offset = offsetof(struct T, input.x),                                                    \
          .help = "one array for all three"},                                                       \
+        {.name = "scores",                                                                         \
+         .argument = "FILE.npy",                                                                   \
+         .group = "Input",                                                                         \
+         .kind = OPTION_TEXT,                                                                      \
+         .offset = offsetof(struct T, input.scores),                                               \
+         .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "     \
+                 "without --v there is no z"},                                                     \
     {                                                                                              \
-        .name = "scores", .argument = "FILE.npy", .group = "Input", .kind = OPTION_TEXT,           \
-        .offset = offsetof(struct T, input.scores),                                                \
-        .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "      \
-                "without --v there is no z"                                                        \
+        .name = "keep", .argument = "FILE.npy", .group = "Input", .kind = OPTION_TEXT,             \
+        .offset = offsetof(struct T, input.keep),                                                  \
+        .help = "which weights --dropout leaves, 1, and which it drops, 0, in place of its own "   \
+                "choice; axes as of the scores"                                                    \
     }
 
 /* The sizes that fit all arrays. */
@@ -66,7 +73,7 @@ struct attend_inputs {
 /* Whether the right ones were given. Reports and returns an exit code. */
 int attend_inputs_check(const struct input_args *args);
 
-/* Reads them and finds their sizes. Reports and returns an exit code. */
+/* Reads them, but for --keep, and finds their sizes. Reports and returns an exit code. */
 int attend_inputs_read(const struct input_args *args, struct attend_inputs *inputs);
 
 /* Sets sizes and arrays of ARGS, which borrows them. */

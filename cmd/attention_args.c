@@ -4,6 +4,7 @@
 #include "command.h"
 #include "help.h"
 #include "print.h"
+#include "quantity.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -150,6 +151,46 @@ int attention_check_sites(const struct attn_attention *attention, const char *li
     }
     free(copy);
     return code;
+}
+
+/* --- Pairs ------------------------------------------------------------------------------------ */
+
+/* In all heads of one layer. */
+static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,
+                            int layer)
+{
+    size_t n_query = dims->n_position, n_key = attn_site_n_key(dims, layer), n_head = dims->n_head;
+    uint64_t n_pair = 0;
+    if (attention->mask != ATTN_MASK_MATRIX || attention->matrix.n_head == 1)
+        return n_head * attn_attention_n_pair(attention, n_query, n_key, layer, 0);
+    for (size_t head = 0; head < n_head; head++)
+        n_pair += attn_attention_n_pair(attention, n_query, n_key, layer, (int)head);
+    return n_pair;
+}
+
+void attention_note_pairs(const struct attn_attention *layers, const struct attn_dims *dims,
+                          bool is_source_ordered)
+{
+    char kind[ATTN_ATTENTION_TEXT_SIZE], kept[QUANTITY_SIZE], all[QUANTITY_SIZE];
+    uint64_t n_kept = 0, n_all = 0, n_head = dims->n_layer * dims->n_head;
+    bool is_even = true; /* the same number in each head */
+    if (layers[0].kind == ATTN_ATTENTION_FULL)
+        return;
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        struct attn_attention one = layers[layer];
+        bool is_cross = dims->is_cross[layer];
+        if (is_cross && !is_source_ordered && one.mask == ATTN_MASK_CAUSAL)
+            one.mask = ATTN_MASK_NONE;
+        is_even = is_even && is_cross == dims->is_cross[0] && one.matrix.n_head <= 1;
+        n_kept += count_pairs(&one, dims, (int)layer);
+        one.kind = ATTN_ATTENTION_FULL;
+        n_all += count_pairs(&one, dims, (int)layer);
+    }
+    attn_attention_text(&layers[0], kind);
+    note("'%s' computes %s of %s pairs of a query and a key in %s", kind,
+         quantity_count(is_even ? n_kept / n_head : n_kept, kept),
+         quantity_count(is_even ? n_all / n_head : n_all, all),
+         is_even ? "each head" : "all heads together");
 }
 
 /* --- Help ------------------------------------------------------------------------------------- */

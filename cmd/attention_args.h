@@ -109,6 +109,14 @@ int attention_confirm(const struct attn_attention *attention, bool is_cross);
  */
 int attention_check_sites(const struct attn_attention *attention, const char *list, bool is_quiet);
 
+/*
+ * Unless the kind is full, notes how many pairs of a query and a key it computes, of how many that
+ * the mask leaves: in LAYERS [dims->n_layer], which are settled. IS_SOURCE_ORDERED: causal masks
+ * count in layers that attend to a source, too.
+ */
+void attention_note_pairs(const struct attn_attention *layers, const struct attn_dims *dims,
+                          bool is_source_ordered);
+
 /* The table for --attention help. */
 void attention_kinds_print(struct attn_sink *out);
 

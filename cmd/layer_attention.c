@@ -3,7 +3,6 @@
 
 #include "command.h"
 #include "mask_file.h"
-#include "quantity.h"
 #include "report.h"
 
 #include <stdlib.h>
@@ -88,42 +87,4 @@ int layer_attention_check_next(const struct layer_attention *attention,
     if (!why_not)
         return EXIT_DONE;
     return report_problem(EXIT_USAGE, NULL, "--next feeds more tokens after the text: %s", why_not);
-}
-
-/* Pairs in all heads of one layer. */
-static uint64_t count_pairs(const struct attn_attention *attention, size_t n_head, size_t n_query,
-                            size_t n_key, int layer)
-{
-    uint64_t n_pair = 0;
-    if (attention->mask != ATTN_MASK_MATRIX || attention->matrix.n_head == 1)
-        return n_head * attn_attention_n_pair(attention, n_query, n_key, layer, 0);
-    for (size_t head = 0; head < n_head; head++)
-        n_pair += attn_attention_n_pair(attention, n_query, n_key, layer, (int)head);
-    return n_pair;
-}
-
-void layer_attention_note_pairs(const struct layer_attention *attention,
-                                const struct attn_config *config, size_t n, size_t n_source)
-{
-    char kind[ATTN_ATTENTION_TEXT_SIZE], kept[QUANTITY_SIZE], all[QUANTITY_SIZE];
-    uint64_t n_kept = 0, n_all = 0, n_head = config->n_layer * config->n_head;
-    bool is_even = true; /* the same number in each head */
-    if (attention->layers[0].kind == ATTN_ATTENTION_FULL)
-        return;
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
-        struct attn_attention one = attention->layers[layer];
-        bool is_cross = config->is_cross[layer];
-        size_t n_key = is_cross ? n_source : n;
-        if (is_cross && one.mask == ATTN_MASK_CAUSAL)
-            one.mask = ATTN_MASK_NONE;
-        is_even = is_even && is_cross == config->is_cross[0] && one.matrix.n_head <= 1;
-        n_kept += count_pairs(&one, config->n_head, n, n_key, (int)layer);
-        one.kind = ATTN_ATTENTION_FULL;
-        n_all += count_pairs(&one, config->n_head, n, n_key, (int)layer);
-    }
-    attn_attention_text(&attention->layers[0], kind);
-    note("'%s' computes %s of %s pairs of a query and a key in %s", kind,
-         quantity_count(is_even ? n_kept / n_head : n_kept, kept),
-         quantity_count(is_even ? n_all / n_head : n_all, all),
-         is_even ? "each head" : "all heads together");
 }

@@ -28,9 +28,4 @@ void layer_attention_release(struct layer_attention *attention);
 int layer_attention_check_next(const struct layer_attention *attention,
                                const struct attn_config *config);
 
-/* Unless the kind is full, notes how many pairs of a query and a key it computes, of how many that
- * the mask leaves. */
-void layer_attention_note_pairs(const struct layer_attention *attention,
-                                const struct attn_config *config, size_t n, size_t n_source);
-
 #endif

@@ -351,8 +351,7 @@ static int feed(struct run *run)
     if (run->n_edit > 0 && !run->args.running.is_quiet)
         note("the ablation changed %zu rows", attn_session_n_edited_row(run->session));
     if (!run->args.running.is_quiet)
-        layer_attention_note_pairs(&run->attention, attn_model_config(run->model), run->first.n,
-                                   run->second.n);
+        attention_note_pairs(run->attention.layers, attn_selection_dims(run->selection), false);
     if (run->args.running.is_verbose)
         note("%zu tokens, %d threads, at most %s", run->first.n, attn_pool_n_thread(run->pool),
              attn_isa_name(attn_isa_detect()));

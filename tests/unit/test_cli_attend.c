@@ -32,9 +32,18 @@ struct golden {
 };
 
 static const struct golden goldens[] = {
-    {"000_causal_none", {NULL}}, {"000_cross_attention", {NULL}},
-    {"002_mask4", {NULL}},       {"004_cross_attention", {NULL}},
-    {"004_score_table", {NULL}}, {"004_simple_attention", {NULL}},
+    {"000_causal_none", {NULL}},
+    {"000_cross_attention", {NULL}},
+    {"002_mask4", {NULL}},
+    {"004_cross_attention", {NULL}},
+    {"004_score_table", {NULL}},
+    {"004_simple_attention", {NULL}},
+    {"000_causal_inf", {"--mask", "causal"}},
+    {"000_causal_renormalize", {"--mask", "causal", "--masking", "renormalize"}},
+    {"000_causal_zero", {"--mask", "causal", "--masking", "zero"}},
+    {"003_simplified", {"--mask", "causal", "--scale", "off"}},
+    {"004_simple_attention_causal", {NULL}},
+    {"004_simple_attention_padding", {NULL}},
 };
 
 /* Options for every input that lies in the folder; their paths go into PATHS. */

@@ -1,0 +1,2 @@
+attn-cli attend --attention help | head -n 4
+attn-cli attend --sites help
