@@ -112,6 +112,9 @@ static int check_use(const struct attend_args *args)
     if (args->input.keep && attention->dropout < 0)
         return report_problem(EXIT_USAGE, "with --dropout 0 those that stay are not divided by 1-P",
                               "--keep says which weights --dropout leaves, which is not given");
+    if (args->input.keep && attention->seed >= 0)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--keep says which weights stay, so --seed has nothing to choose");
     return EXIT_DONE;
 }
 

@@ -426,19 +426,21 @@ START_TEST(given_weights_stay_and_others_go)
     unsigned char *cells = make_mask(1, 6, 40);
     static const char *const some[] = {"full", "window:5", "log"};
 
-    input.args.attention.dropout = 0.5;
     input.args.attention.keep = (struct attn_mask_matrix){cells, 1, 6, 40};
-    for (size_t s = 0; s < sizeof some / sizeof *some; s++) {
+    for (size_t s = 0; s < 2 * sizeof some / sizeof *some; s++) {
+        const char *kind = some[s / 2];
+        const float factor = s % 2 == 0 ? 2 : 1; /* without a share none is divided by */
         struct attn_recording *recording;
         const float *pattern, *kept;
 
-        set_kind(&input.args.attention, some[s]);
+        input.args.attention.dropout = s % 2 == 0 ? 0.5 : 0;
+        set_kind(&input.args.attention, kind);
         recording = attend(&input.args);
         pattern = attn_recording_find(recording, ATTN_SITE_PATTERN, 0)->data;
         kept = attn_recording_find(recording, ATTN_SITE_PATTERN_DROPPED, 0)->data;
         for (size_t i = 0; i < 2 * 6 * 40; i++)
-            ck_assert_msg(kept[i] == (cells[i % (6 * 40)] != 0 ? 2 * pattern[i] : 0),
-                          "%s: weight %zu", some[s], i);
+            ck_assert_msg(kept[i] == (cells[i % (6 * 40)] != 0 ? factor * pattern[i] : 0),
+                          "%s: weight %zu", kind, i);
         forget(recording);
     }
     free(cells);

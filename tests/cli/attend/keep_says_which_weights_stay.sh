@@ -7,3 +7,4 @@ attend --keep "$mask" --dropout 0 --sites pattern_dropped
 attend --keep "$mask"; echo $?
 attend --keep "$data/q.npy" --dropout 0.5; echo $?
 attend --keep "$data/../000_cross_attention/qk.npy" --dropout 0.5; echo $?
+attend --keep "$mask" --dropout 0.5 --seed 1; echo $?
