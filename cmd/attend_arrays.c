@@ -7,6 +7,7 @@
 #include "attend_inputs.h"
 #include "attention_args.h"
 #include "command.h"
+#include "comparison.h"
 #include "explain.h"
 #include "interrupt.h"
 #include "mask_file.h"
@@ -29,6 +30,7 @@ struct attend_args {
     struct selection_args selection;
     struct output_args output;
     bool has_page; /* --explain */
+    bool is_compared;
     struct running_args running;
 };
 
@@ -54,6 +56,7 @@ struct attend {
 static const struct option options[] = {
     INPUT_ROWS(attend_args),
     ATTENTION_ROWS(attend_args),
+    COMPARISON_ROW(attend_args),
     {.name = "heads",
      .argument = "SPEC",
      .group = "Selection",
@@ -129,6 +132,8 @@ static int check_arguments(struct attend *run)
         code = check_use(args);
     if (code == EXIT_DONE)
         code = outputs_check(&args->output, &is_standard_used);
+    if (code == EXIT_DONE && args->is_compared)
+        code = comparison_check(&command_attend, run->given, args->has_page);
     return code == EXIT_DONE ? explain_check(args->has_page, is_standard_used) : code;
 }
 
@@ -219,8 +224,8 @@ static int choose(struct attend *run)
 {
     struct attn_dims dims = attn_attend_dims(&run->attend);
     struct selection_args selection = run->args.selection;
-    int code =
-        attention_check_sites(&run->attend.attention, selection.sites, run->args.running.is_quiet);
+    int code = attention_check_sites(&run->attend.attention, selection.sites,
+                                     run->args.running.is_quiet || run->args.is_compared);
     if (code == EXIT_DONE)
         code = find_heads(run, &dims);
     if (run->heads)
@@ -304,16 +309,42 @@ static void release(struct attend *run)
     attend_inputs_release(&run->inputs);
 }
 
+/* In place of what follows the choice of tensors. */
+static int compare(struct attend *run)
+{
+    struct comparison comparison = {
+        .labels = &run->labels, .n = run->attend.n_query, .attention = &run->attend.attention};
+    int code =
+        comparison_attend(&comparison, &run->attend, run->selection, run->args.running.threads);
+    stopwatch_note(&run->watch, &run->args.running, "compared");
+    if (code == EXIT_DONE)
+        code = comparison_write(&comparison, &run->args.output, run->out);
+    comparison_release(&comparison);
+    return code;
+}
+
+typedef int (*step_fn)(struct attend *run);
+
+static int take_steps(struct attend *run, const step_fn *steps, size_t n)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
+        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    return code;
+}
+
 static int perform(struct attend *run)
 {
-    static int (*const steps[])(struct attend * run) = {
-        check_arguments, choose_attention, read_inputs, read_masks, note_options,
-        choose,          open_outputs,     set_trace,   compute,    finish,
+    static const step_fn first[] = {
+        check_arguments, choose_attention, read_inputs, read_masks, note_options, choose,
     };
-    int code = EXIT_DONE;
+    static const step_fn rest[] = {open_outputs, set_trace, compute, finish};
     stopwatch_note(&run->watch, &run->args.running, NULL);
-    for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
-        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](run);
+    int code = take_steps(run, first, sizeof(first) / sizeof(first[0]));
+    if (code == EXIT_DONE && run->args.is_compared)
+        return compare(run);
+    if (code == EXIT_DONE)
+        code = take_steps(run, rest, sizeof(rest) / sizeof(rest[0]));
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 

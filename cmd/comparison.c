@@ -30,6 +30,16 @@ int comparison_check(const struct command *command, const char *const *given, bo
     return EXIT_DONE;
 }
 
+/* What comes of a comparison whose STATUS is not yet reported; INVALID is the code of bad input. */
+static int finish(enum attn_status status, struct attn_error *err, int invalid)
+{
+    if (status == ATTN_OK && interrupt_is_model_truncated()) /* after it was looked at last */
+        status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+    if (status != ATTN_OK)
+        return report(err, status == ATTN_INVALID ? invalid : EXIT_MODEL);
+    return EXIT_DONE;
+}
+
 int comparison_run(struct comparison *comparison, const struct attn_compare_args *args,
                    int64_t n_thread)
 {
@@ -44,11 +54,40 @@ int comparison_run(struct comparison *comparison, const struct attn_compare_args
     own.gemm = running_gemm();
     enum attn_status status = attn_compare_run(&own, &comparison->found, &err);
     attn_pool_free(own.pool);
-    if (status == ATTN_OK && interrupt_is_model_truncated()) /* after it was looked at last */
-        status = attn_error_set(&err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
-    if (status != ATTN_OK)
-        return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
-    return EXIT_DONE;
+    return finish(status, &err, EXIT_INPUT);
+}
+
+int comparison_attend(struct comparison *comparison, const struct attn_attend_args *args,
+                      const struct attn_selection *selection, int64_t n_thread)
+{
+    struct attn_attend_args own = *args;
+    struct attn_error err = {0};
+    if (attn_pool_create((int)n_thread, &own.pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    interrupt_catch();
+    own.cancel = interrupt_flag();
+    own.isa = running_isa();
+    own.gemm = running_gemm();
+    enum attn_status status =
+        attn_compare_attend(&own, selection, COMPARISON_N_RECALLED, &comparison->found, &err);
+    attn_pool_free(own.pool);
+    return finish(status, &err, EXIT_USAGE);
+}
+
+struct comparison_place comparison_place(const struct comparison *comparison,
+                                         const struct attn_compared_head *head)
+{
+    const struct attn_run *labels = comparison->labels;
+    if (!labels->axes)
+        return (struct comparison_place){head->layer, head->head};
+    size_t n_head = attn_selection_dims(labels->selection)->n_head;
+    int n_each = (int)(n_head / labels->axes->n_batch);
+    return (struct comparison_place){head->head / n_each, head->head % n_each};
+}
+
+const char *comparison_first_name(const struct comparison *comparison)
+{
+    return comparison->labels->axes ? "batch" : "layer";
 }
 
 void comparison_print_number(struct attn_sink *out, double value, int precision)

@@ -24,7 +24,7 @@ enum { COMPARISON_N_RECALLED = 5 };
 
 /* What is compared, and how to call it. */
 struct comparison {
-    const struct attn_run *labels; /* model, options, tokens and ids; arrays have none of these */
+    const struct attn_run *labels; /* model, options, tokens and ids; of arrays, options and axes */
     const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
     size_t n;                               /* tokens, or queries of arrays */
     const struct attn_attention *attention; /* what was chosen, of the first layer */
@@ -40,6 +40,10 @@ int comparison_check(const struct command *command, const char *const *given, bo
 int comparison_run(struct comparison *comparison, const struct attn_compare_args *args,
                    int64_t n_thread);
 
+/* The same of attention on arrays; what is compared is SELECTION's. */
+int comparison_attend(struct comparison *comparison, const struct attn_attend_args *args,
+                      const struct attn_selection *selection, int64_t n_thread);
+
 /* Writes what was found where ARGS say, or as text to OUT. Reports and returns an exit code. */
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out);
@@ -52,6 +56,14 @@ int comparison_print_csv(const struct comparison *comparison, int precision, str
 int comparison_write_csv(const struct comparison *comparison, int precision, const char *directory);
 int comparison_print_json(const struct comparison *comparison, int precision,
                           struct attn_sink *out);
+
+/* Where a head stands: in a layer, or in a batch of arrays, whose heads are numbered anew. */
+struct comparison_place {
+    int first, head;
+};
+struct comparison_place comparison_place(const struct comparison *comparison,
+                                         const struct attn_compared_head *head);
+const char *comparison_first_name(const struct comparison *comparison); /* "layer", "batch" */
 
 /* A measure in CSV and JSON: as short as brings back the same float32, or with fixed digits. */
 void comparison_print_number(struct attn_sink *out, double value, int precision);

@@ -1,6 +1,6 @@
 /*
  * comparison_csv.c - a comparison as tables: compare.csv with a line for each head and error,
- * compare_layers.csv with what the layers cost, compare_logits.csv with a line for each position.
+ * compare_cost.csv with what each layer costs, compare_logits.csv with a line for each position.
  * What there is none of is empty.
  */
 #include "comparison.h"
@@ -17,10 +17,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void print_line(struct attn_sink *out, const struct attn_compared_head *head,
-                       const char *error, const struct attn_difference *difference, int precision)
+static void print_line(struct attn_sink *out, struct comparison_place place, const char *error,
+                       const struct attn_difference *difference, int precision)
 {
-    print(out, "%d,%d,%s", head->layer, head->head, error);
+    print(out, "%d,%d,%s", place.first, place.head, error);
     for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
         print_text(out, ",");
         if (!isnan(difference->values[i]))
@@ -32,20 +32,21 @@ static void print_line(struct attn_sink *out, const struct attn_compared_head *h
 int comparison_print_csv(const struct comparison *comparison, int precision, struct attn_sink *out)
 {
     const struct attn_comparison *found = comparison->found;
-    print_text(out, "layer,head,error");
+    print(out, "%s,head,error", comparison_first_name(comparison));
     for (int i = 0; i < ATTN_N_DIFFERENCE; i++)
         print(out, ",%s", attn_difference_name((enum attn_difference_measure)i));
     print_text(out, ",rows,rows_kl_infinite\n");
     for (size_t i = 0; i < found->n_head; i++) {
         const struct attn_compared_head *head = &found->heads[i];
-        print_line(out, head, "local", &head->local, precision);
+        struct comparison_place place = comparison_place(comparison, head);
+        print_line(out, place, "local", &head->local, precision);
         if (found->has_propagated)
-            print_line(out, head, "propagated", &head->propagated, precision);
+            print_line(out, place, "propagated", &head->propagated, precision);
     }
     return EXIT_DONE;
 }
 
-static int print_layers(const struct comparison *comparison, int precision, struct attn_sink *out)
+static int print_cost(const struct comparison *comparison, int precision, struct attn_sink *out)
 {
     const struct attn_comparison *found = comparison->found;
     (void)precision; /* seconds are small */
@@ -138,7 +139,7 @@ int comparison_write_csv(const struct comparison *comparison, int precision, con
                               strerror(errno));
     int code = write_table(comparison, precision, directory, "compare.csv", comparison_print_csv);
     if (code == EXIT_DONE)
-        code = write_table(comparison, precision, directory, "compare_layers.csv", print_layers);
+        code = write_table(comparison, precision, directory, "compare_cost.csv", print_cost);
     if (code == EXIT_DONE && comparison->found->n_logits > 0)
         code = write_table(comparison, precision, directory, "compare_logits.csv", print_logits);
     return code;

@@ -98,13 +98,15 @@ static void put_labels(struct page *page, const struct comparison *comparison)
     print(page->out, ",\n\"recalled\": %d,\n", COMPARISON_N_RECALLED);
 }
 
-static void put_heads(struct page *page, const struct attn_comparison *found)
+static void put_heads(struct page *page, const struct comparison *comparison)
 {
+    const struct attn_comparison *found = comparison->found;
     print_text(page->out, "\"heads\": [");
     for (size_t i = 0; i < found->n_head; i++) {
         const struct attn_compared_head *head = &found->heads[i];
-        print(page->out, "%s\n{\"layer\": %d, \"head\": %d,\n ", i == 0 ? "" : ",", head->layer,
-              head->head);
+        struct comparison_place place = comparison_place(comparison, head);
+        print(page->out, "%s\n{\"%s\": %d, \"head\": %d,\n ", i == 0 ? "" : ",",
+              comparison_first_name(comparison), place.first, place.head);
         put_differences(page, found->has_propagated, &head->local, &head->propagated);
         print_text(page->out, "}");
     }
@@ -139,7 +141,7 @@ int comparison_print_json(const struct comparison *comparison, int precision, st
 {
     struct page page = {out, precision, EXIT_DONE};
     put_labels(&page, comparison);
-    put_heads(&page, comparison->found);
+    put_heads(&page, comparison);
     put_logits(&page, comparison->found);
     return page.code;
 }

@@ -53,8 +53,23 @@ static const struct attn_difference *pick(bool is_local, const struct attn_diffe
     return is_local ? local : propagated;
 }
 
-static void print_rows(const struct attn_comparison *found, bool is_local, struct attn_sink *out)
+/* As --heads takes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
+static void write_name(const struct comparison *comparison, const struct attn_compared_head *head,
+                       char name[CELL_SIZE])
 {
+    const struct attn_array_axes *axes = comparison->labels->axes;
+    struct comparison_place place = comparison_place(comparison, head);
+    if (!axes)
+        snprintf(name, CELL_SIZE, "%d.%d", place.first, place.head);
+    else if (axes->rank < 4)
+        snprintf(name, CELL_SIZE, "%d", place.head);
+    else
+        snprintf(name, CELL_SIZE, "B%dH%d", place.first, place.head);
+}
+
+static void print_rows(const struct comparison *comparison, bool is_local, struct attn_sink *out)
+{
+    const struct attn_comparison *found = comparison->found;
     size_t at = 0;
     print_text(out, "head ");
     for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
@@ -68,10 +83,10 @@ static void print_rows(const struct attn_comparison *found, bool is_local, struc
         char name[CELL_SIZE];
         for (; at < found->n_head && found->heads[at].layer == layer->layer; at++) {
             const struct attn_compared_head *head = &found->heads[at];
-            snprintf(name, sizeof(name), "%d.%d", head->layer, head->head);
+            write_name(comparison, head, name);
             print_row(out, name, pick(is_local, &head->local, &head->propagated));
         }
-        snprintf(name, sizeof(name), "%d.*", layer->layer);
+        snprintf(name, sizeof(name), comparison->labels->axes ? "all" : "%d.*", layer->layer);
         if (at - first > 1)
             print_row(out, name, pick(is_local, &layer->local, &layer->propagated));
     }
@@ -151,15 +166,18 @@ int comparison_print_text(const struct comparison *comparison, struct attn_sink 
 {
     const struct attn_comparison *found = comparison->found;
     const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
+    const bool is_array = comparison->labels->axes;
     char name[ATTN_ATTENTION_TEXT_SIZE];
     attn_attention_text(comparison->attention, name);
-    print(out, "%s%s beside exact attention, %zu tokens, recall of the %d largest weights\n", name,
-          is_blockwise ? ", blockwise," : "", comparison->n, COMPARISON_N_RECALLED);
-    print_text(out, "\nlocal: each layer on q, k and v of the exact run\n");
-    print_rows(found, true, out);
+    print(out, "%s%s beside exact attention, %zu %s, recall of the %d largest weights\n\n", name,
+          is_blockwise ? ", blockwise," : "", comparison->n, is_array ? "queries" : "tokens",
+          COMPARISON_N_RECALLED);
+    if (!is_array)
+        print_text(out, "local: each layer on q, k and v of the exact run\n");
+    print_rows(comparison, true, out);
     if (found->has_propagated) {
         print_text(out, "\npropagated: the chosen attention in all layers\n");
-        print_rows(found, false, out);
+        print_rows(comparison, false, out);
     }
     print_text(out, "\n");
     print_cost(found, out);

@@ -441,11 +441,10 @@ static int perform(struct run *run)
         read_next,       choose_attention, label_tokens,   note_options, choose,
     };
     static const step_fn rest[] = {open_outputs, set_trace, start_session, feed, predict, finish};
-    static const step_fn comparing[] = {compare};
     note_time(run, NULL);
     int code = take_steps(run, first, sizeof(first) / sizeof(first[0]));
     if (code == EXIT_DONE && run->args.is_compared)
-        return take_steps(run, comparing, 1);
+        return compare(run);
     if (code == EXIT_DONE)
         code = take_steps(run, rest, sizeof(rest) / sizeof(rest[0]));
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
