@@ -1,1 +1,1 @@
-attn-cli inspect >/dev/full
+attn-cli inspect life-is-short >/dev/full

@@ -1,1 +1,1 @@
-attn-cli run --ablate 0 "Life is short"
+attn-cli run -m life-is-short --ablate 0 "Life is short"

@@ -1,1 +1,1 @@
-attn-cli run --ablate-pattern '0.*' --sites pattern,z "Life is"
+attn-cli run -m life-is-short --ablate-pattern '0.*' --sites pattern,z "Life is"

@@ -1,1 +1,1 @@
-attn-cli run --npz missing/all.npz "Life is"
+attn-cli run -m life-is-short --npz missing/all.npz "Life is"

@@ -1,1 +1,1 @@
-attn-cli run --queries 0-6 "Life is short"
+attn-cli run -m life-is-short --queries 0-6 "Life is short"

@@ -1,1 +1,1 @@
-attn-cli run --sites patern "Life is short"
+attn-cli run -m life-is-short --sites patern "Life is short"

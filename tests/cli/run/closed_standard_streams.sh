@@ -1,5 +1,5 @@
-attn-cli run "Life is short" --npz all.npz <&- >&- 2>&-
+attn-cli run -m life-is-short "Life is short" --npz all.npz <&- >&- 2>&-
 echo "$?"
-attn-cli run "Life is short" >&-
+attn-cli run -m life-is-short "Life is short" >&-
 echo "$?"
 ls -A

@@ -1,1 +1,1 @@
-attn-cli run --csv - --sites pattern "Life is short"
+attn-cli run -m life-is-short --csv - --sites pattern "Life is short"

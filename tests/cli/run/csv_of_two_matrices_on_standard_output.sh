@@ -1,1 +1,1 @@
-attn-cli run --csv - "Life is short"
+attn-cli run -m life-is-short --csv - "Life is short"

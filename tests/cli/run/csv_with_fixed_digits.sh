@@ -1,2 +1,2 @@
-attn-cli run --csv out --precision 3 --sites pattern "Life is"
+attn-cli run -m life-is-short --csv out --precision 3 --sites pattern "Life is"
 cat out/*

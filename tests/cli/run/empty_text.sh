@@ -1,4 +1,4 @@
-attn-cli run "" --npz all.npz
+attn-cli run -m life-is-short "" --npz all.npz
 code=$?
 ls -A
 exit $code

@@ -1,2 +1,2 @@
 echo mine >file
-attn-cli run --csv file "Life is"
+attn-cli run -m life-is-short --csv file "Life is"

@@ -1,1 +1,1 @@
-attn-cli run "Life is short, eat dessert first" >/dev/full
+attn-cli run -m life-is-short "Life is short, eat dessert first" >/dev/full

@@ -1,1 +1,1 @@
-attn-cli run --npz /dev/full "Life is short, eat dessert first"
+attn-cli run -m life-is-short --npz /dev/full "Life is short, eat dessert first"

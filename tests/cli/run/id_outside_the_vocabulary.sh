@@ -1,4 +1,4 @@
-attn-cli run --ids 0,6 --npz all.npz
+attn-cli run -m life-is-short --ids 0,6 --npz all.npz
 code=$?
 ls -A
 exit $code

@@ -1,1 +1,1 @@
-attn-cli run --json - "Life is short"
+attn-cli run -m life-is-short --json - "Life is short"

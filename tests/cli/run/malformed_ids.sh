@@ -1,1 +1,1 @@
-attn-cli run --ids 0,-1
+attn-cli run -m life-is-short --ids 0,-1

@@ -1,4 +1,4 @@
 for output in --tidy --json --npy; do
-    attn-cli run $output missing/out "Life is"
+    attn-cli run -m life-is-short $output missing/out "Life is"
     echo $?
 done

@@ -1,1 +1,1 @@
-attn-cli run --ids ""
+attn-cli run -m life-is-short --ids ""

@@ -1,6 +1,6 @@
-attn-cli run --npz one.npz --csv out "Life is short, eat dessert first"
-attn-cli run --npz two.npz "Life is short, eat dessert first"
-attn-cli run --npz - "Life is short, eat dessert first" >three.npz
+attn-cli run -m life-is-short --npz one.npz --csv out "Life is short, eat dessert first"
+attn-cli run -m life-is-short --npz two.npz "Life is short, eat dessert first"
+attn-cli run -m life-is-short --npz - "Life is short, eat dessert first" >three.npz
 cmp one.npz two.npz
 ls -A
 head -c 2 one.npz

@@ -1,1 +1,1 @@
-attn-cli run --sites pattern,logits "Life is short"
+attn-cli run -m life-is-short --sites pattern,logits "Life is short"

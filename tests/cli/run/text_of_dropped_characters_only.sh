@@ -1,1 +1,1 @@
-attn-cli run " , ,"
+attn-cli run -m life-is-short " , ,"

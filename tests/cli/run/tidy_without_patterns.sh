@@ -1,1 +1,1 @@
-attn-cli run --tidy - --sites z "Life is"
+attn-cli run -m life-is-short --tidy - --sites z "Life is"

@@ -1,1 +1,1 @@
-attn-cli run --top 3 "Life is"
+attn-cli run -m life-is-short --top 3 "Life is"

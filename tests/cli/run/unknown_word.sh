@@ -1,1 +1,1 @@
-attn-cli run "Life is shorter"
+attn-cli run -m life-is-short "Life is shorter"

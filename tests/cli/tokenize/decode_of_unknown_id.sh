@@ -1,1 +1,1 @@
-attn-cli tokenize --decode "0 6"
+attn-cli tokenize -m life-is-short --decode "0 6"

@@ -1,1 +1,1 @@
-attn-cli tokenize --decode "0 x"
+attn-cli tokenize -m life-is-short --decode "0 x"

@@ -1,1 +1,1 @@
-attn-cli tokenize --raw --decode "0 4"
+attn-cli tokenize -m life-is-short --raw --decode "0 4"

@@ -1,2 +1,2 @@
-attn-cli tokenize ""
-attn-cli tokenize --format ids ""
+attn-cli tokenize -m life-is-short ""
+attn-cli tokenize -m life-is-short --format ids ""

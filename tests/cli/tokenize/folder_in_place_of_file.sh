@@ -1,2 +1,2 @@
 mkdir folder
-attn-cli tokenize -f folder
+attn-cli tokenize -m life-is-short -f folder

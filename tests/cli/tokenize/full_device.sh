@@ -1,1 +1,1 @@
-attn-cli tokenize "Life is" >/dev/full
+attn-cli tokenize -m life-is-short "Life is" >/dev/full

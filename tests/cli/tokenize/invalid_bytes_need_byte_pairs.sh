@@ -1,1 +1,1 @@
-printf 'Life \xff' | attn-cli tokenize --invalid bytes -
+printf 'Life \xff' | attn-cli tokenize -m life-is-short --invalid bytes -

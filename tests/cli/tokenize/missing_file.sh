@@ -1,1 +1,1 @@
-attn-cli tokenize -f missing.txt
+attn-cli tokenize -m life-is-short -f missing.txt

@@ -1,1 +1,1 @@
-attn-cli tokenize --pairs Life
+attn-cli tokenize -m life-is-short --pairs Life

@@ -1,3 +1,3 @@
-echo "Life is" | attn-cli tokenize -
-echo "Life is" | attn-cli tokenize -f -
-attn-cli tokenize -p "Life is" || echo "$?"
+echo "Life is" | attn-cli tokenize -m life-is-short -
+echo "Life is" | attn-cli tokenize -m life-is-short -f -
+attn-cli tokenize -m life-is-short -p "Life is" || echo "$?"

@@ -1,1 +1,1 @@
-attn-cli tokenize "Life is shrt"
+attn-cli tokenize -m life-is-short "Life is shrt"

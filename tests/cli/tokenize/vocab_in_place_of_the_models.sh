@@ -1,2 +1,2 @@
 echo '{"dog": 0, "cat": 1}' >animals.json
-attn-cli tokenize --vocab animals.json "cat dog"
+attn-cli tokenize -m life-is-short --vocab animals.json "cat dog"

@@ -1,1 +1,1 @@
-attn-cli tokenize --window 1 --format json "Life is short"
+attn-cli tokenize -m life-is-short --window 1 --format json "Life is short"

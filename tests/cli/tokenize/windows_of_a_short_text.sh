@@ -1,1 +1,1 @@
-attn-cli tokenize --window 3 "Life is short"
+attn-cli tokenize -m life-is-short --window 3 "Life is short"

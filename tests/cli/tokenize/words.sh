@@ -1,1 +1,1 @@
-attn-cli tokenize "Life is short, eat dessert first"
+attn-cli tokenize -m life-is-short "Life is short, eat dessert first"
