@@ -18,7 +18,7 @@ set_robust_list rseq gettid getpid wait4 '
 if is_full; then
     errnos=(EIO ENOSPC EMFILE EINTR)
     formats=(text "${outputs[@]}" everything)
-    models=("" "-m models/tiny-gpt2 -t 2" "-m models/tiny-gpt2 --load read -t 1")
+    models=("-m life-is-short" "-m models/tiny-gpt2 -t 2" "-m models/tiny-gpt2 --load read -t 1")
     states=(fresh old)
 else
     errnos=(EIO)

@@ -25,10 +25,11 @@ static void enter(void)
     attn_folder_enter();
 }
 
-/* Runs the built-in model with the weights of FILE. */
+/* Runs the six words of a shipped model with the weights of FILE. */
 static struct attn_ran run_weights(const char *file)
 {
-    return attn_command((const char *const[]){"run", "--weights", file, "Life is short", NULL});
+    return attn_command((const char *const[]){"run", "-m", "life-is-short", "--weights", file,
+                                              "Life is short", NULL});
 }
 
 /* Sanitizers take their own time and memory. */
@@ -240,7 +241,8 @@ START_TEST(refuses_other_files_in_place_of_the_weights)
             struct attn_ran ran;
 
             attn_folder_write("bad", texts[i], strlen(texts[i]));
-            ran = attn_command((const char *const[]){"run", option, "bad", "Life", NULL});
+            ran = attn_command(
+                (const char *const[]){"run", "-m", "life-is-short", option, "bad", "Life", NULL});
             attn_assert_failed(texts[i], &ran, 3);
             ck_assert_msg(strstr(ran.err, "'bad'") != NULL, "%s", ran.err);
             assert_cheap(texts[i], &ran);
@@ -340,7 +342,7 @@ START_TEST(takes_what_is_strange_but_legal)
 }
 END_TEST
 
-/* The built-in model's tensors at odd offsets behind a blank, with companions that nobody uses. */
+/* A shipped model's tensors at odd offsets behind a blank, with companions that nobody uses. */
 START_TEST(runs_weights_that_are_strange_but_legal)
 {
     struct attn_part good = attn_part_read("models/life-is-short/model.safetensors");
@@ -369,7 +371,8 @@ START_TEST(runs_weights_that_are_strange_but_legal)
     memcpy(image.bytes + 8 + header.size + n_data, nan, sizeof nan);
     enter();
     attn_folder_write("odd.safetensors", image.bytes, image.size);
-    expected = attn_command((const char *const[]){"run", "Life is short", NULL});
+    expected =
+        attn_command((const char *const[]){"run", "-m", "life-is-short", "Life is short", NULL});
     ran = run_weights("odd.safetensors");
     ck_assert_msg(ran.exit == 0, "%s", ran.err);
     ck_assert_str_eq(ran.out, expected.out);
@@ -412,8 +415,9 @@ static void assert_finite_files(const char *folder)
 
 static void assert_not_finite(const char *option, const char *value)
 {
-    struct attn_ran ran = attn_command((const char *const[]){"run", "--weights", "bad.safetensors",
-                                                             option, value, "Life is short", NULL});
+    struct attn_ran ran = attn_command((const char *const[]){"run", "-m", "life-is-short",
+                                                             "--weights", "bad.safetensors", option,
+                                                             value, "Life is short", NULL});
 
     attn_assert_failed(option, &ran, 3);
     ck_assert_ptr_nonnull(strstr(ran.err, "' in 'bad.safetensors' holds "));

@@ -207,12 +207,13 @@ START_TEST(a_text_of_any_bytes_is_refused_printably)
         struct attn_ran ran;
 
         attn_folder_write("t", string->text, string->size);
-        ran = attn_command((const char *const[]){"run", "-f", "t", NULL});
+        ran = attn_command((const char *const[]){"run", "-m", "life-is-short", "-f", "t", NULL});
         attn_assert_failed(string->text, &ran, 4);
         attn_ran_release(&ran);
         if (!attn_naughty_is_argument(string))
             continue;
-        ran = attn_command((const char *const[]){"tokenize", "--", string->text, NULL});
+        ran = attn_command(
+            (const char *const[]){"tokenize", "-m", "life-is-short", "--", string->text, NULL});
         if (ran.exit != 0) /* nothing but white space has no tokens */
             attn_assert_failed(string->text, &ran, 4);
         attn_ran_release(&ran);
