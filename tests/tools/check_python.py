@@ -4,8 +4,9 @@
     check_python.py FOLDER      FOLDER is made anew; attn-cli is the one in PATH
 
 numpy loads every NPY and NPZ without pickles, pandas both forms of CSV, Python's json (strictly: no
-NaN, no duplicate keys) and jq the JSON, unzip tests the archives; and all say the same numbers. Then
-the README is followed: its console blocks are run for the files they leave, its python blocks too.
+NaN, no duplicate keys) and jq the JSON, unzip tests the archives; and all say the same numbers.
+Strings that break programs come back from CSV as they were. Then the README is followed: its console
+blocks are run for the files they leave, its python blocks too.
 """
 import contextlib
 import csv
@@ -192,9 +193,11 @@ def check_tidy(folder, arrays):
         rows = np.searchsorted(queries, lines["query"])
         same(matrix[rows, lines["key"]], lines["weight"], f"tidy, head {layer}.{head}")
         n_line += int((queries + 1).sum())
-        if "tokens" in arrays:
-            assert (lines["query_token"] == arrays["tokens"][lines["query"]]).all()
-            assert (lines["key_token"] == arrays["tokens"][lines["key"]]).all()
+        if "tokens" in arrays: # but what a spreadsheet would run is escaped
+            tokens = np.array([re.sub("^[-=+@]", lambda c: f"\\x{ord(c[0]):02x}", token)
+                               for token in arrays["tokens"]])
+            assert (lines["query_token"] == tokens[lines["query"]]).all()
+            assert (lines["key_token"] == tokens[lines["key"]]).all()
     assert len(frame) == n_line, f"tidy has {len(frame)} lines, expected {n_line}"
 
 
@@ -216,6 +219,48 @@ def check_run(name, arguments, folder):
     check_csv(folder, arrays)
     check_tidy(folder, arrays)
     print(f"check-python: {name}: {len(arrays)} arrays, the same in every form")
+
+
+# --- Naughty strings --------------------------------------------------------------------------
+
+NAUGHTY = ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0", '=","', '"', '""', '","', "a,b",
+           "'", "a\nb", "\n", "\r\n", "\t=1", "\x1b[2J", "\x1b]52;c;\x07", "\u202egpj", "\u200b",
+           "\ufeff", "\u2028", "\x85", "\x7f", "\\", "\\x3d", "\\n", "<script>", "%s", ";", "|",
+           "NA", "", "\u00e9", "\u7231", "\U0001f469\u200d\U0001f467"]
+
+
+def undone(text):
+    """What an escaped text stands for."""
+    letters = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r"}
+    return re.sub(rb"\\(\\|[ntr]|x[0-9a-f]{2})",
+                  lambda m: letters.get(m[1]) or bytes.fromhex(m[1][1:].decode()),
+                  text.encode()).decode()
+
+
+def check_naughty(folder):
+    """A vocabulary of strings that break programs reads back equal with Python's csv, and no cell
+    of text begins as a formula."""
+    model, n = folder / "model", len(NAUGHTY)
+    folder.mkdir()
+    attn("init", model, "--vocab-from", " ".join(f"w{i}" for i in range(n)), "--set", "d_model=4")
+    (model / "vocab.json").write_text(json.dumps({text: i for i, text in enumerate(NAUGHTY)}))
+    attn("run", "-m", model, "--ids", ",".join(map(str, range(n))), "--id", "=1+1", "--csv",
+         folder / "csv", "--tidy", folder / "tidy.csv")
+    rows = {}
+    for path in (folder / "csv" / "L00H00.pattern.csv", folder / "tidy.csv"):
+        with open(path, newline="", encoding="utf-8") as file:
+            rows[path.name] = list(csv.reader(file, strict=True))
+        for cell in (cell for row in rows[path.name] for cell in row):
+            assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), f"{path}: {cell}"
+    matrix, tidy = rows.values()
+    labels = [f"{i}|{text}" for i, text in enumerate(NAUGHTY)]
+    assert [undone(label) for label in matrix[0][1:]] == labels
+    assert [undone(row[0]) for row in matrix[1:]] == labels
+    for name, _, _, query, key, query_token, key_token, _ in tidy[1:]:
+        assert (undone(name), undone(query_token), undone(key_token)) == (
+            "=1+1", NAUGHTY[int(query)], NAUGHTY[int(key)]), (query, key)
+    assert len(tidy) == 1 + n * (n + 1) // 2
+    print(f"check-python: {n} naughty strings read back equal from CSV")
 
 
 # --- README -----------------------------------------------------------------------------------
@@ -249,6 +294,7 @@ def main(path):
     folder.mkdir(parents=True)
     for name, arguments in RUNS.items():
         check_run(name, arguments, folder / name)
+    check_naughty(folder / "naughty")
     check_readme(folder / "readme")
 
 
