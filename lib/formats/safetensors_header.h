@@ -21,11 +21,11 @@ struct attn_safetensors_record {
 };
 
 /*
- * Checks the header of FILE and that its tensors tile the data. *header is a copy of it and *records
+ * Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
  * [*count], sorted by name, point into it: what is checked stays so when the file is overwritten.
  * Both belong to the caller (attn_free).
  */
-enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **header,
+enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
                                               struct attn_safetensors_record **records,
                                               size_t *count, struct attn_error *err);
 
