@@ -70,22 +70,20 @@ static bool take(struct reader *reader, const char *word)
     return true;
 }
 
-static enum attn_status take_string(struct reader *reader, struct slice *string,
-                                    const char *expected)
+/* Whether a string with an end comes next; then it is taken. */
+static bool take_string(struct reader *reader, struct slice *string)
 {
     const char *close;
-    char quote;
 
     skip_blanks(reader);
     if (reader->at == reader->end || (*reader->at != '\'' && *reader->at != '"'))
-        return fail_expected(reader, expected);
-    quote = *reader->at;
-    close = memchr(reader->at + 1, quote, (size_t)(reader->end - reader->at - 1));
+        return false;
+    close = memchr(reader->at + 1, *reader->at, (size_t)(reader->end - reader->at - 1));
     if (close == NULL)
-        return fail_expected(reader, "a string with an end");
+        return false;
     *string = (struct slice){reader->at + 1, (size_t)(close - reader->at - 1)};
     reader->at = close + 1;
-    return ATTN_OK;
+    return true;
 }
 
 /* What numpy calls the types that are no plain numbers, by the letter of their kind. */
@@ -152,14 +150,13 @@ static enum attn_status read_type(const struct reader *reader, struct slice desc
 static enum attn_status read_descr(struct reader *reader, struct attn_npy_layout *layout)
 {
     struct slice descr;
-    enum attn_status status;
 
     skip_blanks(reader);
     if (reader->at < reader->end && (*reader->at == '[' || *reader->at == '('))
         return refuse_type(reader, "records",
                            (struct slice){reader->at, (size_t)(reader->end - reader->at)});
-    status = take_string(reader, &descr, "a type like '<f4'");
-    return status == ATTN_OK ? read_type(reader, descr, layout) : status;
+    return take_string(reader, &descr) ? read_type(reader, descr, layout)
+                                       : fail_expected(reader, "a type like '<f4'");
 }
 
 static enum attn_status read_order(struct reader *reader, struct attn_npy_layout *layout)
@@ -232,10 +229,9 @@ static enum attn_status read_member(struct reader *reader, struct attn_npy_layou
 {
     struct slice key;
     size_t i = 0;
-    enum attn_status status = take_string(reader, &key, "a key in quotes, or '}'");
 
-    if (status != ATTN_OK)
-        return status;
+    if (!take_string(reader, &key))
+        return fail_expected(reader, "a key in quotes, or '}'");
     while (i < N_MEMBER && (strlen(members[i].name) != key.size ||
                             memcmp(members[i].name, key.text, key.size) != 0))
         i++;

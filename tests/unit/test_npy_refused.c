@@ -92,7 +92,7 @@ START_TEST(refuses_keys_that_are_missing_unknown_or_twice)
         {WITH("descr: '<f4', " ORDER ", " SHAPE), 8, "expected a key in quotes"},
         {WITH("u'descr': '<f4', " ORDER ", " SHAPE), 8, "expected a key in quotes"},
         {WITH("'descr\": '<f4', " ORDER ", " SHAPE), 8, "has the key 'descr\": '"},
-        {"{'descr", 8, "expected a string with an end"},
+        {"{'descr", 8, "has ''descr' at byte 11 of its header, expected a key in quotes"},
         {WITH("'descr' '<f4', " ORDER ", " SHAPE), 8, "expected ':'"},
         {WITH("'descr', " ORDER ", " SHAPE), 8, "expected ':'"},
         {WITH("'descr':: '<f4', " ORDER ", " SHAPE), 8, "expected a type like '<f4'"},
@@ -114,7 +114,7 @@ START_TEST(refuses_types_that_are_malformed)
         {WITH_DESCR("' f4'"), 8, "has the type ' f4'"},
         {WITH_DESCR("'=u1'"), 8, "has the type '=u1'"},
         {"{'descr': ", 8, "ends, expected a type like '<f4'"},
-        {"{'descr': '<f4", 8, "expected a string with an end"},
+        {"{'descr': '<f4", 8, "has ''<f4' at byte 20 of its header, expected a type like '<f4'"},
     };
 
     ASSERT_REFUSED(rows, ATTN_FORMAT);
