@@ -59,7 +59,8 @@ static const struct {
     {"u2", "uint16", 2, {0x00, 0x80, 0xff, 0xff}, {32768, 65535}},
     {"i4", "int32", 4, {0xff, 0xff, 0xff, 0xff, 1, 0, 0, 1}, {-1, 16777216}}, /* 2^24+1 to even */
     {"u4", "uint32", 4, {0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0xff}, {0x1p31F, 0x1p32F}},
-    /* 2^60 + 2^36 + 1 is just above the middle of two floats: rounding twice would go down. */
+    /* 2^60 + 2^36 + 1 is just above the middle of two floats, as 2^63 + 2^39 + 1 is: rounding twice
+     * would go down. */
     {"i8",
      "int64",
      8,
@@ -68,8 +69,8 @@ static const struct {
     {"u8",
      "uint64",
      8,
-     {1, 0, 0, 0, 0, 0x80, 0, 0x80, 255, 255, 255, 255, 255, 255, 255, 255},
-     {0x1.0001p63F, 0x1p64F}},
+     {1, 0, 0, 0, 0x80, 0, 0, 0x80, 255, 255, 255, 255, 255, 255, 255, 255},
+     {0x1.000002p63F, 0x1p64F}},
     {"f2", "float16", 2, {0x00, 0x3c, 0x01, 0x80}, {1, -0x1p-24F}},
     {"f4", "float32", 4, {0, 0, 0x80, 0x3f, 0xdb, 0x0f, 0x49, 0x40}, {1, 0x1.921fb6p1F}},
     {"f8",
@@ -176,8 +177,8 @@ START_TEST(takes_a_number_alone_and_arrays_of_nothing)
         {DICT("<f8", "False", "(0, 3)"), 0, 0, "[0, 3]"},
         {DICT("<f8", "True", "(3, 0)"), 0, 0, "[3, 0]"},
         /* The sizes beside a 0 do not matter, however they multiply. */
-        {DICT("<f8", "True", "(18446744073709551615, 0, 18446744073709551615)"), 0, 0,
-         "[18446744073709551615, 0, 18446744073709551615]"},
+        {DICT("<f8", "True", "(18446744073709551615, 18446744073709551615, 0)"), 0, 0,
+         "[18446744073709551615, 18446744073709551615, 0]"},
         {DICT("|u1", "True", "(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)"), 1, 1,
          "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"},
     };

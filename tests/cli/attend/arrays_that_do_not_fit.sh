@@ -14,7 +14,8 @@ attend --q t6e4.npy --k t6e4.npy --v t5e4.npy
 attend --q h8.npy --k h3.npy --v h3.npy
 attend --q h8.npy --k h4.npy --v h8.npy
 attend --q h8.npy --k t6e4.npy --v t6e4.npy
-attend --q b2.npy --k b3.npy --v b3.npy
+attend --q b2.npy --k b3.npy --v b2.npy
+attend --q b2.npy --k b2.npy --v b3.npy
 attend --scores t6e4.npy --v t6e4.npy
 attend --scores t6e4.npy --v h8.npy
 f4 t5.npy 5 '(5,)'
