@@ -4,13 +4,16 @@
  */
 #include "analysis/difference.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The keys with the largest weights of a row, the largest first. */
 struct top {
     size_t n, n_most;
-    float weights[ATTN_MOST_RECALLED];
-    size_t keys[ATTN_MOST_RECALLED];
+    struct top_key {
+        size_t key;
+        float weight;
+    } keys[ATTN_MOST_RECALLED];
 };
 
 static size_t key_of(const struct attn_weight_row *row, size_t i)
@@ -22,16 +25,13 @@ static void add_to_top(struct top *top, size_t key, float weight)
 {
     size_t i;
 
-    if (!(weight > 0) || (top->n == top->n_most && weight <= top->weights[top->n - 1]))
+    if (!(weight > 0) || (top->n == top->n_most && weight <= top->keys[top->n - 1].weight))
         return;
     if (top->n < top->n_most)
         top->n++;
-    for (i = top->n - 1; i > 0 && top->weights[i - 1] < weight; i--) {
-        top->weights[i] = top->weights[i - 1];
+    for (i = top->n - 1; i > 0 && top->keys[i - 1].weight < weight; i--)
         top->keys[i] = top->keys[i - 1];
-    }
-    top->weights[i] = weight;
-    top->keys[i] = key;
+    top->keys[i] = (struct top_key){key, weight};
 }
 
 static double recall_of(const struct top *exact, const struct top *other)
@@ -40,7 +40,7 @@ static double recall_of(const struct top *exact, const struct top *other)
 
     for (size_t i = 0; i < exact->n; i++)
         for (size_t j = 0; j < other->n; j++)
-            n += exact->keys[i] == other->keys[j];
+            n += exact->keys[i].key == other->keys[j].key;
     return (double)n / (double)exact->n;
 }
 
@@ -81,6 +81,7 @@ bool attn_row_difference_find(const struct attn_weight_row *exact,
     struct top top = {.n_most = k}, other_top = {.n_most = k};
     size_t i = 0, j = 0;
 
+    assert(k >= 1 && k <= ATTN_MOST_RECALLED);
     while (i < exact->n || j < other->n) {
         const size_t key = i < exact->n ? key_of(exact, i) : SIZE_MAX;
         const size_t other_key = j < other->n ? key_of(other, j) : SIZE_MAX;

@@ -58,10 +58,11 @@ static uint64_t last_site(const struct attn_dims *dims)
                                             ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK));
 }
 
-static enum attn_status measure(struct attn_attend_args *inputs, double *seconds,
+static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
                                 struct attn_error *err)
 {
     const struct attn_dims dims = attn_attend_dims(inputs);
+    struct attn_attend_args args = *inputs;
     struct attn_trace trace = {.on_event = take_no_note};
     struct attn_selection *selection;
     enum attn_status status = attn_selection_create(&dims, &selection, err);
@@ -70,11 +71,11 @@ static enum attn_status measure(struct attn_attend_args *inputs, double *seconds
     if (status != ATTN_OK)
         return status;
     trace.selection = selection;
-    inputs->trace = &trace;
+    args.trace = &trace;
     status = attn_selection_set_sites(selection, last_site(&dims), err);
     begun = now();
     if (status == ATTN_OK)
-        status = attn_attend(inputs, err);
+        status = attn_attend(&args, err);
     *seconds = now() - begun;
     attn_selection_free(selection);
     return status;
@@ -84,7 +85,7 @@ enum attn_status attn_compare_cost(const struct attn_comparing *comparing, int l
                                    const struct attn_attention *attention,
                                    struct attn_attention_cost *cost, struct attn_error *err)
 {
-    struct attn_attend_args inputs = attn_comparing_inputs(comparing, layer, attention);
+    const struct attn_attend_args inputs = attn_comparing_inputs(comparing, layer, attention);
 
     *cost = (struct attn_attention_cost){0};
     for (int head = 0; head < (int)inputs.n_head; head++) {

@@ -132,14 +132,15 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
 }
 
 /* Runs INPUTS and tells ON_EVENT of what SELECTION wants, which has their dims. */
-static enum attn_status attend(struct attn_attend_args *inputs,
+static enum attn_status attend(const struct attn_attend_args *inputs,
                                const struct attn_selection *selection, attn_trace_fn on_event,
                                void *user, struct attn_error *err)
 {
     const struct attn_trace trace = {selection, on_event, user};
+    struct attn_attend_args args = *inputs;
 
-    inputs->trace = &trace;
-    return attn_attend(inputs, err);
+    args.trace = &trace;
+    return attn_attend(&args, err);
 }
 
 /* The pattern's rows that EVENT holds, of attention with DIMS. */
@@ -266,7 +267,7 @@ static enum attn_status select_layer(const struct attn_comparing *comparing, int
 enum attn_status attn_compare_locally(struct attn_comparing *comparing, int layer,
                                       struct attn_error *err)
 {
-    struct attn_attend_args inputs =
+    const struct attn_attend_args inputs =
         attn_comparing_inputs(comparing, layer, &comparing->chosen[layer]);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     struct attn_head_pass pass = {comparing, layer, comparing->local};
