@@ -58,6 +58,7 @@ LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(wildcard cmd/*.c)
+MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o) $(patsubst %.S,$(BUILD)/%.o,$(wildcard cmd/*.S))
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -122,8 +123,8 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# Assembler sources hold the built-in model (.incbin), which -MMD does not see.
-$(BUILD)/%.o: %.S $(wildcard models/*/*)
+# Assembler sources hold the built-in models (.incbin), which -MMD does not see.
+$(BUILD)/%.o: %.S $(MODEL_FILES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack -MMD -MP -c $< -o $@
 
@@ -306,7 +307,6 @@ $(BUILD)/%.analyzed: $(BUILD)/%.o
 # --- Installing ---------------------------------------------------------------------------------
 
 PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h)
-MODEL_FILES := $(wildcard models/*/*)
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli

@@ -1,18 +1,40 @@
-/* builtin.c - the table of the files in builtin_files.S. */
+/* builtin.c - finds models among the files in builtin_files.S. */
 #include "builtin.h"
 
-#include <stdint.h>
+#include <assert.h>
+#include <string.h>
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
-extern const unsigned char builtin_config[] HIDDEN, builtin_vocabulary[] HIDDEN,
-    builtin_weights[] HIDDEN;
-extern const uint64_t builtin_config_size HIDDEN, builtin_vocabulary_size HIDDEN,
-    builtin_weights_size HIDDEN;
+/* As builtin_files.S lays it out. */
+struct builtin_file {
+    const char *model;
+    struct attn_blob blob;
+};
 
-void builtin_blobs(struct attn_blob blobs[BUILTIN_N_BLOB])
+static_assert(sizeof(struct builtin_file) == 4 * sizeof(uint64_t), "builtin_files.S has 4 .quad");
+
+/* The files of a model follow one another. */
+extern const struct builtin_file builtin_files[] HIDDEN, builtin_files_end[] HIDDEN;
+
+size_t builtin_blobs(const char *name, struct attn_blob blobs[BUILTIN_MAX_BLOB])
 {
-    blobs[0] = (struct attn_blob){"config.json", builtin_config, builtin_config_size};
-    blobs[1] = (struct attn_blob){"vocab.json", builtin_vocabulary, builtin_vocabulary_size};
-    blobs[2] = (struct attn_blob){"model.safetensors", builtin_weights, builtin_weights_size};
+    size_t n = 0;
+    for (const struct builtin_file *file = builtin_files; file < builtin_files_end; file++)
+        if (n < BUILTIN_MAX_BLOB && strcmp(file->model, name) == 0)
+            blobs[n++] = file->blob;
+    return n;
+}
+
+const char *builtin_name(size_t i)
+{
+    const char *last = "";
+    for (const struct builtin_file *file = builtin_files; file < builtin_files_end; file++) {
+        if (strcmp(file->model, last) == 0)
+            continue;
+        last = file->model;
+        if (i-- == 0)
+            return last;
+    }
+    return NULL;
 }

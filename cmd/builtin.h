@@ -1,14 +1,18 @@
-/* builtin.h - the model that is part of the program: the default of -m. */
+/* builtin.h - the models that are part of the program: usable by name with no file in reach. */
 #ifndef CMD_BUILTIN_H
 #define CMD_BUILTIN_H
 
 #include "attn.h"
 
-#define BUILTIN_NAME "life-is-short"
+#define BUILTIN_DEFAULT "life-is-short" /* the default of -m */
 
-enum { BUILTIN_N_BLOB = 3 };
+enum { BUILTIN_MAX_BLOB = 4 }; /* of one model */
 
-/* Fills in its files, which live as long as the program. */
-void builtin_blobs(struct attn_blob blobs[BUILTIN_N_BLOB]);
+/* Fills in the files of the model NAME, which live as long as the program; returns how many, 0 when
+ * no model has that name. */
+size_t builtin_blobs(const char *name, struct attn_blob blobs[BUILTIN_MAX_BLOB]);
+
+/* The name of model I in alphabetical order, NULL behind the last. */
+const char *builtin_name(size_t i);
 
 #endif

@@ -1,28 +1,33 @@
 /*
- * builtin_files.S - the files of the model that is part of the program, byte for byte. Paths are those
- * of the repository, from whose root everything is compiled.
+ * builtin_files.S - the files of the models that are part of the program, byte for byte, and the
+ * table of them. Paths are those of the repository, from whose root everything is compiled.
  */
+
+/* A row of struct builtin_file, and what it points at; weights are read where they lie. */
+    .macro embed model, file
     .section .rodata
-    .macro embed name, path
     .balign 64
-    .globl  \name
-    .hidden \name
-    .type   \name, @object
-\name:
-    .incbin "\path"
-\name\()_end:
-    .size   \name, \name\()_end - \name
-    .balign 8
-    .globl  \name\()_size
-    .hidden \name\()_size
-    .type   \name\()_size, @object
-    .size   \name\()_size, 8
-\name\()_size:
-    .quad   \name\()_end - \name
+1:  .incbin "models/\model/\file"
+2:
+3:  .asciz "\model"
+4:  .asciz "\file"
+    .section .data.rel.ro, "aw"
+    .quad 3b, 4b, 1b, 2b - 1b
     .endm
 
-    embed builtin_config, "models/life-is-short/config.json"
-    embed builtin_vocabulary, "models/life-is-short/vocab.json"
-    embed builtin_weights, "models/life-is-short/model.safetensors"
+    .section .data.rel.ro, "aw"
+    .balign 8
+    .globl  builtin_files
+    .hidden builtin_files
+    .type   builtin_files, @object
+builtin_files:
+    embed "life-is-short", "config.json"
+    embed "life-is-short", "vocab.json"
+    embed "life-is-short", "model.safetensors"
+    .size   builtin_files, . - builtin_files
+    .globl  builtin_files_end
+    .hidden builtin_files_end
+    .type   builtin_files_end, @object
+builtin_files_end:
 
     .section .note.GNU-stack, "", @progbits

@@ -89,7 +89,7 @@ static int find_directory(const char *name, struct model_source *found)
         found->source.directory = name;
     } else if (visit_folders(look_up, &lookup)) {
         found->source.directory = found->path;
-    } else if (strcmp(name, BUILTIN_NAME) != 0) {
+    } else if (builtin_blobs(name, found->blobs) == 0) {
         return report_problem(EXIT_MODEL,
                               "give a directory with config.json, vocab.json and "
                               "model.safetensors; ATTN_CLI_MODEL_PATH lists folders of models",
@@ -106,16 +106,15 @@ static void add_override(struct model_source *found, const char *name, const cha
 
 int model_source_find(const struct model_args *args, struct model_source *found)
 {
-    *found = (struct model_source){.source.name = BUILTIN_NAME};
+    *found = (struct model_source){.source.name = BUILTIN_DEFAULT};
     if (args->name) {
         int code = find_directory(args->name, found);
         if (code != EXIT_DONE)
             return code;
     }
     if (!found->source.directory) {
-        builtin_blobs(found->blobs);
+        found->source.n_blob = builtin_blobs(found->source.name, found->blobs);
         found->source.blobs = found->blobs;
-        found->source.n_blob = BUILTIN_N_BLOB;
     }
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
@@ -152,5 +151,12 @@ static bool print_names(void *user, const char *folder)
 
 void model_names_print(struct attn_sink *out)
 {
+    char path[MODEL_PATH_SIZE];
+    const char *name;
     visit_folders(print_names, out);
+    for (size_t i = 0; (name = builtin_name(i)) != NULL; i++) {
+        struct lookup lookup = {name, path};
+        if (!visit_folders(look_up, &lookup))
+            print(out, "%s\n", name);
+    }
 }

@@ -8,7 +8,7 @@
 #include "attn.h"
 
 struct model_args {
-    const char *name; /* directory or name; NULL: the built-in one */
+    const char *name; /* directory or name; NULL: the built-in default */
     const char *config, *vocab, *weights;
     int load; /* enum attn_load */
 };
@@ -23,7 +23,7 @@ struct model_args {
      .offset = offsetof(struct T, model.name),                                                     \
      .environment = "ATTN_CLI_MODEL",                                                              \
      .help = "model directory in Hugging Face's layout, or the name of a shipped model; default: " \
-             "the built-in '" BUILTIN_NAME "'"},                                                   \
+             "the built-in '" BUILTIN_DEFAULT "'"},                                                \
         {.name = "config",                                                                         \
          .argument = "FILE",                                                                       \
          .group = "Model",                                                                         \
@@ -54,7 +54,7 @@ enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
 /* A source and what it borrows from; it must stay in its place while the source is used. */
 struct model_source {
     struct attn_source source;
-    struct attn_blob blobs[BUILTIN_N_BLOB];
+    struct attn_blob blobs[BUILTIN_MAX_BLOB];
     struct attn_override overrides[MODEL_N_OVERRIDE];
     char path[MODEL_PATH_SIZE];
 };
@@ -62,12 +62,13 @@ struct model_source {
 /*
  * Finds what ARGS mean: an existing directory, else a bare name in $ATTN_CLI_MODEL_PATH (folders
  * separated by colons), in the share folder of an installation, in the source tree that the
- * program was built in, or the built-in model. Reports a name that is not found; returns an exit
- * code.
+ * program was built in, or among the built-in models. Reports a name that is not found; returns an
+ * exit code.
  */
 int model_source_find(const struct model_args *args, struct model_source *found);
 
-/* The names of the models in those folders, one a line, if no shell takes them for more. */
+/* The names of the models in those folders, if no shell takes them for more, and of the built-in
+ * ones that none of them holds; one a line. */
 void model_names_print(struct attn_sink *out);
 
 #endif
