@@ -1,4 +1,5 @@
-/* token_texts.h - the bytes of the tokens of a text. */
+/* token_texts.h - the bytes of the tokens of a text. An id that the vocabulary lacks, for a row of
+ * the embedding that no text leads to, is "[50290]". */
 #ifndef CMD_TOKEN_TEXTS_H
 #define CMD_TOKEN_TEXTS_H
 
@@ -6,8 +7,10 @@
 
 /* Initialize with = {0}; end with token_texts_release. */
 struct token_texts {
-    const char **bytes; /* [n] owned; what they point to is the tokenizer's, and not terminated */
+    const char **bytes; /* [n] owned; what they point to is mostly the tokenizer's, and not
+                           terminated */
     size_t *sizes;      /* [n] owned */
+    char (*made)[16];   /* [n] owned, or NULL: what stands for ids without a token */
 };
 
 /* Finds those of IDS [n]. Reports and returns an exit code. */

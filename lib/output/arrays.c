@@ -89,39 +89,52 @@ static size_t put_code_points(const char *text, size_t size, uint32_t *out)
     return n;
 }
 
-/* tokens [n_position] as numpy's unicode: each padded with zeros to the longest. */
-static enum attn_status add_tokens(struct attn_arrays *arrays, const struct attn_writer *writer,
-                                   struct attn_error *err)
+/* [n] as numpy's unicode: each padded with zeros to the longest. */
+static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
+                                  const struct attn_token_texts *texts, struct attn_error *err)
 {
-    struct attn_array array = {.name = "tokens", .rank = 1, .shape = {writer->n_position}};
-    struct attn_token_texts texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &writer->run, err);
+    struct attn_array array = {.rank = 1, .shape = {texts->n}};
     size_t width = 1, size; /* numpy knows no empty strings */
+    enum attn_status status;
 
-    if (status != ATTN_OK || texts.n == 0)
-        goto done;
-    for (size_t p = 0; p < texts.n; p++) {
-        const char *text = attn_token_text(&texts, p, &size);
+    if (texts->n == 0)
+        return ATTN_OK;
+    for (size_t p = 0; p < texts->n; p++) {
+        const char *text = attn_token_text(texts, p, &size);
         size_t n = put_code_points(text, size, NULL);
 
         width = n > width ? n : width;
     }
-    array.data = attn_alloc(texts.n, width * sizeof(uint32_t), err);
-    if (!array.data) {
-        status = ATTN_NO_MEMORY;
-        goto done;
-    }
-    for (size_t p = 0; p < texts.n; p++) {
-        const char *text = attn_token_text(&texts, p, &size);
+    array.data = attn_alloc(texts->n, width * sizeof(uint32_t), err);
+    if (!array.data)
+        return ATTN_NO_MEMORY;
+    for (size_t p = 0; p < texts->n; p++) {
+        const char *text = attn_token_text(texts, p, &size);
 
         put_code_points(text, size, (uint32_t *)(void *)array.data + p * width);
     }
+    snprintf(array.name, sizeof array.name, "%s", name);
     snprintf(array.dtype, sizeof array.dtype, "<U%zu", width);
     status = add(arrays, array, width * sizeof(uint32_t), err);
     if (status != ATTN_OK)
         attn_free(array.data);
-done:
+    return status;
+}
+
+static enum attn_status add_tokens(struct attn_arrays *arrays, const struct attn_writer *writer,
+                                   struct attn_error *err)
+{
+    struct attn_token_texts texts = {0}, source_texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &writer->run, err);
+
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&source_texts, &writer->run, err);
+    if (status == ATTN_OK)
+        status = add_texts(arrays, "tokens", &texts, err);
+    if (status == ATTN_OK)
+        status = add_texts(arrays, "source_tokens", &source_texts, err);
     attn_token_texts_release(&texts);
+    attn_token_texts_release(&source_texts);
     return status;
 }
 

@@ -28,60 +28,89 @@ struct csv_file {
     struct attn_sink *sink; /* owns, except the writer's own */
 };
 
+/* Labels of positions or keys, quoted where needed, one after the other. */
+struct labels {
+    struct attn_buffer text;
+    size_t *ends; /* [n] owns */
+};
+
 struct csv_writer {
     struct attn_writer base;
     struct attn_directory directory; /* not open when writing to a sink */
-    struct attn_buffer labels;       /* all row labels, quoted where needed, one after the other */
-    size_t *label_ends;              /* [n_position] owns */
-    struct csv_file *files;          /* [n_file] owns */
+    struct labels labels, source_labels;
+    struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
     struct attn_buffer row; /* the row being made */
 };
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
-static enum attn_status make_labels(struct csv_writer *w, struct attn_error *err)
+/* `3|eat`, or `3` without TEXTS. */
+static enum attn_status append_label(struct labels *labels, const struct attn_token_texts *texts,
+                                     size_t position, struct attn_error *err)
 {
-    struct attn_token_texts texts = {0};
     struct attn_buffer label = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+    enum attn_status status;
+    size_t size;
+    const char *text = attn_token_text(texts, position, &size);
 
-    w->label_ends = attn_alloc(w->base.n_position, sizeof *w->label_ends, err);
-    if (!w->label_ends)
-        status = ATTN_NO_MEMORY;
-    for (size_t p = 0; p < w->base.n_position && status == ATTN_OK; p++) {
-        size_t size;
-        const char *text = attn_token_text(&texts, p, &size);
-
-        attn_buffer_reset(&label);
-        attn_buffer_append_format(&label, texts.n > 0 ? "%zu|" : "%zu", p);
-        attn_buffer_append(&label, text, size);
-        status = attn_buffer_check(&label, err);
-        if (status == ATTN_OK)
-            attn_csv_field_append(&w->labels, label.data, label.size);
-        w->label_ends[p] = w->labels.size;
-    }
+    attn_buffer_append_format(&label, texts->n > 0 ? "%zu|" : "%zu", position);
+    attn_buffer_append(&label, text, size);
+    status = attn_buffer_check(&label, err);
     if (status == ATTN_OK)
-        status = attn_buffer_check(&w->labels, err);
+        attn_csv_field_append(&labels->text, label.data, label.size);
+    labels->ends[position] = labels->text.size;
     attn_buffer_release(&label);
-    attn_token_texts_release(&texts);
     return status;
 }
 
-static void append_label(struct csv_writer *w, size_t position)
+static enum attn_status make_labels(struct labels *labels, const struct attn_token_texts *texts,
+                                    size_t n, struct attn_error *err)
 {
-    size_t begin = position > 0 ? w->label_ends[position - 1] : 0;
+    enum attn_status status = ATTN_OK;
 
-    attn_buffer_append(&w->row, w->labels.data + begin, w->label_ends[position] - begin);
+    labels->ends = attn_alloc(n, sizeof *labels->ends, err);
+    if (!labels->ends)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        status = append_label(labels, texts, i, err);
+    return status == ATTN_OK ? attn_buffer_check(&labels->text, err) : status;
 }
 
-/* Rows of a source have no tokens. */
-static void append_key_label(struct csv_writer *w, int layer, size_t key)
+static enum attn_status make_all_labels(struct csv_writer *w, struct attn_error *err)
 {
-    if (attn_writer_has_own_keys(&w->base, layer))
-        append_label(w, key);
-    else
-        attn_buffer_append_format(&w->row, "%zu", key);
+    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    struct attn_token_texts texts = {0}, source_texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+    if (status == ATTN_OK)
+        status = make_labels(&w->labels, &texts, dims->n_position, err);
+    if (status == ATTN_OK)
+        status = make_labels(&w->source_labels, &source_texts, dims->n_source, err);
+    attn_token_texts_release(&texts);
+    attn_token_texts_release(&source_texts);
+    return status;
+}
+
+static void put_label(struct csv_writer *w, const struct labels *labels, size_t i)
+{
+    size_t begin = i > 0 ? labels->ends[i - 1] : 0;
+
+    attn_buffer_append(&w->row, labels->text.data + begin, labels->ends[i] - begin);
+}
+
+/* The labels of what a layer attends to. */
+static const struct labels *key_labels(const struct csv_writer *w, int layer)
+{
+    return attn_writer_has_own_keys(&w->base, layer) ? &w->labels : &w->source_labels;
+}
+
+static void release_labels(struct labels *labels)
+{
+    attn_free(labels->ends);
+    attn_buffer_release(&labels->text);
 }
 
 /* --- Files --------------------------------------------------------------------------------- */
@@ -145,7 +174,7 @@ static enum attn_status write_header(struct csv_writer *w, const struct attn_tra
     for (size_t i = 0; i < width; i++) {
         attn_buffer_append_char(&w->row, ',');
         if (is_matrix)
-            append_key_label(w, event->layer, i);
+            put_label(w, key_labels(w, event->layer), i);
         else
             attn_buffer_append_format(&w->row, "%zu", i);
     }
@@ -248,14 +277,12 @@ static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace
                                    size_t width, struct attn_sink *sink, struct attn_error *err)
 {
     bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+    const struct labels *labels = is_key ? key_labels(w, event->layer) : &w->labels;
     enum attn_status status = ATTN_OK;
 
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         attn_buffer_reset(&w->row);
-        if (is_key)
-            append_key_label(w, event->layer, event->row0 + r);
-        else
-            append_label(w, event->row0 + r);
+        put_label(w, labels, event->row0 + r);
         append_row(w, attn_event_row(event, r), width);
         attn_buffer_append_char(&w->row, '\n');
         status = attn_buffer_check(&w->row, err); /* the next reset forgets a failure */
@@ -300,7 +327,7 @@ static enum attn_status open_csv(struct attn_writer *writer, const char *path,
                                  struct attn_error *err)
 {
     struct csv_writer *w = (struct csv_writer *)writer;
-    enum attn_status status = make_labels(w, err);
+    enum attn_status status = make_all_labels(w, err);
     size_t n_matrix = count_matrices(writer);
 
     if (status != ATTN_OK)
@@ -331,8 +358,8 @@ static void release_csv(struct attn_writer *writer)
             attn_sink_free(w->files[i].sink);
     attn_directory_close(&w->directory);
     attn_free(w->files);
-    attn_free(w->label_ends);
-    attn_buffer_release(&w->labels);
+    release_labels(&w->labels);
+    release_labels(&w->source_labels);
     attn_buffer_release(&w->row);
 }
 

@@ -7,8 +7,9 @@
  *
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
- * without a vocabulary) is null too; predictions are there when there are some. All text is escaped
- * as everywhere, so the document is UTF-8 whatever the tokens are.
+ * without a vocabulary) is null too; predictions, and the "source_tokens" of cross-attention, are
+ * there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever the
+ * tokens are.
  */
 #include "output/arrays.h"
 #include "output/number_text.h"
@@ -107,21 +108,34 @@ static void append_options(struct json_writer *w)
     append(w, "}");
 }
 
-static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
+/* A list of strings. */
+static void append_texts(struct json_writer *w, const struct attn_token_texts *texts)
 {
-    struct attn_token_texts texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
-
-    append(w, texts.n > 0 ? ",\n\"tokens\": [" : ",\n\"tokens\": null");
-    for (size_t p = 0; p < texts.n && status == ATTN_OK; p++) {
+    for (size_t p = 0; p < texts->n; p++) {
         size_t size;
-        const char *text = attn_token_text(&texts, p, &size);
+        const char *text = attn_token_text(texts, p, &size);
 
-        append_separator(w, p);
+        attn_buffer_append_char(&w->text, p > 0 ? ',' : '[');
         append_string(w, text, size);
     }
-    append(w, texts.n > 0 ? "]" : "");
+    append(w, texts->n > 0 ? "]" : "null");
+}
+
+static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
+{
+    struct attn_token_texts texts = {0}, source_texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+    append(w, ",\n\"tokens\": ");
+    append_texts(w, &texts);
+    if (source_texts.n > 0) {
+        append(w, ",\n\"source_tokens\": ");
+        append_texts(w, &source_texts);
+    }
     attn_token_texts_release(&texts);
+    attn_token_texts_release(&source_texts);
     return status;
 }
 

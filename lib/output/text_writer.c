@@ -12,53 +12,36 @@
  * anything was left out the last line says so.
  */
 #include "output/float_text.h"
+#include "output/text_panel.h"
 #include "output/text_table.h"
 #include "output/token_text.h"
-#include "output/window.h"
-#include "output/writer.h"
 
 #include "base/memory.h"
 
 #include <string.h>
 
 enum {
-    SHOWN_HEADS = 6,
-    SHOWN_POSITIONS = 16,
-    SHOWN_COMPONENTS = 8,
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     DIGITS = 4,
     TOKEN_COLUMN = 1 << 1, /* the second column of a matrix, flush left */
 };
 
-/* --- Panels -------------------------------------------------------------------------------- */
-
-/* What will be shown of one matrix. */
-struct panel {
-    enum attn_site site;
-    int layer, head;
-    size_t head_place; /* among the shown heads */
-    struct window heads, rows, columns;
-    float *values;    /* [rows.n_shown, columns.n_shown] owns */
-    bool *is_visible; /* likewise: false for masked cells */
-};
-
 /* What is printed together: a layer, or the sites of the model before or after them. */
 struct group {
-    struct panel *panels; /* [n_panel] owns */
-    size_t n_panel, capacity;
+    struct attn_text_panels panels;
     size_t n_site_left; /* sites that are not complete */
 };
 
 struct text_writer {
     struct attn_writer base;
-    struct attn_token_texts tokens;
+    struct attn_token_texts tokens, source_tokens;
     struct attn_text_table table;
     struct attn_buffer label; /* scratch */
     struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
     size_t n_group;
     bool has_printed; /* so that the next table has an empty line before it */
     /* the largest of each that was shortened; 0: none was */
-    size_t most_heads, most_positions, most_components;
+    size_t most_heads, most_positions, most_projected, most_components;
 };
 
 static struct group *group_of(struct text_writer *w, enum attn_site site, int layer)
@@ -83,97 +66,15 @@ static void note_shortened(struct window window, size_t *most)
         *most = window.n;
 }
 
-/* The windows of a site; heads is a single one for sites without heads. */
-static void set_windows(struct text_writer *w, struct panel *panel)
+static void note_what_is_left_out(struct text_writer *w, const struct attn_text_panel *panel)
 {
-    struct attn_extent extent = attn_writer_extent(&w->base, panel->site, panel->layer);
-    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
+    enum attn_site_layout layout = attn_site_layout(panel->site);
 
-    panel->heads = window_of(extent.n_head, SHOWN_HEADS);
-    panel->rows = window_of(extent.n_row, SHOWN_POSITIONS);
-    panel->columns = window_of(extent.n_col, is_matrix ? SHOWN_POSITIONS : SHOWN_COMPONENTS);
     note_shortened(panel->heads, &w->most_heads);
     note_shortened(panel->rows, &w->most_positions);
-    note_shortened(panel->columns, is_matrix ? &w->most_positions : &w->most_components);
-}
-
-static enum attn_status add_panel(struct group *group, struct panel panel, struct attn_error *err)
-{
-    size_t n = panel.rows.n_shown * panel.columns.n_shown;
-    void *panels = group->panels;
-    enum attn_status status =
-        attn_grow(&panels, &group->capacity, group->n_panel + 1, sizeof panel, err);
-
-    group->panels = panels;
-    if (status != ATTN_OK)
-        return status;
-    panel.values = attn_alloc(n, sizeof *panel.values, err);
-    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
-    group->panels[group->n_panel++] = panel;
-    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* The panel of an event in *panel, made when it is the first; NULL for a head that is not shown. */
-static enum attn_status find_panel(struct text_writer *w, const struct attn_trace_event *event,
-                                   const struct attn_place *place, struct panel **panel,
-                                   struct attn_error *err)
-{
-    struct panel wanted = {.site = event->site, .layer = event->layer, .head = event->head};
-    struct group *group = group_of(w, event->site, event->layer);
-    enum attn_status status;
-
-    *panel = NULL;
-    set_windows(w, &wanted);
-    wanted.head_place = window_place(wanted.heads, place->head);
-    if (wanted.head_place == SIZE_MAX)
-        return ATTN_OK;
-    for (size_t i = 0; i < group->n_panel; i++)
-        if (group->panels[i].site == wanted.site &&
-            group->panels[i].head_place == wanted.head_place) {
-            *panel = &group->panels[i];
-            return ATTN_OK;
-        }
-    status = add_panel(group, wanted, err);
-    if (status == ATTN_OK)
-        *panel = &group->panels[group->n_panel - 1];
-    return status;
-}
-
-/* Of a row that is shown at PLACE those cells that are shown. */
-static void keep_row(struct panel *panel, struct attn_row row, size_t place)
-{
-    size_t n = panel->columns.n_shown;
-    struct attn_cells cells;
-
-    while (attn_row_next(&row, &cells))
-        for (size_t c = 0; c < n; c++) {
-            size_t column = window_thing(panel->columns, c);
-
-            if (column < cells.first || column - cells.first >= cells.n)
-                continue;
-            panel->is_visible[place * n + c] = true;
-            panel->values[place * n + c] = cells.values[column - cells.first];
-        }
-}
-
-static void keep_cells(struct panel *panel, const struct attn_trace_event *event, size_t row)
-{
-    for (size_t r = 0; r < event->n_row; r++) {
-        size_t place = window_place(panel->rows, row + r);
-
-        if (place != SIZE_MAX)
-            keep_row(panel, attn_event_row(event, r), place);
-    }
-}
-
-static void release_panels(struct group *group)
-{
-    for (size_t i = 0; i < group->n_panel; i++) {
-        attn_free(group->panels[i].values);
-        attn_free(group->panels[i].is_visible);
-    }
-    attn_free(group->panels);
-    *group = (struct group){0};
+    note_shortened(panel->columns, layout == ATTN_LAYOUT_MATRIX ? &w->most_positions
+                                   : layout == ATTN_LAYOUT_RANK ? &w->most_projected
+                                                                : &w->most_components);
 }
 
 /* --- Printing ------------------------------------------------------------------------------ */
@@ -199,10 +100,10 @@ static void begin_label(struct text_writer *w)
 
 /* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
  * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
-static void add_label(struct text_writer *w, size_t position)
+static void add_label(struct text_writer *w, const struct attn_token_texts *tokens, size_t position)
 {
     size_t size, width;
-    const char *text = attn_token_text(&w->tokens, position, &size);
+    const char *text = attn_token_text(tokens, position, &size);
 
     begin_label(w);
     for (; size > 0 && *text == ' '; size--)
@@ -211,7 +112,7 @@ static void add_label(struct text_writer *w, size_t position)
         size--;
     width = attn_text_width(text, size);
     if (size == 0) {
-        text = attn_token_text(&w->tokens, position, &size);
+        text = attn_token_text(tokens, position, &size);
         attn_buffer_append_format(&w->label, "'%.*s'", (int)attn_text_fit(text, size, 8), text);
     } else if (width > LABEL_WIDTH) {
         attn_buffer_append(&w->label, text, attn_text_fit(text, size, LABEL_WIDTH - 1));
@@ -227,15 +128,15 @@ static bool has_tokens(const struct text_writer *w)
     return w->tokens.n > 0;
 }
 
-static bool has_key_tokens(const struct text_writer *w, const struct panel *panel)
+/* The tokens of what a layer attends to. */
+static const struct attn_token_texts *key_tokens(const struct text_writer *w, int layer)
 {
-    return has_tokens(w) && attn_writer_has_own_keys(&w->base, panel->layer);
+    return attn_writer_has_own_keys(&w->base, layer) ? &w->tokens : &w->source_tokens;
 }
 
-/* A line of labels above the columns: positions or components when HAS_NUMBERS, else tokens. CORNER
- * says what the rows are. */
-static void add_header(struct text_writer *w, const struct panel *panel, const char *corner,
-                       bool has_numbers)
+/* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows are. */
+static void add_header(struct text_writer *w, const struct attn_text_panel *panel,
+                       const char *corner, const struct attn_token_texts *tokens)
 {
     if (has_tokens(w))
         attn_text_table_string(&w->table, ""); /* above the positions */
@@ -243,38 +144,40 @@ static void add_header(struct text_writer *w, const struct panel *panel, const c
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         if (has_gap(panel->columns, c))
             attn_text_table_string(&w->table, "...");
-        if (has_numbers)
-            attn_text_table_number(&w->table, window_thing(panel->columns, c));
+        if (tokens)
+            add_label(w, tokens, window_thing(panel->columns, c));
         else
-            add_label(w, window_thing(panel->columns, c));
+            attn_text_table_number(&w->table, window_thing(panel->columns, c));
     }
 }
 
-static void add_headers(struct text_writer *w, const struct panel *panel)
+static void add_headers(struct text_writer *w, const struct attn_text_panel *panel)
 {
-    bool is_matrix = attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX;
+    const char *corner = attn_writer_row_name(&w->base, panel->site);
+    const struct attn_token_texts *tokens = key_tokens(w, panel->layer);
 
-    if (!is_matrix || !has_key_tokens(w, panel)) {
-        add_header(w, panel, attn_writer_row_name(&w->base, panel->site), true);
+    if (attn_site_layout(panel->site) != ATTN_LAYOUT_MATRIX || tokens->n == 0) {
+        add_header(w, panel, corner, NULL);
         return;
     }
     if (is_shortened(panel->columns)) /* one cannot count them then */
-        add_header(w, panel, "", true);
-    add_header(w, panel, "query", false);
+        add_header(w, panel, "", NULL);
+    add_header(w, panel, corner, tokens);
 }
 
-static void add_row(struct text_writer *w, const struct panel *panel, size_t row)
+static void add_row(struct text_writer *w, const struct attn_text_panel *panel, size_t row)
 {
     bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
+    const struct attn_token_texts *tokens = is_key ? key_tokens(w, panel->layer) : &w->tokens;
     size_t position = window_thing(panel->rows, row);
 
     if (!is_key)
         position = w->base.queries[position];
     attn_text_table_number(&w->table, position);
-    if (is_key && has_tokens(w) && !has_key_tokens(w, panel))
+    if (has_tokens(w) && tokens->n == 0)
         attn_text_table_string(&w->table, "");
     else if (has_tokens(w))
-        add_label(w, position);
+        add_label(w, tokens, position);
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t at = row * panel->columns.n_shown + c;
         char number[ATTN_FIXED_TEXT_SIZE];
@@ -297,7 +200,7 @@ static void add_gap_row(struct text_writer *w)
 }
 
 /* "layer 0, head 3: pattern", "batch 0, head 3: pattern", "pattern" */
-static void print_title(struct text_writer *w, const struct panel *panel)
+static void print_title(struct text_writer *w, const struct attn_text_panel *panel)
 {
     const struct attn_array_axes *axes = w->base.run.axes;
     struct attn_head_number number = attn_writer_head_number(&w->base, panel->site, panel->head);
@@ -315,7 +218,7 @@ static void print_title(struct text_writer *w, const struct panel *panel)
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }
 
-static enum attn_status print_panel(struct text_writer *w, const struct panel *panel,
+static enum attn_status print_panel(struct text_writer *w, const struct attn_text_panel *panel,
                                     struct attn_error *err)
 {
     size_t n_label = has_tokens(w) ? 2 : 1;
@@ -344,11 +247,12 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
     enum attn_status status = ATTN_OK;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        for (size_t head = 0; head < SHOWN_HEADS; head++)
-            for (size_t i = 0; i < group->n_panel && status == ATTN_OK; i++)
-                if ((int)group->panels[i].site == site && group->panels[i].head_place == head)
-                    status = print_panel(w, &group->panels[i], err);
-    release_panels(group);
+        for (size_t head = 0; head < ATTN_SHOWN_HEADS; head++)
+            for (size_t i = 0; i < group->panels.n && status == ATTN_OK; i++)
+                if ((int)group->panels.items[i].site == site &&
+                    group->panels.items[i].head_place == head)
+                    status = print_panel(w, &group->panels.items[i], err);
+    attn_text_panels_release(&group->panels);
     return status;
 }
 
@@ -386,7 +290,7 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
 static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
 {
     size_t n_column = 1 + (w->base.run.ids != NULL) + has_tokens(w);
-    struct window rows = window_of(w->base.n_position, SHOWN_POSITIONS);
+    struct window rows = window_of(w->base.n_position, ATTN_SHOWN_POSITIONS);
     bool is_quoted = needs_quotes(w);
 
     if (n_column == 1)
@@ -414,9 +318,10 @@ static void print_what_is_left_out(struct text_writer *w)
         size_t most, limit;
         const char *what;
     } parts[] = {
-        {w->most_heads, SHOWN_HEADS, "heads"},
-        {w->most_positions, SHOWN_POSITIONS, "positions"},
-        {w->most_components, SHOWN_COMPONENTS, "vector components"},
+        {w->most_heads, ATTN_SHOWN_HEADS, "heads"},
+        {w->most_positions, ATTN_SHOWN_POSITIONS, "positions"},
+        {w->most_projected, ATTN_SHOWN_POSITIONS, "projected keys"},
+        {w->most_components, ATTN_SHOWN_COMPONENTS, "vector components"},
     };
     const char *separator = "Shortened: ";
 
@@ -451,6 +356,8 @@ static enum attn_status open_text(struct attn_writer *writer, const char *path,
     status = attn_writer_each_site(writer, count_site, NULL, err);
     if (status == ATTN_OK)
         status = attn_token_texts_init(&w->tokens, &writer->run, err);
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&w->source_tokens, &writer->run, err);
     return status == ATTN_OK ? print_tokens(w, err) : status;
 }
 
@@ -459,13 +366,12 @@ static enum attn_status event_text(struct attn_writer *writer, const struct attn
 {
     struct text_writer *w = (struct text_writer *)writer;
     struct group *group = group_of(w, event->site, event->layer);
-    struct panel *panel;
-    enum attn_status status = find_panel(w, event, place, &panel, err);
+    struct attn_text_panel shape = attn_text_panel_of(event, place);
+    enum attn_status status = attn_text_panels_keep(&group->panels, &shape, event, place, err);
 
     if (status != ATTN_OK)
         return status;
-    if (panel)
-        keep_cells(panel, event, place->row);
+    note_what_is_left_out(w, &shape);
     if (place->is_last && --group->n_site_left == 0)
         return print_group(w, group, err);
     return ATTN_OK;
@@ -484,9 +390,10 @@ static void release_text(struct attn_writer *writer)
     struct text_writer *w = (struct text_writer *)writer;
 
     for (size_t i = 0; w->groups && i < w->n_group; i++)
-        release_panels(&w->groups[i]);
+        attn_text_panels_release(&w->groups[i].panels);
     attn_free(w->groups);
     attn_token_texts_release(&w->tokens);
+    attn_token_texts_release(&w->source_tokens);
     attn_text_table_release(&w->table);
     attn_buffer_release(&w->label);
 }

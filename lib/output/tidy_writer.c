@@ -27,15 +27,15 @@ struct piece {
 
 struct tidy_writer {
     struct attn_writer base;
-    struct attn_buffer texts; /* of all pieces, and COPY_SIZE bytes of room after them */
-    struct piece *keys;       /* [n_key] owns; "17" */
-    struct piece *tokens;     /* [n_key] owns; ",token", or "," of a key without one */
-    struct piece no_token;    /* "," */
-    size_t n_key;             /* positions, or rows of the source when these are more */
-    size_t longest;           /* bytes of the longest token */
-    struct attn_buffer id;    /* quoted where needed */
-    struct attn_buffer start; /* what the lines of a row begin with; with room like the texts */
-    struct attn_buffer lines; /* of the row being made */
+    struct attn_buffer texts;    /* of all pieces, and COPY_SIZE bytes of room after them */
+    struct piece *keys;          /* owns; "17", for positions and for rows of the source */
+    struct piece *tokens;        /* [n_position] owns; ",token"; NULL: there are none */
+    struct piece *source_tokens; /* [n_source] likewise */
+    struct piece no_token;       /* "," */
+    size_t longest;              /* bytes of the longest token */
+    struct attn_buffer id;       /* quoted where needed */
+    struct attn_buffer start;    /* what the lines of a row begin with; with room like the texts */
+    struct attn_buffer lines;    /* of the row being made */
 };
 
 /* The piece from BEGIN to the end of the texts so far. */
@@ -44,34 +44,64 @@ static struct piece end_piece(const struct tidy_writer *w, size_t begin)
     return (struct piece){begin, w->texts.size - begin};
 }
 
-static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *err)
+/* ",token" of each of TEXTS, in *PIECES; the caller owns them. NULL without tokens. */
+static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_token_texts *texts,
+                                    struct piece **pieces, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
-    struct attn_token_texts texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+    if (texts->n == 0)
+        return ATTN_OK;
+    *pieces = attn_alloc(texts->n, sizeof **pieces, err);
+    if (!*pieces)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < texts->n; i++) {
+        size_t begin = w->texts.size, size;
+        const char *text = attn_token_text(texts, i, &size);
 
-    w->n_key = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
-    w->keys = attn_alloc(w->n_key, sizeof *w->keys, err);
-    w->tokens = attn_alloc(w->n_key, sizeof *w->tokens, err);
-    if (!w->keys || !w->tokens)
-        status = ATTN_NO_MEMORY;
-    attn_buffer_append_char(&w->texts, ',');
-    w->no_token = end_piece(w, 0);
-    for (size_t p = 0; p < w->n_key && status == ATTN_OK; p++) {
-        size_t begin = w->texts.size, size = 0;
-        const char *text = p < texts.n ? attn_token_text(&texts, p, &size) : "";
-
-        attn_buffer_append_format(&w->texts, "%zu", p);
-        w->keys[p] = end_piece(w, begin);
-        begin = w->texts.size;
         attn_buffer_append_char(&w->texts, ',');
         attn_csv_text_append(&w->texts, text, size);
-        w->tokens[p] = end_piece(w, begin);
-        if (w->tokens[p].size > w->longest)
-            w->longest = w->tokens[p].size;
+        (*pieces)[i] = end_piece(w, begin);
+        if ((*pieces)[i].size > w->longest)
+            w->longest = (*pieces)[i].size;
     }
+    return ATTN_OK;
+}
+
+static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
+
+    w->keys = attn_alloc(n, sizeof *w->keys, err);
+    if (!w->keys)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        size_t begin = w->texts.size;
+
+        attn_buffer_append_format(&w->texts, "%zu", i);
+        w->keys[i] = end_piece(w, begin);
+    }
+    attn_buffer_append_char(&w->texts, ',');
+    w->no_token = end_piece(w, w->texts.size - 1);
+    w->longest = w->no_token.size;
+    return ATTN_OK;
+}
+
+static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *err)
+{
+    struct attn_token_texts texts = {0}, source_texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+    if (status == ATTN_OK)
+        status = make_keys(w, err);
+    if (status == ATTN_OK)
+        status = make_tokens(w, &texts, &w->tokens, err);
+    if (status == ATTN_OK)
+        status = make_tokens(w, &source_texts, &w->source_tokens, err);
     attn_buffer_reserve(&w->texts, COPY_SIZE);
     attn_token_texts_release(&texts);
+    attn_token_texts_release(&source_texts);
     return status == ATTN_OK ? attn_buffer_check(&w->texts, err) : status;
 }
 
@@ -116,10 +146,16 @@ static char *put_piece(const struct tidy_writer *w, char *out, struct piece piec
     return put_bytes(out, w->texts.data + piece.begin, piece.size);
 }
 
-/* The lines of some neighbouring keys that QUERY sees. */
-static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, size_t query,
-                         bool has_tokens)
+static struct piece token_of(const struct tidy_writer *w, const struct piece *tokens, size_t i)
 {
+    return tokens ? tokens[i] : w->no_token;
+}
+
+/* The lines of some neighbouring keys that QUERY sees; the keys have TOKENS, or NULL. */
+static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, size_t query,
+                         const struct piece *tokens)
+{
+    struct piece query_token = token_of(w, w->tokens, query);
     size_t longest = w->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
     char *out = NULL;
 
@@ -132,8 +168,8 @@ static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, 
             return;
         out = put_bytes(out, w->start.data, w->start.size);
         out = put_piece(w, out, w->keys[key]);
-        out = put_piece(w, out, w->tokens[query]);
-        out = put_piece(w, out, has_tokens ? w->tokens[key] : w->no_token);
+        out = put_piece(w, out, query_token);
+        out = put_piece(w, out, token_of(w, tokens, key));
         *out++ = ',';
         out += attn_number_text(cells->values[i], w->base.options.precision, out);
         *out++ = '\n';
@@ -143,13 +179,14 @@ static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, 
 
 static void write_row(struct tidy_writer *w, const struct attn_trace_event *event, size_t r)
 {
-    bool has_tokens = attn_writer_has_own_keys(&w->base, event->layer);
+    const struct piece *tokens =
+        attn_writer_has_own_keys(&w->base, event->layer) ? w->tokens : w->source_tokens;
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
 
     attn_buffer_reset(&w->lines);
     while (attn_row_next(&row, &cells))
-        append_lines(w, &cells, event->row0 + r, has_tokens);
+        append_lines(w, &cells, event->row0 + r, tokens);
     attn_sink_write(w->base.sink, w->lines.data, w->lines.size);
 }
 
@@ -194,6 +231,7 @@ static void release_tidy(struct attn_writer *writer)
     attn_buffer_release(&w->lines);
     attn_free(w->keys);
     attn_free(w->tokens);
+    attn_free(w->source_tokens);
 }
 
 const struct attn_writer_ops attn_tidy_writer_ops = {

@@ -4,22 +4,34 @@
 #include "base/escape.h"
 #include "base/memory.h"
 
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts, const struct attn_run *run,
-                                       struct attn_error *err)
+static enum attn_status make(struct attn_token_texts *texts, const char *const *tokens,
+                             const size_t *sizes, size_t n, struct attn_error *err)
 {
-    size_t n = attn_selection_dims(run->selection)->n_position;
-
-    if (!run->tokens)
+    if (!tokens)
         return ATTN_OK;
     texts->ends = attn_alloc(n, sizeof *texts->ends, err);
     if (!texts->ends)
         return ATTN_NO_MEMORY;
     texts->n = n;
     for (size_t p = 0; p < n; p++) {
-        attn_escape_append(&texts->bytes, run->tokens[p], run->token_sizes[p]);
+        attn_escape_append(&texts->bytes, tokens[p], sizes[p]);
         texts->ends[p] = texts->bytes.size;
     }
     return attn_buffer_check(&texts->bytes, err);
+}
+
+enum attn_status attn_token_texts_init(struct attn_token_texts *texts, const struct attn_run *run,
+                                       struct attn_error *err)
+{
+    return make(texts, run->tokens, run->token_sizes,
+                attn_selection_dims(run->selection)->n_position, err);
+}
+
+enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
+                                              const struct attn_run *run, struct attn_error *err)
+{
+    return make(texts, run->source_tokens, run->source_token_sizes,
+                attn_selection_dims(run->selection)->n_source, err);
 }
 
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size)

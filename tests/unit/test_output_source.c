@@ -1,12 +1,15 @@
 /*
  * test_output_source.c - what the formats make of a layer that attends to a source: its keys are
- * rows of the source, which are not positions of the run and have no tokens.
+ * rows of the source, which are not positions of the run, and have tokens of their own or none.
  */
 #include "attn.h"
+#include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const bool is_cross[] = {true};
 
@@ -27,8 +30,12 @@ static const struct attn_dims dims = {
 static const char *const tokens[] = {"a", "b"};
 static const size_t sizes[] = {1, 1};
 
-/* The text that FORMAT makes of one site; free it. */
-static char *text_of(enum attn_output_format format, enum attn_site site)
+static const char *const source_tokens[] = {"le", "petit,", "\xffx"};
+static const size_t source_sizes[] = {2, 6, 2};
+
+/* The text that FORMAT makes of one site, with the tokens of the source when it HAS_TOKENS; free
+ * it. */
+static char *text_of(enum attn_output_format format, enum attn_site site, bool has_tokens)
 {
     static const float values[] = {0.5F, 0.25F, 0.25F, 0, 0.75F, 0.25F};
     bool is_matrix = site == ATTN_SITE_PATTERN;
@@ -49,6 +56,10 @@ static char *text_of(enum attn_output_format format, enum attn_site site)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err), ATTN_OK);
     run.selection = selection;
+    if (has_tokens) {
+        run.source_tokens = source_tokens;
+        run.source_token_sizes = source_sizes;
+    }
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
     ck_assert_msg(attn_writer_create_sink(format, sink, &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer,
                                           &err) == ATTN_OK,
@@ -66,9 +77,18 @@ static char *text_of(enum attn_output_format format, enum attn_site site)
 static void ck_assert_text(enum attn_output_format format, enum attn_site site,
                            const char *expected)
 {
-    char *text = text_of(format, site);
+    char *text = text_of(format, site, false);
 
     ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+static void ck_assert_tokens(enum attn_output_format format, enum attn_site site,
+                             const char *expected)
+{
+    char *text = text_of(format, site, true);
+
+    ck_assert_msg(strstr(text, expected) != NULL, "expected\n%sin\n%s", expected, text);
     free(text);
 }
 
@@ -91,11 +111,11 @@ END_TEST
 
 START_TEST(json_holds_every_key)
 {
-    char *text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_PATTERN);
+    char *text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_PATTERN, false);
 
     ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5,0.25,0.25],\n[0,0.75,0.25]]]"));
     free(text);
-    text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_V);
+    text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_V, false);
     ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5]],[\n[0.25]],[\n[0.25]]]"));
     free(text);
 }
@@ -103,16 +123,68 @@ END_TEST
 
 START_TEST(tables_number_the_keys)
 {
-    char *text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN);
+    char *text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN, false);
 
     ck_assert_ptr_nonnull(strstr(text, "   query       0       1       2\n"
                                        "0  a      0.5000  0.2500  0.2500\n"));
     free(text);
-    text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_V);
+    text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_V, false);
     ck_assert_ptr_nonnull(strstr(text, "2         0.2500\n"));
     free(text);
 }
 END_TEST
 
+START_TEST(tokens_of_the_source_label_its_rows)
+{
+    ck_assert_tokens(ATTN_OUTPUT_CSV, ATTN_SITE_PATTERN,
+                     "query,0|le,\"1|petit,\",2|\\xffx\n0|a,0.5,0.25,0.25\n");
+    ck_assert_tokens(ATTN_OUTPUT_CSV, ATTN_SITE_V,
+                     "token,0\n0|le,0.5\n\"1|petit,\",0.25\n2|\\xffx,0.25\n");
+    ck_assert_tokens(ATTN_OUTPUT_TIDY, ATTN_SITE_PATTERN,
+                     "0,0,0,0,0,a,le,0.5\n0,0,0,0,1,a,\"petit,\",0.25\n0,0,0,0,2,a,\\xffx,0.25\n");
+    ck_assert_tokens(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN,
+                     "   query      le  petit,   \\xffx\n"
+                     "0  a      0.5000  0.2500  0.2500\n");
+    ck_assert_tokens(ATTN_OUTPUT_TEXT, ATTN_SITE_V,
+                     "1  petit,  0.2500\n"
+                     "2  \\xffx   0.2500\n");
+    ck_assert_tokens(ATTN_OUTPUT_JSON, ATTN_SITE_V,
+                     "\"tokens\": [\"a\",\"b\"],\n"
+                     "\"source_tokens\": [\"le\",\"petit,\",\"\\\\xffx\"],\n");
+}
+END_TEST
+
+START_TEST(arrays_hold_the_tokens_of_the_source)
+{
+    struct attn_selection *selection;
+    struct attn_run run = {.tokens = tokens,
+                           .token_sizes = sizes,
+                           .source_tokens = source_tokens,
+                           .source_token_sizes = source_sizes};
+    struct attn_writer *writer;
+    struct attn_error err = {0};
+    char bytes[400] = "";
+    FILE *file;
+
+    attn_folder_enter();
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
+    run.selection = selection;
+    ck_assert_int_eq(
+        attn_writer_create(ATTN_OUTPUT_NPY, "d", &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+        ATTN_OK);
+    attn_writer_free(writer);
+    attn_selection_free(selection);
+    file = fopen("d/source_tokens.npy", "rb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_eq(fread(bytes, 1, sizeof bytes, file), 128 + sizeof(uint32_t[3][6]));
+    fclose(file);
+    ck_assert_ptr_nonnull(strstr(bytes + 10, "'<U6', 'fortran_order': False, 'shape': (3,)"));
+    ck_assert_int_eq(memcmp(bytes + 128, U"le\0\0\0\0petit,\\xffx", sizeof(uint32_t[3][5])), 0);
+    ck_assert_int_eq(unlink("d/source_tokens.npy") | unlink("d/tokens.npy") | rmdir("d"), 0);
+    attn_folder_leave();
+}
+END_TEST
+
 ATTN_SUITE("output_source", keys_are_numbers_without_tokens_in_csv, keys_have_no_token_in_tidy_csv,
-           json_holds_every_key, tables_number_the_keys)
+           json_holds_every_key, tables_number_the_keys, tokens_of_the_source_label_its_rows,
+           arrays_hold_the_tokens_of_the_source)

@@ -152,6 +152,27 @@ START_TEST(long_runs_are_shortened_and_say_so)
 }
 END_TEST
 
+START_TEST(projected_keys_are_shortened_as_keys_are)
+{
+    struct attn_dims dims = attn_made_up_small;
+    struct attn_made_up_run made;
+    const char *title;
+    char *text;
+
+    dims.n_rank = 20;
+    attn_made_up_run_init(&made, &dims, words);
+    attn_made_up_run_select(&made, "pattern_lowrank", "0.0", "0");
+    text = text_of(&made, SIZE_MAX, 0);
+    title = strstr(text, "pattern_lowrank\n");
+    ck_assert_ptr_nonnull(title);
+    ck_assert_ptr_nonnull(strstr(title, "  7  ...  "));
+    ck_assert_ptr_nonnull(strstr(title, "...          12 "));
+    ck_assert_ptr_nonnull(strstr(text, "\nShortened: 16 of 20 projected keys are shown; "));
+    free(text);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
 START_TEST(sixteen_positions_are_not_shortened)
 {
     struct attn_made_up_run made;
@@ -363,7 +384,8 @@ END_TEST
 
 ATTN_SUITE("output_text", shows_tokens_then_each_layer, shows_every_site_once_in_order,
            blocks_and_feeds_give_the_same_text, long_runs_are_shortened_and_say_so,
-           sixteen_positions_are_not_shortened, queries_keep_their_positions, qk_has_no_mask,
+           projected_keys_are_shortened_as_keys_are, sixteen_positions_are_not_shortened,
+           queries_keep_their_positions, qk_has_no_mask,
            tokens_with_blanks_are_quoted_and_labels_trimmed, wide_and_hostile_tokens_line_up,
            positions_stand_for_tokens_when_there_are_none, a_full_device_is_reported,
            events_outside_the_selection_are_refused, every_failed_allocation_is_reported)

@@ -1,0 +1,91 @@
+/* text_panel.c - see text_panel.h. */
+#include "output/text_panel.h"
+
+#include "base/memory.h"
+
+struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
+                                          const struct attn_place *place)
+{
+    enum attn_site_layout layout = attn_site_layout(event->site);
+    bool is_matrix = layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK;
+    const struct attn_extent *extent = &place->extent;
+    struct attn_text_panel panel = {
+        .site = event->site,
+        .layer = event->layer,
+        .head = event->head,
+        .heads = window_of(extent->n_head, ATTN_SHOWN_HEADS),
+        .rows = window_of(extent->n_row, ATTN_SHOWN_POSITIONS),
+        .columns =
+            window_of(extent->n_col, is_matrix ? ATTN_SHOWN_POSITIONS : ATTN_SHOWN_COMPONENTS),
+    };
+
+    panel.head_place = window_place(panel.heads, place->head);
+    return panel;
+}
+
+static enum attn_status add(struct attn_text_panels *panels, struct attn_text_panel panel,
+                            struct attn_error *err)
+{
+    size_t n = panel.rows.n_shown * panel.columns.n_shown;
+    void *items = panels->items;
+    enum attn_status status =
+        attn_grow(&items, &panels->capacity, panels->n + 1, sizeof panel, err);
+
+    panels->items = items;
+    if (status != ATTN_OK)
+        return status;
+    panel.values = attn_alloc(n, sizeof *panel.values, err);
+    panel.is_visible = attn_alloc(n, sizeof *panel.is_visible, err);
+    panels->items[panels->n++] = panel;
+    return panel.values && panel.is_visible ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Of a row that is shown at PLACE those cells that are shown. */
+static void keep_row(struct attn_text_panel *panel, struct attn_row row, size_t place)
+{
+    size_t n = panel->columns.n_shown;
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t c = 0; c < n; c++) {
+            size_t column = window_thing(panel->columns, c);
+
+            if (column < cells.first || column - cells.first >= cells.n)
+                continue;
+            panel->is_visible[place * n + c] = true;
+            panel->values[place * n + c] = cells.values[column - cells.first];
+        }
+}
+
+enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
+                                       const struct attn_text_panel *shape,
+                                       const struct attn_trace_event *event,
+                                       const struct attn_place *place, struct attn_error *err)
+{
+    enum attn_status status;
+    size_t i = 0;
+
+    if (shape->head_place == SIZE_MAX)
+        return ATTN_OK;
+    while (i < panels->n && (panels->items[i].site != shape->site ||
+                             panels->items[i].head_place != shape->head_place))
+        i++;
+    status = i < panels->n ? ATTN_OK : add(panels, *shape, err);
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+        size_t row = window_place(shape->rows, place->row + r);
+
+        if (row != SIZE_MAX)
+            keep_row(&panels->items[i], attn_event_row(event, r), row);
+    }
+    return status;
+}
+
+void attn_text_panels_release(struct attn_text_panels *panels)
+{
+    for (size_t i = 0; i < panels->n; i++) {
+        attn_free(panels->items[i].values);
+        attn_free(panels->items[i].is_visible);
+    }
+    attn_free(panels->items);
+    *panels = (struct attn_text_panels){0};
+}

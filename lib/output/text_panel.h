@@ -1,0 +1,46 @@
+/*
+ * text_panel.h - what tables will show of a matrix or of vectors: the first and the last few heads,
+ * rows and columns. Only these cells are kept, from the time that they come until they are printed.
+ *
+ *     struct attn_text_panel shape = attn_text_panel_of(event, place);
+ *     attn_text_panels_keep(&panels, &shape, event, place, &err);
+ *     ... panels.items[i].values ...
+ *     attn_text_panels_release(&panels);
+ */
+#ifndef ATTN_OUTPUT_TEXT_PANEL_H
+#define ATTN_OUTPUT_TEXT_PANEL_H
+
+#include "output/window.h"
+#include "output/writer.h"
+
+enum { ATTN_SHOWN_HEADS = 6, ATTN_SHOWN_POSITIONS = 16, ATTN_SHOWN_COMPONENTS = 8 };
+
+/* A head of a site in one layer. */
+struct attn_text_panel {
+    enum attn_site site;
+    int layer, head;
+    size_t head_place; /* among the shown heads; SIZE_MAX: it is not shown */
+    struct window heads, rows, columns;
+    float *values;    /* [rows.n_shown, columns.n_shown] owns */
+    bool *is_visible; /* likewise: false for masked cells */
+};
+
+/* Initialize with = {0}; may be used again after the release. */
+struct attn_text_panels {
+    struct attn_text_panel *items; /* [n] owns */
+    size_t n, capacity;
+};
+
+/* What will be shown of the event's head, without room for the cells. */
+struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
+                                          const struct attn_place *place);
+
+/* Keeps those cells of the event that SHAPE, its panel, shows. */
+enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
+                                       const struct attn_text_panel *shape,
+                                       const struct attn_trace_event *event,
+                                       const struct attn_place *place, struct attn_error *err);
+
+void attn_text_panels_release(struct attn_text_panels *panels);
+
+#endif
