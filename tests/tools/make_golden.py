@@ -90,6 +90,8 @@ def make_000(folder):
         ATTN + "pattern": causal["weights_masked_softmax"][None],
         ATTN + "z": causal["context_causal"][:, None],
     })
+    write_expected("tests/golden/000_self_attention_noavx", SHORT_IDS, {
+        "hook_embed": g["x_noavx"], ATTN + "z": g["context_noavx"][:, None]})
     make_query2(folder)
     make_cross(folder, embedding)
     for n_head in (1, 4):
@@ -421,7 +423,8 @@ def main():
     make_rng(folder)
     make_arrays(folder, "001_linear_attention",
                 ["q", "k", "v", "phi_q", "phi_k", "phi_k_T_v", "output_as_in_seed", "normaliser",
-                 "output_normalised", "implied_weights", "causal_output_normalised"])
+                 "output_normalised", "implied_weights", "causal_output_normalised",
+                 "softmax_reference"])
     make_arrays(folder, "001_blockwise", ["q", "k", "v", "running_max", "running_sum", "output"])
     make_attend(folder)
     make_arrays(folder, "000_causal",
