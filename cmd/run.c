@@ -152,9 +152,8 @@ static int check_arguments(struct run *run)
         prediction_is_wanted(&run->args.prediction))
         return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
                               "--top and --next print on standard output, which holds data");
-    if (code == EXIT_DONE && run->is_standard_used && run->args.has_page)
-        return report_problem(EXIT_USAGE, "write the data into a file",
-                              "--explain prints on standard output, which holds data");
+    if (code == EXIT_DONE)
+        code = explain_check(run->args.has_page, run->is_standard_used);
     if (code == EXIT_DONE && run->args.is_compared)
         code = comparison_check(&command_run, run->given, run->args.has_page);
     return code == EXIT_DONE ? attention_check(&run->args.attention) : code;
