@@ -24,15 +24,11 @@ struct slot blackboard_slot(size_t first, size_t n, size_t limit, size_t extra)
     return (struct slot){first, last > first ? last : first + 1, last > first};
 }
 
-char *blackboard_token(struct blackboard *page, size_t position)
+/* A token, printable, without the blanks around it. */
+static char *escape(struct blackboard *page, const char *text, size_t size)
 {
-    const struct attn_run *labels = page->subject->labels;
     struct attn_error err = {0};
     char *escaped = NULL;
-    if (!labels->tokens)
-        return NULL;
-    const char *text = labels->tokens[position];
-    size_t size = labels->token_sizes[position];
     for (; size > 0 && *text == ' '; size--)
         text++;
     while (size > 0 && text[size - 1] == ' ')
@@ -44,6 +40,23 @@ char *blackboard_token(struct blackboard *page, size_t position)
     if (attn_escape(text, size, &escaped, &err) != ATTN_OK && page->code == EXIT_DONE)
         page->code = report(&err, EXIT_OUTPUT);
     return escaped;
+}
+
+static char *query_token(struct blackboard *page)
+{
+    const struct attn_run *labels = page->subject->labels;
+    const size_t query = page->row->query;
+    return labels->tokens ? escape(page, labels->tokens[query], labels->token_sizes[query]) : NULL;
+}
+
+char *blackboard_key_token(struct blackboard *page, size_t key)
+{
+    const struct attn_run *labels = page->subject->labels;
+    if (!page->is_cross)
+        return labels->tokens ? escape(page, labels->tokens[key], labels->token_sizes[key]) : NULL;
+    if (!labels->source_tokens)
+        return NULL;
+    return escape(page, labels->source_tokens[key], labels->source_token_sizes[key]);
 }
 
 /* "[0.1794  1.8951  0.4954]" */
@@ -64,7 +77,7 @@ static void print_vector(struct blackboard *page, const float *x, size_t n)
 static void print_title(struct blackboard *page)
 {
     const struct explained *row = page->row;
-    char *token = blackboard_token(page, row->query);
+    char *token = query_token(page);
     if (page->config)
         print(page->out, "layer %d, ", row->layer);
     print(page->out, "head %d, query %zu", row->head, row->query);

@@ -34,9 +34,9 @@ void blackboard_print_scores(struct blackboard *page);
 void blackboard_print_weights(struct blackboard *page);
 void blackboard_print_context(struct blackboard *page);
 
-/* The token of POSITION, printable, without the blanks around it; free with attn_text_free. NULL
- * when there is none. */
-char *blackboard_token(struct blackboard *page, size_t position);
+/* The token of KEY, printable, without the blanks around it; free with attn_text_free. NULL when
+ * there is none. */
+char *blackboard_key_token(struct blackboard *page, size_t key);
 
 /* One thing of many, or those between two that are shown: first .. last - 1. */
 struct slot {

@@ -88,7 +88,7 @@ static void put_key(struct blackboard *page, struct slot cells)
         return;
     }
     size_t key = page->row->keys[cells.first];
-    char *token = page->is_cross ? NULL : blackboard_token(page, key);
+    char *token = blackboard_key_token(page, key);
     columns_put(&page->columns, "%zu", key);
     columns_text(&page->columns, token ? token : "", token ? strlen(token) : 0);
     attn_text_free(token);

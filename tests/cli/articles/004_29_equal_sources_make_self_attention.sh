@@ -2,6 +2,8 @@
 LIFE="Life is short, eat dessert first"
 attn-cli run -m "$MODELS/cross-attention" --source "$LIFE" --sites q,k,v,pattern,z --npy cross "$LIFE"
 attn-cli run -m "$MODELS/self-attention" --sites q,k,v,pattern,z --npy self "$LIFE"
-diff -r cross self && ls self
+for tensor in self/blocks.*; do
+    cmp "$tensor" "cross/${tensor#self/}" && echo "${tensor#self/}"
+done
 attn-cli run -m "$MODELS/cross-attention" --source "eat dessert first" --sites k --npy other "$LIFE"
 cmp -s other/blocks.0.attn.hook_k.npy cross/blocks.0.attn.hook_k.npy || echo "another source has other keys"
