@@ -27,6 +27,7 @@
     X(tokenize)                                                                                    \
     X(init)                                                                                        \
     X(inspect)                                                                                     \
+    X(bench)                                                                                       \
     X(completion)                                                                                  \
     X(help)
 

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <libxsmm.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -80,6 +81,18 @@ const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
     if (!engine->is_jit)
         return portable[engine->kernels->isa];
     return libxsmm_get_target_archid() > LIBXSMM_X86_AVX2 ? "jit avx512" : "jit avx2";
+}
+
+void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
+{
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(gemm, limit, 0);
+
+    if (engine.is_jit)
+        snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "libxsmm %d.%d, %s", LIBXSMM_VERSION_MAJOR,
+                 LIBXSMM_VERSION_MINOR, libxsmm_get_target_arch());
+    else
+        snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "the portable loop, %s",
+                 attn_isa_name(engine.kernels->isa));
 }
 
 static bool fits_libxsmm(const struct attn_gemm_shape *s)

@@ -34,6 +34,13 @@ ATTN_API const char *attn_isa_name(enum attn_isa isa);
 /* The best instruction set of this processor. */
 ATTN_API enum attn_isa attn_isa_detect(void);
 
+enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
+
+/* "libxsmm 1.17, cpx": what the products of GEMM (no AUTO) are made by, and for which processor.
+ * Starts libxsmm if that is it. */
+ATTN_API void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit,
+                                char text[ATTN_GEMM_LIBRARY_SIZE]);
+
 /* Whether libxsmm can make code here (executable memory may be denied). Does not start libxsmm. */
 ATTN_API bool attn_gemm_can_jit(void);
 

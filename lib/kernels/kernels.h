@@ -120,6 +120,10 @@ struct attn_kernels {
     float (*sum)(const float *x, size_t n);
     bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */
 
+    /* Multiply-adds on registers, N_ROUND times a few dozen: the processor's limit, for the time it
+     * takes. Returns their number. */
+    double (*spin)(size_t n_round);
+
     /* ln sum exp(x), computed from the row's maximum, the sum in double. For log-probabilities. */
     double (*log_sum_exp)(const float *x, size_t n);
 };

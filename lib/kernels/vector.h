@@ -35,6 +35,8 @@ float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n);
 bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n);
 double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n);
 
+double ATTN_FOR_ISA(attn_vector_spin)(size_t n_round);
+
 extern const struct attn_kernels ATTN_FOR_ISA(attn_kernels);
 
 #endif

@@ -27,6 +27,7 @@ declare -A below=(
     [analysis]='base trace capture'
     [experiment]='base trace attention capture analysis model text'
     [output]='base trace'
+    [bench]='base kernels trace attention formats model output'
 )
 
 # Foreign headers and the one place that may include them: an expression over paths.

@@ -1,0 +1,270 @@
+/*
+ * bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the machine
+ * can do.
+ */
+#include "command.h"
+#include "interrupt.h"
+#include "model_args.h"
+#include "options.h"
+#include "print.h"
+#include "report.h"
+#include "running_args.h"
+
+#include "attn.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum bench_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON };
+
+struct bench_args {
+    struct model_args model;
+    struct running_args running;
+    const char *parts;
+    double seconds; /* below 0: not given */
+    int format;     /* enum bench_format */
+};
+
+/* What the figures are of. */
+struct machine {
+    char processor[96], products[ATTN_GEMM_LIBRARY_SIZE];
+    const char *compiler;
+    int n_thread;
+};
+
+struct bench {
+    struct bench_args args;
+    struct attn_sink *out;
+    struct model_source source;
+    struct attn_model *model;
+    struct attn_pool *pool;
+    struct machine machine;
+    const char *last_part; /* of the row before */
+    size_t n_row;
+};
+
+static const struct option options[] = {
+    MODEL_ROWS(bench_args),
+    WEIGHTS_ROWS(bench_args),
+    {.name = "parts",
+     .argument = "LIST",
+     .group = "Measuring",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct bench_args, parts),
+     .help = "what to measure, default all: limit, product, pack, softmax, attention, prefill, "
+             "decode, load, write; separated by commas"},
+    {.name = "seconds",
+     .argument = "S",
+     .group = "Measuring",
+     .kind = OPTION_REAL,
+     .offset = offsetof(struct bench_args, seconds),
+     .help = "how long to measure each row, default 0.5"},
+    {.name = "format",
+     .argument = "text|csv|json",
+     .group = "Output",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct bench_args, format),
+     .help = "a table (default), CSV or one JSON document"},
+    RUNNING_ROWS(bench_args),
+    OPTION_HELP_ROW,
+};
+
+static int bench_main(int argc, char **argv);
+
+const struct command command_bench = {
+    .name = "bench",
+    .summary = "speed of the parts and the whole on this machine",
+    .usage = "[OPTIONS]",
+    .description =
+        "Runs the parts of a model and the whole, and shows the median time of each and\n"
+        "its share of what this machine can do at most: the multiply-adds that the same\n"
+        "threads do on registers, or the bytes that they read from memory, whichever\n"
+        "the part needs longer for. Both are measured again beside every round, so that\n"
+        "shares can be compared where times cannot. Files are written into the current\n"
+        "folder and removed.\n",
+    .examples = "  attn-cli bench -m gpt2\n"
+                "  attn-cli bench -m gpt2 --parts prefill,decode --seconds 5\n"
+                "  attn-cli bench -t 1 --format csv > bench.csv\n",
+    .options = options,
+    .n_option = sizeof(options) / sizeof(options[0]),
+    .main = bench_main,
+};
+
+static void find_processor(char *name, size_t size)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    snprintf(name, size, "unknown processor");
+    while (file && fgets(line, sizeof(line), file)) {
+        const char *value = strchr(line, ':');
+        if (!value || strncmp(line, "model name", strlen("model name")) != 0)
+            continue;
+        snprintf(name, size, "%s", value + strspn(value, ": \t"));
+        name[strcspn(name, "\n")] = '\0';
+        break;
+    }
+    if (file)
+        fclose(file);
+}
+
+static int open_model(struct bench *bench)
+{
+    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    int code = model_source_find(&bench->args.model, &bench->source);
+    if (code != EXIT_DONE)
+        return code;
+    model_options.load = (enum attn_load)bench->args.model.load;
+    if (attn_model_open(&bench->source.source, &model_options, &bench->model, &err) != ATTN_OK)
+        return report(&err, EXIT_MODEL);
+    interrupt_watch_model(bench->model);
+    for (size_t layer = 0; layer < attn_model_config(bench->model)->n_layer; layer++)
+        if (attn_model_config(bench->model)->is_cross[layer])
+            return report_problem(EXIT_USAGE, NULL,
+                                  "'%s' attends to a second sequence: bench has none",
+                                  attn_model_name(bench->model));
+    return EXIT_DONE;
+}
+
+static int find_machine(struct bench *bench)
+{
+    struct attn_error err = {0};
+    enum attn_gemm gemm = running_gemm();
+    if (attn_pool_create((int)bench->args.running.threads, &bench->pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    find_processor(bench->machine.processor, sizeof(bench->machine.processor));
+    attn_gemm_library(gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm, running_isa(),
+                      bench->machine.products);
+    bench->machine.compiler = __VERSION__;
+    bench->machine.n_thread = attn_pool_n_thread(bench->pool);
+    return EXIT_DONE;
+}
+
+static void print_machine_json(const struct bench *bench)
+{
+    const struct machine *machine = &bench->machine;
+    struct attn_sink *out = bench->out;
+    print_text(out, "{\n\"schema\": 1,\n\"model\": ");
+    print_json_string(out, attn_model_name(bench->model), strlen(attn_model_name(bench->model)));
+    print_text(out, ",\n\"processor\": ");
+    print_json_string(out, machine->processor, strlen(machine->processor));
+    print(out, ",\n\"threads\": %d,\n\"instructions\": \"%s\",\n\"products\": \"%s\",\n",
+          machine->n_thread, attn_isa_name(attn_isa_detect()), machine->products);
+    print(out, "\"compiler\": \"gcc %s\",\n\"version\": \"%s\",\n\"rows\": [", machine->compiler,
+          ATTN_VERSION);
+}
+
+static int begin(struct bench *bench)
+{
+    const struct machine *machine = &bench->machine;
+    if (bench->args.format == FORMAT_JSON)
+        print_machine_json(bench);
+    else if (bench->args.format == FORMAT_CSV)
+        print_text(bench->out, "part,name,seconds,share,gflops,gbytes_per_second,rounds\n");
+    else
+        print(bench->out,
+              "%s\n%d threads, %s, %s, gcc %s, attn-cli %s\n"
+              "share: of what the machine can do at most, measured beside each round\n",
+              machine->processor, machine->n_thread, attn_isa_name(attn_isa_detect()),
+              machine->products, machine->compiler, ATTN_VERSION);
+    return EXIT_DONE;
+}
+
+/* A number with three digits that matter, in a column of 8; blank for 0. */
+static void print_figure(struct attn_sink *out, double value)
+{
+    if (value <= 0)
+        print(out, "%8s", "");
+    else
+        print(out, "%8.*f", value < 10 ? 2 : value < 100 ? 1 : 0, value);
+}
+
+static void print_text_row(struct bench *bench, const struct attn_bench_row *row)
+{
+    struct attn_sink *out = bench->out;
+    if (!bench->last_part || strcmp(bench->last_part, row->part) != 0)
+        print(out, "\n%-34s       ms   share   GF/s    GB/s\n", row->part);
+    bench->last_part = row->part;
+    print(out, "  %-30s %10.3f", row->name, 1e3 * row->seconds);
+    if (row->share > 0)
+        print(out, " %6.0f%%", 100 * row->share);
+    else
+        print(out, "%8s", "");
+    print_figure(out, 1e-9 * row->n_flop / row->seconds);
+    print_figure(out, 1e-9 * row->n_byte / row->seconds);
+    print_text(out, "\n");
+}
+
+static enum attn_status print_row(void *user, const struct attn_bench_row *row,
+                                  struct attn_error *err)
+{
+    struct bench *bench = user;
+    double gflops = 1e-9 * row->n_flop / row->seconds, gbytes = 1e-9 * row->n_byte / row->seconds;
+    if (bench->args.format == FORMAT_TEXT)
+        print_text_row(bench, row);
+    else if (bench->args.format == FORMAT_CSV)
+        print(bench->out, "%s,\"%s\",%.9g,%.4g,%.6g,%.6g,%zu\n", row->part, row->name, row->seconds,
+              row->share, gflops, gbytes, row->n_round);
+    else
+        print(bench->out,
+              "%s\n{\"part\": \"%s\", \"name\": \"%s\", \"seconds\": %.9g, \"share\": %.4g, "
+              "\"gflops\": %.6g, \"gbytes_per_second\": %.6g, \"rounds\": %zu}",
+              bench->n_row > 0 ? "," : "", row->part, row->name, row->seconds, row->share, gflops,
+              gbytes, row->n_round);
+    bench->n_row++;
+    return attn_sink_check(bench->out, err);
+}
+
+static int measure(struct bench *bench)
+{
+    const struct bench_args *args = &bench->args;
+    struct attn_bench_options bench_options = ATTN_BENCH_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    enum attn_gemm gemm = running_gemm();
+    bench_options.model = bench->model;
+    bench_options.source = &bench->source.source;
+    bench_options.pool = bench->pool;
+    bench_options.directory = ".";
+    bench_options.parts = args->parts;
+    bench_options.seconds = args->seconds >= 0 ? args->seconds : bench_options.seconds;
+    bench_options.on_row = print_row;
+    bench_options.user = bench;
+    bench_options.cancel = interrupt_flag();
+    bench_options.gemm = gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm;
+    bench_options.isa = running_isa();
+    enum attn_status status = attn_bench_run(&bench_options, &err);
+    if (status == ATTN_INVALID)
+        return report(&err, EXIT_USAGE);
+    if (status == ATTN_IO)
+        return attn_sink_check(bench->out, NULL) == ATTN_OK ? report(&err, EXIT_OUTPUT) : EXIT_DONE;
+    if (status != ATTN_OK)
+        return report(&err, EXIT_MODEL);
+    if (args->format == FORMAT_JSON)
+        print_text(bench->out, "\n]\n}\n");
+    return EXIT_DONE;
+}
+
+static int perform(struct bench *bench)
+{
+    static int (*const steps[])(struct bench * bench) = {open_model, find_machine, begin, measure};
+    int code = EXIT_DONE;
+    interrupt_catch();
+    for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)
+        code = interrupt_is_pending() ? EXIT_INTERNAL : steps[i](bench);
+    return code;
+}
+
+static int bench_main(int argc, char **argv)
+{
+    struct bench bench = {.args.seconds = -1};
+    int code = options_parse(&command_bench, argc, argv, &bench.args);
+    if (code == OPTIONS_OK)
+        code = print_open(&bench.out);
+    if (bench.out)
+        code = perform(&bench);
+    attn_pool_free(bench.pool);
+    interrupt_watch_model(NULL);
+    attn_model_close(bench.model);
+    return print_close(bench.out, code);
+}

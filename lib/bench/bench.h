@@ -1,0 +1,65 @@
+/*
+ * bench.h - how fast the parts and the whole of a model run here, each beside what the machine can
+ * do at most.
+ *
+ *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
+ *     options.model = model, options.pool = pool, options.on_row = print;
+ *     attn_bench_run(&options, &err);
+ *
+ * Machines that are shared change from second to second. So the limits, multiply-adds on registers
+ * and reading of memory, are measured by the same threads again beside each round of each part, and
+ * what counts is the median of the quotients: a share, and not a time.
+ */
+#ifndef ATTN_BENCH_BENCH_H
+#define ATTN_BENCH_BENCH_H
+
+#include "base/pool.h"
+#include "kernels/isa.h"
+#include "model/model.h"
+
+#include <signal.h>
+
+enum { ATTN_BENCH_NAME_SIZE = 48 };
+
+/* What was measured of one part. */
+struct attn_bench_row {
+    const char *part;                /* "product", "prefill", ...; constant */
+    char name[ATTN_BENCH_NAME_SIZE]; /* "768 x 3072, 32 rows" */
+    double seconds;                  /* median of a round */
+    double n_flop;                   /* floating-point operations that it needs; 0: not counted */
+    double n_byte;                   /* bytes that it must read, or that a writer writes */
+    double share; /* of the limit: the larger of n_flop / peak and n_byte / bandwidth, or plain
+                     writes of n_byte, divided by the time; 0: there is no limit to speak of */
+    size_t n_round;
+};
+
+/* Returning anything but ATTN_OK ends the run, which returns that status. */
+typedef enum attn_status (*attn_bench_fn)(void *user, const struct attn_bench_row *row,
+                                          struct attn_error *err);
+
+struct attn_bench_options {
+    const struct attn_model *model; /* borrowed; its shapes and weights are run */
+    const struct attn_source
+        *source;            /* where it came from, to be opened again; NULL: not measured */
+    struct attn_pool *pool; /* borrowed; NULL: the caller's thread alone */
+    const char *directory;  /* where writers may make files; NULL: they are not measured */
+    const char *parts;      /* names separated by commas; NULL: all */
+    double seconds;         /* for each part, about */
+    attn_bench_fn on_row;
+    void *user;
+    const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED */
+    enum attn_gemm gemm;
+    enum attn_isa isa;
+};
+
+#define ATTN_BENCH_OPTIONS_DEFAULT                                                                 \
+    ((struct attn_bench_options){.seconds = 0.5, .gemm = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST})
+
+/* The names of the parts, separated by commas. */
+ATTN_API const char *attn_bench_parts(void);
+
+/* Runs them. ATTN_INVALID for a part that does not exist; else what failed. */
+ATTN_API enum attn_status attn_bench_run(const struct attn_bench_options *options,
+                                         struct attn_error *err);
+
+#endif

@@ -1,0 +1,1 @@
+attn-cli bench -m cross-attention

@@ -1,0 +1,1 @@
+attn-cli bench -m tiny-gpt2 --parts speed

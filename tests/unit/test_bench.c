@@ -1,0 +1,157 @@
+/* test_bench.c - what a bench measures and tells; not how fast anything is. */
+#include "bench/bench.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct seen {
+    char parts[512]; /* each told part, followed by ';' */
+    size_t n_row;
+    size_t stop_after;     /* rows; 0: never */
+    double n_flop, n_byte; /* of the last */
+};
+
+static enum attn_status take(void *user, const struct attn_bench_row *row, struct attn_error *err)
+{
+    struct seen *seen = user;
+    const size_t size = strlen(seen->parts);
+
+    ck_assert_msg(row->seconds > 0 && isfinite(row->seconds), "%s", row->name);
+    ck_assert_msg(row->share >= 0 && isfinite(row->share), "%s", row->name);
+    ck_assert_uint_ge(row->n_round, 5);
+    if (strstr(seen->parts, row->part) == NULL)
+        snprintf(seen->parts + size, sizeof seen->parts - size, "%s;", row->part);
+    seen->n_flop = row->n_flop;
+    seen->n_byte = row->n_byte;
+    seen->n_row++;
+    if (seen->n_row == seen->stop_after)
+        return attn_error_set(err, ATTN_IO, "enough");
+    return ATTN_OK;
+}
+
+static struct attn_model *open_model(const struct attn_source *source)
+{
+    struct attn_error err = {0};
+    struct attn_model *model;
+
+    ck_assert_msg(attn_model_open(source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
+                  "%s", err.message);
+    return model;
+}
+
+/* Measures PARTS as briefly as can be. */
+static enum attn_status run(const char *parts, struct seen *seen, struct attn_error *err)
+{
+    const struct attn_source source = {.directory = "models/tiny-gpt2"};
+    struct attn_model *model = open_model(&source);
+    struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
+    enum attn_status status;
+
+    options.model = model;
+    options.source = &source;
+    options.parts = parts;
+    options.seconds = 0;
+    options.on_row = take;
+    options.user = seen;
+    status = attn_bench_run(&options, err);
+    attn_model_close(model);
+    return status;
+}
+
+START_TEST(measures_every_part_that_is_asked_for)
+{
+    struct seen seen = {.parts = ""};
+    struct attn_error err = {0};
+
+    ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_str_eq(seen.parts, "limit;product;pack;softmax;attention;prefill;decode;load;");
+    seen = (struct seen){.parts = ""};
+    ck_assert(run("decode,softmax", &seen, &err) == ATTN_OK);
+    ck_assert_str_eq(seen.parts, "softmax;decode;");
+}
+END_TEST
+
+START_TEST(counts_what_a_part_needs)
+{
+    struct seen seen = {.parts = ""};
+    struct attn_error err = {0};
+
+    /* 3 heads of width 5, 6 tokens: 3 * 21 pairs, 10 multiply-adds each */
+    ck_assert(run("attention", &seen, &err) == ATTN_OK);
+    ck_assert_uint_eq(seen.n_row, 1);
+    ck_assert(seen.n_flop == 2 * 3 * 21 * 10);
+}
+END_TEST
+
+START_TEST(writers_are_measured_in_a_folder_and_leave_nothing)
+{
+    const struct attn_source source = {.directory = "models/tiny-gpt2"};
+    struct attn_model *model = open_model(&source);
+    struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
+    struct seen seen = {.parts = ""};
+    struct attn_error err = {0};
+    char folder[] = "build/bench-XXXXXX";
+
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    options.model = model;
+    options.parts = "write";
+    options.directory = folder;
+    options.seconds = 0;
+    options.on_row = take;
+    options.user = &seen;
+    ck_assert_msg(attn_bench_run(&options, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_uint_eq(seen.n_row, 5);
+    ck_assert(seen.n_byte > 12 * 256 * 256);
+    ck_assert_msg(remove(folder) == 0, "something was left in '%s'", folder);
+    attn_model_close(model);
+}
+END_TEST
+
+START_TEST(an_unknown_part_is_refused)
+{
+    struct seen seen = {.parts = ""};
+    struct attn_error err = {0};
+
+    ck_assert(run("decode,encode", &seen, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "unknown part 'encode', expected some of "
+                                  "limit,product,pack,softmax,attention,prefill,decode,load,write");
+    ck_assert_uint_eq(seen.n_row, 0);
+}
+END_TEST
+
+START_TEST(who_is_told_may_end_it)
+{
+    struct seen seen = {.parts = "", .stop_after = 2};
+    struct attn_error err = {0};
+
+    ck_assert(run(NULL, &seen, &err) == ATTN_IO);
+    ck_assert_str_eq(err.message, "enough");
+    ck_assert_uint_eq(seen.n_row, 2);
+}
+END_TEST
+
+START_TEST(a_bench_can_be_canceled)
+{
+    const struct attn_source source = {.directory = "models/tiny-gpt2"};
+    struct attn_model *model = open_model(&source);
+    const volatile sig_atomic_t cancel = 1;
+    struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
+    struct seen seen = {.parts = ""};
+    struct attn_error err = {0};
+
+    options.model = model;
+    options.on_row = take;
+    options.user = &seen;
+    options.cancel = &cancel;
+    ck_assert(attn_bench_run(&options, &err) == ATTN_CANCELED);
+    ck_assert_uint_eq(seen.n_row, 0);
+    attn_model_close(model);
+}
+END_TEST
+
+ATTN_SUITE("bench", measures_every_part_that_is_asked_for, counts_what_a_part_needs,
+           writers_are_measured_in_a_folder_and_leave_nothing, an_unknown_part_is_refused,
+           who_is_told_may_end_it, a_bench_can_be_canceled)
