@@ -29,7 +29,7 @@
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
-#include "bench/bench.h"
+#include "bench/measure.h"
 #include "capture/capture.h"
 #include "experiment/compare.h"
 #include "formats/npy.h"

@@ -1,8 +1,8 @@
-/* bench_state.h - what the files of bench.h share. */
+/* bench_state.h - what the files of measure.h share. */
 #ifndef ATTN_BENCH_BENCH_STATE_H
 #define ATTN_BENCH_BENCH_STATE_H
 
-#include "bench/bench.h"
+#include "bench/measure.h"
 #include "kernels/gemm.h"
 
 /* Rates of the machine, of all threads together. */

@@ -1,5 +1,5 @@
 /*
- * bench.h - how fast the parts and the whole of a model run here, each beside what the machine can
+ * measure.h - how fast the parts and the whole of a model run here, each beside what the machine can
  * do at most.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
@@ -10,8 +10,8 @@
  * and reading of memory, are measured by the same threads again beside each round of each part, and
  * what counts is the median of the quotients: a share, and not a time.
  */
-#ifndef ATTN_BENCH_BENCH_H
-#define ATTN_BENCH_BENCH_H
+#ifndef ATTN_BENCH_MEASURE_H
+#define ATTN_BENCH_MEASURE_H
 
 #include "base/pool.h"
 #include "kernels/isa.h"

@@ -1,4 +1,4 @@
-/* bench.c - the table of parts, and how one is measured. */
+/* measure.c - the table of parts, and how one is measured. */
 #include "bench/bench_state.h"
 
 #include "base/escape.h"
