@@ -23,8 +23,8 @@ ModelOptions = struct(load=c_int, on_note=c_void_p, user=c_void_p)
 EncodeOptions = struct(special=c_int, invalid=c_int)
 Encoding = struct(ids=POINTER(c_int32), begin=POINTER(c_size_t), end=POINTER(c_size_t),
                   n=c_size_t, capacity=c_size_t)
-Dims = struct(sizes=c_size_t * 8, n_position=c_size_t, n_source=c_size_t, is_cross=c_void_p,
-              sites=c_uint64)
+Dims = struct(sizes=c_size_t * 8, n_position=c_size_t, n_rank=c_size_t, n_source=c_size_t,
+              is_cross=c_void_p, sites=c_uint64)
 Event = struct(site=c_int, layer=c_int, head=c_int, row0=c_size_t, n_row=c_size_t,
                n_col=c_size_t, ld=c_size_t, data=POINTER(c_float), is_causal=c_bool)
 Callback = CFUNCTYPE(c_int, c_void_p, POINTER(Event), c_void_p)
