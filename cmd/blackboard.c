@@ -63,8 +63,9 @@ char *blackboard_key_token(struct blackboard *page, size_t key)
 static void print_vector(struct blackboard *page, const float *x, size_t n)
 {
     print_text(page->out, "[");
-    for (struct slot s = {0}; s.last < n;) {
-        s = blackboard_slot(s.last, n, SHOWN_NUMBERS, SIZE_MAX);
+    for (size_t next = 0; next < n;) {
+        const struct slot s = blackboard_slot(next, n, SHOWN_NUMBERS, SIZE_MAX);
+        next = s.last;
         print_text(page->out, s.first > 0 ? "  " : "");
         if (s.is_gap)
             print_text(page->out, "...");

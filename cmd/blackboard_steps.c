@@ -41,16 +41,18 @@ static void put_blanks(struct blackboard *page, size_t n)
 /* As many cells as a vector of N has. */
 static void put_no_vector(struct blackboard *page, size_t n)
 {
-    for (struct slot s = {0}; s.last < n;) {
-        s = column_at(s.last, n);
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
         put_blanks(page, 1);
     }
 }
 
 static void put_vector(struct blackboard *page, const float *x, size_t n)
 {
-    for (struct slot s = {0}; s.last < n;) {
-        s = column_at(s.last, n);
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
         if (s.is_gap)
             columns_put(&page->columns, "...");
         else
@@ -61,8 +63,9 @@ static void put_vector(struct blackboard *page, const float *x, size_t n)
 /* The names of its components: "k_0". */
 static void put_names(struct blackboard *page, const char *name, size_t n)
 {
-    for (struct slot s = {0}; s.last < n;) {
-        s = column_at(s.last, n);
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
         if (s.is_gap)
             columns_put(&page->columns, "...");
         else
@@ -113,8 +116,9 @@ static double length_of(const float *x, size_t n)
 static void put_product_names(struct blackboard *page)
 {
     const size_t n = page->row->d_head;
-    for (struct slot s = {0}; s.last < n;) {
-        s = column_at(s.last, n);
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
         if (s.is_gap)
             columns_put(&page->columns, "%zu-%zu", s.first, s.last - 1);
         else
@@ -127,9 +131,10 @@ static void put_product_names(struct blackboard *page)
 static void put_products(struct blackboard *page, const float *k, double sum)
 {
     const struct explained *row = page->row;
-    for (struct slot s = {0}; s.last < row->d_head;) {
+    for (size_t next = 0; next < row->d_head;) {
         double part = 0;
-        s = column_at(s.last, row->d_head);
+        const struct slot s = column_at(next, row->d_head);
+        next = s.last;
         for (size_t a = s.first; a < s.last; a++)
             part += (double)row->q[a] * (double)k[a];
         columns_number(&page->columns, part);
@@ -178,8 +183,9 @@ void blackboard_print_scores(struct blackboard *page)
     put_heading(page, "q");
     put_vector(page, row->q, row->d_head);
     columns_end_row(&page->columns);
-    for (struct slot s = {0}; s.last < row->n_cell;) {
-        s = cell_at(page, s.last);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
         put_key(page, s);
         if (!s.is_gap)
             put_fit(page, s.first);
@@ -306,8 +312,9 @@ void blackboard_print_weights(struct blackboard *page)
     if (has_dropout(page))
         columns_put(&page->columns, "kept");
     columns_end_row(&page->columns);
-    for (struct slot s = {0}; s.last < row->n_cell;) {
-        s = cell_at(page, s.last);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
         put_key(page, s);
         if (s.is_gap) {
             put_blanks(page, 3);
@@ -331,9 +338,10 @@ void blackboard_print_weights(struct blackboard *page)
 static void put_weighted(struct blackboard *page, struct slot cells)
 {
     const struct explained *row = page->row;
-    for (struct slot s = {0}; s.last < row->d_value;) {
+    for (size_t next = 0; next < row->d_value;) {
         double sum = 0;
-        s = column_at(s.last, row->d_value);
+        const struct slot s = column_at(next, row->d_value);
+        next = s.last;
         for (size_t i = cells.first; i < cells.last; i++)
             sum += (double)row->weights[i] * (double)row->v[row->keys[i] * row->d_value + s.first];
         if (s.is_gap)
@@ -371,8 +379,9 @@ void blackboard_print_context(struct blackboard *page)
     put_names(page, "v", row->d_value);
     put_names(page, "w*v", row->d_value);
     columns_end_row(&page->columns);
-    for (struct slot s = {0}; s.last < row->n_cell;) {
-        s = cell_at(page, s.last);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
         put_value(page, s);
     }
     put_heading(page, "z");

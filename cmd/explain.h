@@ -21,8 +21,8 @@
     {                                                                                              \
         .name = "explain", .group = "Output", .kind = OPTION_FLAG,                                 \
         .offset = offsetof(struct T, has_page),                                                    \
-        .help = "show the arithmetic of one row, step by step; needs one layer, one head and one " \
-                "query, as in --heads 5.1 --queries -1"                                            \
+        .help = "show the arithmetic of one row, step by step; the selection must leave one head " \
+                "and one query"                                                                    \
     }
 
 /* What is run. Borrowed as long as the struct explain. */
