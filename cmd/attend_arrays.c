@@ -261,10 +261,17 @@ static void note_pairs(const struct attend *run)
     attention_note_pairs(&run->attend.attention, &dims, true);
 }
 
+static double count_multiply_adds(const struct attn_attend_args *attend)
+{
+    double n_pair = (double)attend->n_head * (double)attend->n_query * (double)attend->n_key;
+    return n_pair * (double)(attend->d_head + attend->d_value);
+}
+
 static int compute(struct attend *run)
 {
     struct attn_error err = {0};
-    if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
+    int n_thread = running_threads(&run->args.running, count_multiply_adds(&run->attend));
+    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
     run->attend.trace = &run->trace;
     run->attend.pool = run->pool;

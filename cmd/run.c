@@ -25,6 +25,7 @@
 
 #include "attn.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,12 +303,23 @@ static int set_trace(struct run *run)
     return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
 }
 
+/* Too many to count when the texts do not fit: the session says why. */
+static double count_multiply_adds(const struct run *run)
+{
+    struct attn_cost cost;
+    struct attn_error err = {0};
+    if (attn_cost_find(run->model, run->first.n, run->second.n, &cost, &err) != ATTN_OK)
+        return INFINITY;
+    return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
+}
+
 static int start_session(struct run *run)
 {
     struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     bool is_watched = run->outputs.n > 0 || run->args.has_page;
-    if (attn_pool_create((int)run->args.running.threads, &run->pool, &err) != ATTN_OK)
+    int n_thread = running_threads(&run->args.running, count_multiply_adds(run));
+    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
     session_options.n_max = run->first.n + run->prediction.n_position;
     session_options.n_source = run->second.n;

@@ -31,6 +31,13 @@ enum attn_gemm running_gemm(void)
     return (enum attn_gemm)test_switch("ATTN_CLI_GEMM", "auto|jit|portable", ATTN_GEMM_AUTO);
 }
 
+int running_threads(const struct running_args *args, double multiply_adds)
+{
+    /* A core does these in 1 ms; to start and join a thread takes 0.1 ms, and 10 where all are busy. */
+    const double few = 16e6;
+    return args->threads == 0 && multiply_adds < few ? 1 : (int)args->threads;
+}
+
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
 {
     struct timespec now;

@@ -10,7 +10,7 @@
 #include "attn.h"
 
 struct running_args {
-    int64_t threads; /* 0: as many as there are cores */
+    int64_t threads; /* 0: as running_threads() finds */
     bool is_quiet, is_verbose;
 };
 
@@ -25,8 +25,9 @@ struct running_args {
      .max = 1024,                                                                                  \
      .offset = offsetof(struct T, running.threads),                                                \
      .environment = "ATTN_CLI_THREADS",                                                            \
-     .help = "threads to use; default: the cores this process may run on; results do not depend "  \
-             "on it"},                                                                             \
+     .help =                                                                                       \
+         "threads to use; default: the cores this process may run on, or one for little work; "    \
+         "results do not depend on it"},                                                           \
         {.name = "quiet",                                                                          \
          .letter = 'q',                                                                            \
          .group = "Other",                                                                         \
@@ -46,6 +47,10 @@ struct running_args {
  */
 enum attn_isa running_isa(void);
 enum attn_gemm running_gemm(void);
+
+/* The threads for a run of so many MULTIPLY_ADDS: those that are asked for, 1 where to start another
+ * takes longer than it saves, else 0, as many as there are cores. */
+int running_threads(const struct running_args *args, double multiply_adds);
 
 /* Seconds, of the step before; initialize with = {0}. */
 struct stopwatch {
