@@ -166,12 +166,34 @@ static bool wants_heads(const struct attn_writer *writer, int layer)
     return false;
 }
 
+/* Heads of one batch; all there are without batches. */
+static size_t n_batch_head(const struct attn_writer *writer)
+{
+    const size_t n_head = attn_selection_dims(writer->run.selection)->n_head;
+
+    return writer->run.axes ? n_head / writer->run.axes->n_batch : n_head;
+}
+
+/* Whether every batch keeps the same of its heads, so that arrays can have an axis of batches. */
+static bool is_even(const struct attn_writer *writer)
+{
+    const struct attn_selection *selection = writer->run.selection;
+    const size_t n_head = attn_selection_dims(selection)->n_head, n = n_batch_head(writer);
+
+    for (size_t head = n; head < n_head; head++)
+        if (attn_selection_has_head(selection, 0, (int)head) !=
+            attn_selection_has_head(selection, 0, (int)(head - n)))
+            return false;
+    return true;
+}
+
 /* blocks.L.heads, or heads: which query heads the arrays of the layer hold. */
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
     const struct attn_selection *selection = writer->run.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const size_t n_numbered = is_even(writer) ? n_batch_head(writer) : dims->n_head;
     enum attn_status status = ATTN_OK;
     int64_t *heads;
 
@@ -186,7 +208,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 
         if (!wants_heads(writer, layer))
             continue;
-        for (int head = 0; head < (int)dims->n_head; head++)
+        for (int head = 0; head < (int)n_numbered; head++)
             if (attn_selection_has_head(selection, layer, head))
                 heads[n++] = head;
         snprintf(name, sizeof name, writer->run.axes ? "heads" : "blocks.%d.heads", layer);
@@ -204,11 +226,10 @@ static void name_by_axes(struct attn_array *array, const struct attn_writer *wri
 {
     const struct attn_array_axes *axes = writer->run.axes;
     struct attn_extent extent = attn_writer_extent(writer, site, layer);
-    bool is_whole = attn_selection_is_all_heads(writer->run.selection);
     size_t *shape = array->shape;
 
     snprintf(array->name, sizeof array->name, "%s", attn_site_name(site));
-    if (axes->rank == 4 && is_whole) {
+    if (axes->rank == 4 && is_even(writer)) {
         *shape++ = axes->n_batch;
         *shape++ = extent.n_head / axes->n_batch;
     } else if (axes->rank > 2) {

@@ -143,13 +143,26 @@ START_TEST(z_goes_head_by_head)
 }
 END_TEST
 
-START_TEST(chosen_heads_are_numbered_through_the_batches)
+START_TEST(heads_that_differ_are_numbered_through_the_batches)
 {
     set_up(&four, "pattern,z", "1,2");
     attn_written_to(&made, ATTN_OUTPUT_NPY, "d", SIZE_MAX, 0);
     ck_assert_array("pattern", (size_t[]){2, 2, 3, 0}, 7168 + 64);
     ck_assert_array("z", (size_t[]){2, 2, 2, 0}, 8192 + 64);
     ck_assert_array("heads", (size_t[]){2, 0}, 1);
+    ck_assert_int_eq(rmdir("d"), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(heads_chosen_in_every_batch_keep_its_axis)
+{
+    set_up(&four, "pattern,k,z", "1,3");
+    attn_written_to(&made, ATTN_OUTPUT_NPY, "d", SIZE_MAX, 0);
+    ck_assert_array("pattern", (size_t[]){2, 1, 2, 3, 0}, 7168 + 64);
+    ck_assert_array("k", (size_t[]){2, 1, 3, 2, 0}, 3072);
+    ck_assert_array("z", (size_t[]){2, 1, 2, 2, 0}, 8192 + 64);
+    ck_assert_array("heads", (size_t[]){1, 0}, 1);
     ck_assert_int_eq(rmdir("d"), 0);
     tear_down();
 }
@@ -320,7 +333,8 @@ START_TEST(every_failed_allocation_leaves_nothing)
 END_TEST
 
 ATTN_SUITE("output_attend", arrays_have_the_axes_of_the_inputs, z_goes_head_by_head,
-           chosen_heads_are_numbered_through_the_batches, files_are_named_by_batch_and_head,
+           heads_that_differ_are_numbered_through_the_batches,
+           heads_chosen_in_every_batch_keep_its_axis, files_are_named_by_batch_and_head,
            rows_and_keys_are_numbers_in_csv, tables_are_headed_by_batch_and_head,
            json_nests_as_the_inputs, tidy_lists_the_heads_of_all_batches,
            axes_that_do_not_fit_are_refused, every_failed_allocation_leaves_nothing)

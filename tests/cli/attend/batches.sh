@@ -6,4 +6,7 @@ ls all
 attn-cli attend --x x.npy --csv one --heads 1
 ls one
 diff -r all one
+attn-cli attend --x x.npy --npy arrays --heads 1
+head -n 1 arrays/pattern.npy | tr -d '\0' | cut -c 9-
+attn-cli attend --x x.npy --heads 1 --sites z --json -
 attn-cli attend --x x.npy --heads 2
