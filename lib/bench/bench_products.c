@@ -5,12 +5,15 @@
 #include "base/memory.h"
 #include "model/model_state.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+enum { N_MAP = 64 };
 
 /* The same linear map of all layers, or the output layer. */
 struct product {
     struct attn_bench *bench;
-    const struct attn_linear *maps[64]; /* [n_map], run in turn */
+    const struct attn_linear *maps[N_MAP]; /* [n_map], run in turn */
     size_t n_map, next;
     size_t n_row;
     float *y;        /* [n_row, n_col] */
@@ -39,8 +42,9 @@ static enum attn_status run_product(void *context, struct attn_error *err)
 
 static double weight_bytes(const struct attn_linear *map)
 {
-    return (double)map->weight.n_row * (double)map->weight.n_col *
-           (double)(attn_dtype_bits(map->weight.dtype) / 8);
+    const size_t element = attn_dtype_bits(map->weight.dtype) / 8;
+
+    return (double)map->weight.n_row * (double)map->weight.n_col * (double)element;
 }
 
 static enum attn_status measure_product(struct product *product, struct attn_error *err)
@@ -136,10 +140,10 @@ static enum attn_status each_map(struct attn_bench *bench,
 
         if (map_of(&weights->blocks[0], which) == NULL || is_repeated(&weights->blocks[0], which))
             continue;
-        for (;
-             product.n_map < n_layer && product.n_map < sizeof product.maps / sizeof *product.maps;
-             product.n_map++)
-            product.maps[product.n_map] = map_of(&weights->blocks[product.n_map], which);
+        for (size_t layer = 0; layer < n_layer && product.n_map < N_MAP; layer++) {
+            product.maps[product.n_map++] = map_of(&weights->blocks[layer], which);
+            assert(product.maps[layer] != NULL); /* as in layer 0 */
+        }
         status = run(&product, err);
     }
     if (status == ATTN_OK && bench->config->output != ATTN_OUTPUT_NONE) {
@@ -183,7 +187,8 @@ static enum attn_status run_pack(void *context, struct attn_error *err)
 static enum attn_status measure_pack(struct product *product, struct attn_error *err)
 {
     const struct attn_linear *map = product->maps[0];
-    const size_t n_thread = (size_t)product->bench->n_thread, n_panel = 64 * map->weight.n_row;
+    const size_t n_thread = (size_t)product->bench->n_thread;
+    const size_t n_panel = 64 * map->weight.n_row;
     char name[ATTN_BENCH_NAME_SIZE];
     const struct attn_bench_part part = {.part = "pack",
                                          .name = name,

@@ -82,11 +82,12 @@ static enum attn_status feed(void *context, struct attn_error *err)
 static double block_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_linear *output = &bench->options->model->weights.unembed;
+    const size_t element = attn_dtype_bits(output->weight.dtype) / 8;
 
     if (bench->config->output == ATTN_OUTPUT_NONE)
         return (double)cost->weights;
-    return (double)cost->weights - (double)output->weight.n_row * (double)output->weight.n_col *
-                                       (double)(attn_dtype_bits(output->weight.dtype) / 8);
+    return (double)cost->weights -
+           (double)output->weight.n_row * (double)output->weight.n_col * (double)element;
 }
 
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
