@@ -1,0 +1,2 @@
+attn-cli inspect | sed 1q
+attn-cli inspect | cmp - <(attn-cli inspect life-is-short)

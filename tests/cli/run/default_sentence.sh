@@ -1,1 +1,0 @@
-attn-cli run --sentence "Life is short, eat dessert first"
