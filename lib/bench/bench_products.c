@@ -144,7 +144,8 @@ static enum attn_status each_map(struct attn_bench *bench,
             product.maps[product.n_map++] = map_of(&weights->blocks[layer], which);
             assert(product.maps[layer] != NULL); /* as in layer 0 */
         }
-        status = run(&product, err);
+        if (product.n_map > 0)
+            status = run(&product, err);
     }
     if (status == ATTN_OK && bench->config->output != ATTN_OUTPUT_NONE) {
         struct product product = {.bench = bench, .maps = {&weights->unembed}, .n_map = 1};
