@@ -121,7 +121,7 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
     if (draw.n_drawn == 0)
         return false;
     shuffle = make_shuffle(attention, row, draw.n_other);
-    return place_of(&shuffle, (uint32_t)(j - (draw.has_self && j > row->position))) < draw.n_drawn;
+    return place_of(&shuffle, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
 }
 
 /* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for some hundreds. */

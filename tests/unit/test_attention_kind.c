@@ -400,7 +400,7 @@ END_TEST
 
 START_TEST(the_sites_of_a_run_are_those_of_its_layers)
 {
-    struct attn_attention layers[] = {make("full"), make("lowrank:5"), make("lowrank:7")};
+    struct attn_attention layers[] = {make("full"), make("lowrank:7"), make("lowrank:5")};
     const uint64_t others = ATTN_SITE_BIT(ATTN_SITE_EMBED) | Z;
     struct attn_dims dims = {.n_layer = 3, .sites = others | DROPPED};
 
