@@ -172,8 +172,8 @@ void attention_note_pairs(const struct attn_attention *layers, const struct attn
                           bool is_source_ordered)
 {
     char kind[ATTN_ATTENTION_TEXT_SIZE], kept[QUANTITY_SIZE], all[QUANTITY_SIZE];
-    uint64_t n_kept = 0, n_all = 0, n_head = dims->n_layer * dims->n_head;
-    bool is_even = true; /* the same number in each head */
+    uint64_t n_kept = 0, n_all = 0, share = 0; /* share: heads that have as many each */
+    bool is_even = true;                       /* the same number in each head */
     if (layers[0].kind == ATTN_ATTENTION_FULL)
         return;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
@@ -182,14 +182,16 @@ void attention_note_pairs(const struct attn_attention *layers, const struct attn
         if (is_cross && !is_source_ordered && one.mask == ATTN_MASK_CAUSAL)
             one.mask = ATTN_MASK_NONE;
         is_even = is_even && is_cross == dims->is_cross[0] && one.matrix.n_head <= 1;
+        share += dims->n_head;
         n_kept += count_pairs(&one, dims, (int)layer);
         one.kind = ATTN_ATTENTION_FULL;
         n_all += count_pairs(&one, dims, (int)layer);
     }
+    if (!is_even || share == 0)
+        share = 1;
     attn_attention_text(&layers[0], kind);
     note("'%s' computes %s of %s pairs of a query and a key in %s", kind,
-         quantity_count(is_even ? n_kept / n_head : n_kept, kept),
-         quantity_count(is_even ? n_all / n_head : n_all, all),
+         quantity_count(n_kept / share, kept), quantity_count(n_all / share, all),
          is_even ? "each head" : "all heads together");
 }
 

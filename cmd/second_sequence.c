@@ -59,17 +59,6 @@ static int read_array(const char *path, const struct attn_model *model,
     return EXIT_DONE;
 }
 
-/* Room for the rows and the tokens of N. */
-static int allocate(struct second_sequence *second, size_t n, size_t d)
-{
-    second->tokens = calloc(n, sizeof(*second->tokens));
-    second->token_sizes = calloc(n, sizeof(*second->token_sizes));
-    second->embedded = calloc(n * d, sizeof(*second->embedded));
-    if (!second->tokens || !second->token_sizes || !second->embedded)
-        return report_no_memory();
-    return EXIT_DONE;
-}
-
 static int read_text(const char *text, const struct attn_model *model,
                      const struct attn_tokenizer *tokenizer, enum attn_special special,
                      struct second_sequence *second)
@@ -83,12 +72,13 @@ static int read_text(const char *text, const struct attn_model *model,
         return report(&err, EXIT_INPUT);
     if (encoding->n == 0)
         return report_problem(EXIT_INPUT, NULL, "the source is empty: it has no tokens");
-    int code = allocate(second, encoding->n, attn_model_config(model)->d_model);
+    second->embedded =
+        calloc(encoding->n * attn_model_config(model)->d_model, sizeof(*second->embedded));
+    if (!second->embedded)
+        return report_no_memory();
+    int code = token_texts_find(tokenizer, encoding->ids, encoding->n, &second->tokens);
     if (code != EXIT_DONE)
         return code;
-    for (size_t i = 0; i < encoding->n; i++)
-        second->tokens[i] =
-            attn_tokenizer_token(tokenizer, encoding->ids[i], &second->token_sizes[i]);
     if (attn_model_embed(model, encoding->ids, encoding->n, second->embedded, &err) != ATTN_OK)
         return report(&err, EXIT_INPUT);
     second->x = second->embedded;
@@ -111,8 +101,7 @@ void second_sequence_release(struct second_sequence *second)
 {
     attn_encoding_release(&second->encoding);
     array_release(&second->array);
-    free(second->tokens);
-    free(second->token_sizes);
+    token_texts_release(&second->tokens);
     free(second->embedded);
     *second = (struct second_sequence){0};
 }

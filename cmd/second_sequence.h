@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "options.h"
+#include "token_texts.h"
 
 #include "attn.h"
 
@@ -23,9 +24,7 @@ struct second_sequence {
     const float *x; /* [n, d_source] */
     size_t n;       /* 0: there is none */
     struct attn_encoding encoding;
-    const char *
-        *tokens; /* [n] the bytes of each, or NULL; owned, the bytes borrowed from the tokenizer */
-    size_t *token_sizes; /* [n] owned */
+    struct token_texts tokens; /* [n], empty for an array */
     struct array array;
     float *embedded; /* owned */
 };

@@ -16,26 +16,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(NAME, name, how it is written). A parameter that reaches the number of keys means `full`. */
+/*
+ * X(NAME, name, how it is written). The pairs (i, j) that are kept, the mask aside:
+ *
+ *   full      all
+ *   window    |i-j| < W
+ *   strided   |i-j| < S, or S divides i-j; S is sqrt of the keys, rounded up, where none is given
+ *             (Child et al. 1904.10509)
+ *   log       |i-j| is 0 or a power of two
+ *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
+ *   block     floor(i/B) = floor(j/B)
+ *   hybrid    |i-j| < W, or S divides i-j
+ *
+ * A number that reaches that of the keys means all of them. Two keep no pairs:
+ *
+ *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw (Katharopoulos et al.
+ *             2006.16236)
+ *   lowrank   softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R) (Wang et al.
+ *             2006.04768)
+ */
 #define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
-    X(FULL, "full", "full")         /* every pair that the mask leaves */                          \
-    X(WINDOW, "window", "window:W") /* |i-j| < W */                                                \
-    X(STRIDED, "strided",                                                                          \
-      "strided[:S]")     /* |i-j| < S, or S divides i-j; S: sqrt of the keys,      \
-                                            rounded up (Child et al. 1904.10509) */               \
-    X(LOG, "log", "log") /* |i-j| is 0 or a power of two */                                        \
-    X(RANDOM, "random",                                                                            \
-      "random:K[:SEED]")              /* itself and K-1 others, drawn by seed, layer, head    \
-                                              and row */    \
-    X(BLOCK, "block", "block:B")      /* floor(i/B) = floor(j/B) */                                \
-    X(HYBRID, "hybrid", "hybrid:W:S") /* |i-j| < W, or S divides i-j */                            \
-    X(LINEAR, "linear",                                                                            \
-      "linear[:elu|relu|exp][:raw]") /* phi(q) (phi(k)^T v), divided by          \
-                                                          phi(q) . sum phi(k) unless raw           \
-                                                          (Katharopoulos et al. 2006.16236) */                 \
-    X(LOWRANK, "lowrank",                                                                          \
-      "lowrank:R[:SEED]") /* softmax(q (E k)^T scale) (F v), E and F [R, S]    \
-                                                 drawn from N(0, 1/R) (Wang et al. 2006.04768) */
+    X(FULL, "full", "full")                                                                        \
+    X(WINDOW, "window", "window:W")                                                                \
+    X(STRIDED, "strided", "strided[:S]")                                                           \
+    X(LOG, "log", "log")                                                                           \
+    X(RANDOM, "random", "random:K[:SEED]")                                                         \
+    X(BLOCK, "block", "block:B")                                                                   \
+    X(HYBRID, "hybrid", "hybrid:W:S")                                                              \
+    X(LINEAR, "linear", "linear[:elu|relu|exp][:raw]")                                             \
+    X(LOWRANK, "lowrank", "lowrank:R[:SEED]")
 
 enum attn_attention_kind {
 #define ATTN_ATTENTION_KIND_ENUM(name, ...) ATTN_ATTENTION_##name,
