@@ -246,8 +246,8 @@ static int label_tokens(struct run *run)
     run->labels.ids = run->first.ids;
     run->labels.begin = run->first.encoding.begin;
     run->labels.end = run->first.encoding.end;
-    run->labels.source_tokens = run->second.tokens;
-    run->labels.source_token_sizes = run->second.token_sizes;
+    run->labels.source_tokens = run->second.tokens.bytes;
+    run->labels.source_token_sizes = run->second.tokens.sizes;
     if (!run->tokenizer || !run->first.ids)
         return EXIT_DONE;
     int code = token_texts_find(run->tokenizer, run->first.ids, run->first.n, &run->tokens);
