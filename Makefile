@@ -213,6 +213,9 @@ check-ctypes: all ## let the Python example use libattn.so (needs numpy; PYTHON 
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
+bench: all ## attn-cli beside PyTorch and numpy, as ratios, on a quiet machine (PYTHON names the python)
+	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench
+
 test-threaded: $(THREADED_TESTS)
 	@$(if $^,tests/run_unit.sh $^,:)
 
@@ -372,7 +375,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh check-python check-ctypes test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes test-threaded check \
     check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
     deps-build deps-test clean help
 .SECONDARY:
