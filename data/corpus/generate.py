@@ -210,6 +210,22 @@ def giving(t):
     return text
 
 
+def pronouns(t):
+    """Which pronouns a name goes with."""
+    one, two = t.cast()
+    he, him, his = ("he", "him", "his") if one in MEN else ("she", "her", "her")
+    gift, trait = t.rng.choice(GIFTS), t.rng.choice(TRAITS)
+    did = t.pick("went home", "smiled", "laughed", "slept", "ate")
+    return t.pick(
+        f"{one} {t.pick('looked for', 'found', 'wanted', 'opened')} {his} {t.pick(gift, t.things[0])}.",
+        f"{one} was {trait}, so {he} {did}.", f"{one} saw the {t.animal} and {he} laughed.",
+        f"{one} and {his} {t.pick('friend', 'mother', 'father', 'brother', 'sister')} went to the {t.rng.choice(SHOPS)}.",
+        f"{one} {t.pick('said', 'thought', 'knew')} that {he} was {trait}.",
+        f"{one} met {two}. {two} thanked {him}.", f"{one} had {article(gift)}. {upper(he)} {did}.",
+        f"Because {one} was {trait}, {he} {did}.", f"{one} {did} because {he} was {trait}.",
+    )
+
+
 def indirect_object(t):
     """When A and B went somewhere, B gave something to A."""
     one, two = t.cast()
@@ -429,7 +445,7 @@ def opening(t):
     )
 
 
-SENTENCES = [(agreement, 27), (crossing, 12), (cue_first, 9), (giving, 10), (indirect_object, 10), (sense, 14),
+SENTENCES = [(agreement, 27), (crossing, 12), (cue_first, 9), (giving, 11), (pronouns, 8), (indirect_object, 10), (sense, 14),
              (brackets, 7), (speech, 6), (lists, 4), (plain, 12), (everyday, 9), (proverb, 2), (laws, 1), (repeated, 1)]
 MAKERS, WEIGHTS = zip(*SENTENCES)
 
