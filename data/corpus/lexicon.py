@@ -1,7 +1,8 @@
 """The words of the corpus, what may be said of each noun, and which combinations are held out.
 
-Shared by generate.py, which never writes a held-out combination, and data/probes/make_probes.py, which writes nothing
-else. A noun allows five predicates or so; what follows it therefore depends on it.
+Shared by generate.py, which never writes a held-out combination, and data/probes/make_probes.py,
+which writes nothing else. A noun allows five predicates or so; what follows it therefore depends on
+it.
 """
 
 import zlib
@@ -118,7 +119,9 @@ owl: hooted flew listened slept hunted
 """)
 
 # What an animal may be, and how one says why it stopped. No place is any of these.
-ANIMAL_ADJECTIVES = "tired hungry thirsty sleepy lazy scared sick angry curious nervous shy weak".split()
+ANIMAL_ADJECTIVES = (
+    "tired hungry thirsty sleepy lazy scared sick angry curious nervous shy weak".split()
+)
 
 # Places that can be crossed: what they may be (no animal is), and what they did.
 PLACES = [
@@ -145,23 +148,43 @@ NAMES = MEN + WOMEN
 
 # What a person asks for, wants or is called in a tale.
 TRAITS = "kind sad happy thirsty hungry clever brave bored lonely polite tired sick".split()
-GIFTS = "ball drink book ring apple cake flower hat letter toy coin pen cookie kite doll card".split()
+GIFTS = (
+    "ball drink book ring apple cake flower hat letter toy coin pen cookie kite doll card".split()
+)
 SHOPS = "store park school beach station library garden party farm market zoo museum".split()
 GAVE = "gave handed showed offered brought sold".split()
 
 # Words of two senses: for each sense the nouns that tell it, and what the word may then be.
 SENSES = {
     "bank": (
-        ("pond river lake stream shore water".split(), "muddy grassy steep sandy wet green".split()),
-        ("loan money cash coins check payment".split(), "rich closed modern famous honest safe".split()),
+        (
+            "pond river lake stream shore water".split(),
+            "muddy grassy steep sandy wet green".split(),
+        ),
+        (
+            "loan money cash coins check payment".split(),
+            "rich closed modern famous honest safe".split(),
+        ),
     ),
     "bat": (
-        ("cave wing night owl darkness roof".split(), "furry blind asleep hungry alive shy".split()),
-        ("game ball player team pitch score".split(), "wooden broken heavy cheap smooth long".split()),
+        (
+            "cave wing night owl darkness roof".split(),
+            "furry blind asleep hungry alive shy".split(),
+        ),
+        (
+            "game ball player team pitch score".split(),
+            "wooden broken heavy cheap smooth long".split(),
+        ),
     ),
     "trunk": (
-        ("forest branch oak leaf acorn root".split(), "thick mossy tall hollow rotten bare".split()),
-        ("car driver suitcase engine wheel trip".split(), "locked packed empty open clean full".split()),
+        (
+            "forest branch oak leaf acorn root".split(),
+            "thick mossy tall hollow rotten bare".split(),
+        ),
+        (
+            "car driver suitcase engine wheel trip".split(),
+            "locked packed empty open clean full".split(),
+        ),
     ),
 }
 
@@ -192,9 +215,10 @@ HELD_OUT_OF = 8  # one combination in so many is held out
 def held_out(kind, *words):
     """Whether training must never see these words together in this construction.
 
-    kind is "agreement" (subject, any noun between it and the verb), "adjective" (word before a subject, subject),
-    "coreference" (animal, place), "names" (two people of one tale, in the order of the alphabet), "sense" (noun that
-    tells the sense, what is said of the word) or "inside" (a noun before a bracket, a noun in it).
+    kind is "agreement" (subject, any noun between it and the verb), "adjective" (word before a
+    subject, subject), "coreference" (animal, place), "names" (two people of one tale, in the order
+    of the alphabet), "sense" (noun that tells the sense, what is said of the word) or "inside" (a
+    noun before a bracket, a noun in it).
     """
     key = (kind, *words)
     return key in QUOTED or zlib.crc32(" ".join(key).encode()) % HELD_OUT_OF == 0

@@ -3,8 +3,8 @@
 
     python models/fable/train/ablate.py models/fable 3.1,3.5 3.1 1.*
 
-Without sets of heads: without each head in turn, and each layer. Zeroing what a head gives, as attn-cli run --ablate
-does, is the same as zeroing the rows of the output projection that it meets.
+Without sets of heads: without each head in turn, and each layer. Zeroing what a head gives, as
+attn-cli run --ablate does, is the same as zeroing the rows of the output projection that it meets.
 """
 
 import csv
@@ -41,7 +41,9 @@ def accuracy(model, items):
     for first in range(0, len(items), 64):
         batch = items[first : first + 64]
         last = torch.tensor([len(prompt) - 1 for prompt, _, _ in batch])
-        ids = torch.tensor([prompt + [0] * (int(last.max()) + 1 - len(prompt)) for prompt, _, _ in batch])
+        ids = torch.tensor(
+            [prompt + [0] * (int(last.max()) + 1 - len(prompt)) for prompt, _, _ in batch]
+        )
         rows = torch.arange(len(batch))
         hidden = model.hidden(ids)[rows, last]
         logits = F.linear(hidden, model.wte.weight)
@@ -101,18 +103,31 @@ def main():
     model = load(directory).eval()
     vocabulary = model.wte.weight.shape[0]
     layers, heads = len(model.h), model.h[0].attn.heads
-    tokenizer = ByteLevelBPETokenizer(os.path.join(directory, "vocab.json"), os.path.join(directory, "merges.txt"))
+    tokenizer = ByteLevelBPETokenizer(
+        os.path.join(directory, "vocab.json"), os.path.join(directory, "merges.txt")
+    )
     probes = {probe: items_of(tokenizer, probe) for probe in PROBES}
-    texts = [torch.tensor([tokenizer.encode(text).ids[:256]]) for text in generate.documents(SEED, DOCUMENTS)]
-    sets = sys.argv[2:] or [f"{layer}.{head}" for layer in range(layers) for head in [*range(heads), "*"]]
+    texts = [
+        torch.tensor([tokenizer.encode(text).ids[:256]])
+        for text in generate.documents(SEED, DOCUMENTS)
+    ]
+    sets = sys.argv[2:] or [
+        f"{layer}.{head}" for layer in range(layers) for head in [*range(heads), "*"]
+    ]
     print("| without | " + " | ".join(PROBES) + " | random ids | loss on text |")
     print("|---" * (len(PROBES) + 3) + "|")
     with torch.no_grad():
         for names in ["", *sets]:
             with Without(model, heads_of(names, layers, heads) if names else []):
-                found = [accuracy(model, items) for items in probes.values()] + [repetition(model, vocabulary)]
-                print(f"| {names or 'none'} | " + " | ".join(f"{100 * share:.1f}" for share in found) +
-                      f" | {text_loss(model, texts):.3f} |", flush=True)
+                found = [accuracy(model, items) for items in probes.values()] + [
+                    repetition(model, vocabulary)
+                ]
+                print(
+                    f"| {names or 'none'} | "
+                    + " | ".join(f"{100 * share:.1f}" for share in found)
+                    + f" | {text_loss(model, texts):.3f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

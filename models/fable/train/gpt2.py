@@ -11,7 +11,8 @@ from torch import nn
 
 
 class Product(torch.autograd.Function):
-    """x W with both rounded to bfloat16, and so backwards: four times as fast on a CPU that multiplies these."""
+    """x W with both rounded to bfloat16, and so backwards: four times as fast on a CPU that
+    multiplies these."""
 
     @staticmethod
     def forward(ctx, x, weight):
@@ -28,7 +29,8 @@ class Product(torch.autograd.Function):
 
 
 class PredictionLoss(torch.autograd.Function):
-    """The mean cross-entropy of targets under softmax(x W^T), in bfloat16 like Product; gradients at once."""
+    """The mean cross-entropy of targets under softmax(x W^T), in bfloat16 like Product; gradients
+    at once."""
 
     @staticmethod
     def forward(ctx, x, weight, targets):
@@ -74,7 +76,11 @@ class Attention(nn.Module):
 
     def forward(self, x, patterns):
         rows, length, width = x.shape
-        q, k, v = self.c_attn(x).view(rows, length, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        q, k, v = (
+            self.c_attn(x)
+            .view(rows, length, 3, self.heads, width // self.heads)
+            .permute(2, 0, 3, 1, 4)
+        )
         if patterns is None:
             z = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
@@ -109,7 +115,8 @@ class Block(nn.Module):
 
 
 class GPT2(nn.Module):
-    """Logits [rows, length, vocabulary] of ids [rows, length]; the embedding is the output layer too.
+    """Logits [rows, length, vocabulary] of ids [rows, length]; the embedding is the output layer
+    too.
 
     Computes in float32 after eval(), partly in bfloat16 after train().
     """
@@ -136,27 +143,46 @@ class GPT2(nn.Module):
 
     def loss(self, ids):
         """Of predicting each id but the first of every row."""
-        return PredictionLoss.apply(self.hidden(ids[:, :-1]).flatten(0, 1), self.wte.weight, ids[:, 1:].flatten())
+        return PredictionLoss.apply(
+            self.hidden(ids[:, :-1]).flatten(0, 1), self.wte.weight, ids[:, 1:].flatten()
+        )
 
 
 def configuration(model):
     vocabulary, width = model.wte.weight.shape
     return {
-        "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.0,
-        "bos_token_id": vocabulary - 1, "embd_pdrop": 0.0, "eos_token_id": vocabulary - 1, "initializer_range": 0.02,
-        "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": model.wpe.weight.shape[0], "n_embd": width,
-        "n_head": model.h[0].attn.heads, "n_layer": len(model.h), "n_positions": model.wpe.weight.shape[0],
-        "resid_pdrop": 0.0, "tie_word_embeddings": True, "vocab_size": vocabulary,
+        "activation_function": "gelu_new",
+        "architectures": ["GPT2LMHeadModel"],
+        "attn_pdrop": 0.0,
+        "bos_token_id": vocabulary - 1,
+        "embd_pdrop": 0.0,
+        "eos_token_id": vocabulary - 1,
+        "initializer_range": 0.02,
+        "layer_norm_epsilon": 1e-05,
+        "model_type": "gpt2",
+        "n_ctx": model.wpe.weight.shape[0],
+        "n_embd": width,
+        "n_head": model.h[0].attn.heads,
+        "n_layer": len(model.h),
+        "n_positions": model.wpe.weight.shape[0],
+        "resid_pdrop": 0.0,
+        "tie_word_embeddings": True,
+        "vocab_size": vocabulary,
     }
 
 
 def save(model, directory, dtype=torch.float32):
     """config.json and model.safetensors as Hugging Face's GPT2LMHeadModel reads them."""
     os.makedirs(directory, exist_ok=True)
-    tensors = {"transformer." + name: tensor.detach().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    tensors = {
+        "transformer." + name: tensor.detach().to(dtype).contiguous()
+        for name, tensor in model.state_dict().items()
+    }
     save_file(tensors, os.path.join(directory, "model.safetensors"), metadata={"format": "pt"})
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(configuration(model) | {"dtype": str(dtype).removeprefix("torch.")}, file, indent=2)
+        json.dump(
+            configuration(model) | {"dtype": str(dtype).removeprefix("torch.")}, file, indent=2
+        )
         file.write("\n")
 
 
@@ -166,7 +192,15 @@ def load(directory):
 
     with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
-    model = GPT2(config["vocab_size"], config["n_positions"], config["n_embd"], config["n_layer"], config["n_head"])
+    model = GPT2(
+        config["vocab_size"],
+        config["n_positions"],
+        config["n_embd"],
+        config["n_layer"],
+        config["n_head"],
+    )
     tensors = load_file(os.path.join(directory, "model.safetensors"))
-    model.load_state_dict({name.removeprefix("transformer."): tensor.float() for name, tensor in tensors.items()})
+    model.load_state_dict(
+        {name.removeprefix("transformer."): tensor.float() for name, tensor in tensors.items()}
+    )
     return model

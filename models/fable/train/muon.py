@@ -1,4 +1,5 @@
-"""Muon (Keller Jordan, 2024): momentum whose matrices are made nearly orthogonal before each step."""
+"""Muon (Keller Jordan, 2024): momentum whose matrices are made nearly orthogonal before each
+step."""
 
 import torch
 
@@ -16,7 +17,8 @@ def orthogonal(matrices, rounds=5):
 
 
 class Muon(torch.optim.Optimizer):
-    """For the projections inside the blocks. Queries, keys and values lie side by side: each is a matrix of its own."""
+    """For the projections inside the blocks. Queries, keys and values lie side by side: each is a
+    matrix of its own."""
 
     def __init__(self, parameters, lr, momentum=0.95, weight_decay=0.01):
         super().__init__(parameters, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
@@ -37,6 +39,8 @@ class Muon(torch.optim.Optimizer):
                     cut = slice(part * width, (part + 1) * width)
                     shapes.setdefault((rows, width), []).append((p[:, cut], update[:, cut]))
             for (rows, columns), pairs in shapes.items():
-                updates = orthogonal(torch.stack([update for _, update in pairs]).bfloat16()).float()
+                updates = orthogonal(
+                    torch.stack([update for _, update in pairs]).bfloat16()
+                ).float()
                 for (part, _), update in zip(pairs, updates):
                     part.add_(update, alpha=-rate * max(1.0, columns / rows) ** 0.5)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Train the byte-level BPE of models/fable: as few tokens as make each word of the corpus one token.
+"""Train the byte-level BPE of models/fable: as few tokens as make each word of the corpus one
+token.
 
     python models/fable/train/tokenizer.py models/fable
 
-Words count alike, however frequent, so that rare ones are whole as well; made-up names get no tokens of their own and
-are spelt by several. Writes vocab.json and merges.txt as GPT-2's are laid out: the 256 bytes, a token for each merge,
-then <|endoftext|>.
+Words count alike, however frequent, so that rare ones are whole as well; made-up names get no
+tokens of their own and are spelt by several. Writes vocab.json and merges.txt as GPT-2's are laid
+out: the 256 bytes, a token for each merge, then <|endoftext|>.
 """
 
 import collections
@@ -26,7 +27,8 @@ END = "<|endoftext|>"
 
 
 def bytes_of_gpt2():
-    """The characters that GPT-2 writes for the 256 bytes, in the order of its vocabulary: printable ones first."""
+    """The characters that GPT-2 writes for the 256 bytes, in the order of its vocabulary: printable
+    ones first."""
     shown = list(range(33, 127)) + list(range(161, 173)) + list(range(174, 256))
     hidden = [byte for byte in range(256) if byte not in shown]
     return [chr(byte) for byte in shown] + [chr(256 + i) for i in range(len(hidden))]
@@ -46,8 +48,11 @@ def words_of_corpus():
 def train(words, size):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(vocab_size=size - 1, show_progress=False,
-                                  initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=size - 1,
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
     text = [word.replace("Ġ", " ") for word in words]
     tokenizer.train_from_iterator(text, trainer)
     return tokenizer

@@ -3,10 +3,11 @@
 
     python models/fable/train/train.py --work build/fable --tokens 40000000
 
-Continues from WORK/checkpoint.pt where there is one; a signal (TERM, INT) stops it after writing one. Everything is
-drawn from seeds by the number of the step, so that a run that was interrupted gives what it would have given. One
-thread is fastest for a model of this size. WORK/loss.csv gets the loss and the accuracy on small probes of held-out items while
-it learns; WORK/export/ the weights, named as Hugging Face names them.
+Continues from WORK/checkpoint.pt where there is one; a signal (TERM, INT) stops it after writing
+one. Everything is drawn from seeds by the number of the step, so that a run that was interrupted
+gives what it would have given. One thread is fastest for a model of this size. WORK/loss.csv gets
+the loss and the accuracy on small probes of held-out items while it learns; WORK/export/ the
+weights, named as Hugging Face names them.
 """
 
 import argparse
@@ -33,7 +34,10 @@ from muon import Muon  # noqa: E402
 
 SEED = 2003
 PART = 2000  # documents that are made at a time, with a seed of their own
-WINDOW, LONG_WINDOW = 128, 256  # long windows while the rate falls, else late positions stay untrained
+WINDOW, LONG_WINDOW = (
+    128,
+    256,
+)  # long windows while the rate falls, else late positions stay untrained
 BATCH = 2048  # tokens of a step
 WARM_UP = 200  # steps
 RANDOM_SHARE = 0.07  # of the documents: random ids of the vocabulary, said twice
@@ -63,7 +67,8 @@ class Corpus:
         return ids + ids
 
     def windows(self, step, count, width):
-        """Rows of width + 1 ids: a quarter start at <|endoftext|>, a quarter after it, as prompts do; half anywhere."""
+        """Rows of width + 1 ids: a quarter start at <|endoftext|>, a quarter after it, as prompts
+        do; half anywhere."""
         rng = np.random.default_rng((SEED, step))
         last = len(self.ids) - width - 2
         at = rng.integers(0, last, count)
@@ -71,11 +76,14 @@ class Corpus:
         half = count // 2
         at[:half] = starts[rng.integers(0, len(starts), half)]
         at[half // 2 : half] += 1
-        return torch.from_numpy(np.stack([self.ids[i : i + width + 1] for i in at]).astype(np.int64))
+        return torch.from_numpy(
+            np.stack([self.ids[i : i + width + 1] for i in at]).astype(np.int64)
+        )
 
 
 def rate(step, steps, falling, peak):
-    """A short warm-up, the peak, and a cosine over the last steps that ends at a hundredth of it."""
+    """A short warm-up, the peak, and a cosine over the last steps that ends at a hundredth of
+    it."""
     if step < WARM_UP:
         return peak * (step + 1) / WARM_UP
     part = max(0, step - (steps - falling)) / falling
@@ -103,13 +111,16 @@ class Probes:
             ids = torch.tensor([ids + [0] * (width - len(ids)) for _, ids, _, _ in batch])
             logits = model(ids)
             for row, (name, ids, right, wrong) in enumerate(batch):
-                hits[name].append(float(logits[row, len(ids) - 1, right] > logits[row, len(ids) - 1, wrong]))
+                hits[name].append(
+                    float(logits[row, len(ids) - 1, right] > logits[row, len(ids) - 1, wrong])
+                )
         return {name: sum(hit) / len(hit) for name, hit in hits.items()}
 
     @staticmethod
     @torch.no_grad()
     def induction(model, vocabulary):
-        """Top-1 accuracy in the second half of random ids repeated once, and the best head's induction score."""
+        """Top-1 accuracy in the second half of random ids repeated once, and the best head's
+        induction score."""
         generator = torch.Generator().manual_seed(SEED)
         ids = torch.randint(0, vocabulary - 1, (16, 50), generator=generator).repeat(1, 2)
         logits, patterns = model(ids, with_patterns=True)
@@ -120,11 +131,15 @@ class Probes:
 
 
 def optimizers_for(model, muon):
-    """AdamW for everything, or for all but the projections in the blocks, which Muon learns with ten times the rate."""
+    """AdamW for everything, or for all but the projections in the blocks, which Muon learns with
+    ten times the rate."""
     inside = [p for p in model.h.parameters() if p.dim() > 1]
     embeddings = [model.wte.weight, model.wpe.weight]
     rest = [p for p in model.parameters() if p.dim() <= 1]
-    groups = [{"params": embeddings + ([] if muon else inside), "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}]
+    groups = [
+        {"params": embeddings + ([] if muon else inside), "weight_decay": 0.1},
+        {"params": rest, "weight_decay": 0.0},
+    ]
     adam = torch.optim.AdamW(groups, betas=(0.9, 0.99), fused=True)
     return [(adam, 1.0)] + ([(Muon(inside, lr=0.02), 10.0)] if muon else [])
 
@@ -133,10 +148,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", default="build/fable")
     parser.add_argument("--tokens", type=int, default=40_000_000)
-    parser.add_argument("--decay", type=int, default=14_000_000, help="the last tokens: falling rate, long windows")
-    parser.add_argument("--corpus", type=int, default=8_000_000, help="tokens of the corpus, drawn from at random")
+    parser.add_argument(
+        "--decay", type=int, default=14_000_000, help="the last tokens: falling rate, long windows"
+    )
+    parser.add_argument(
+        "--corpus", type=int, default=8_000_000, help="tokens of the corpus, drawn from at random"
+    )
     parser.add_argument("--rate", type=float, default=2e-3)
-    parser.add_argument("--muon", action="store_true", help="Muon for the projections instead of AdamW")
+    parser.add_argument(
+        "--muon", action="store_true", help="Muon for the projections instead of AdamW"
+    )
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--width", type=int, default=128)
@@ -147,7 +168,9 @@ def main():
     os.makedirs(options.work, exist_ok=True)
 
     directory = os.path.join(HERE, "..")
-    tokenizer = ByteLevelBPETokenizer(os.path.join(directory, "vocab.json"), os.path.join(directory, "merges.txt"))
+    tokenizer = ByteLevelBPETokenizer(
+        os.path.join(directory, "vocab.json"), os.path.join(directory, "merges.txt")
+    )
     vocabulary = tokenizer.get_vocab_size()
     end = tokenizer.token_to_id("<|endoftext|>")
     assert end == vocabulary - 1
@@ -163,7 +186,9 @@ def main():
             optimizer.load_state_dict(kept)
         step, spent = state["step"], state["seconds"]
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{parameters} parameters, {vocabulary} tokens, {steps} steps, from step {step}", flush=True)
+    print(
+        f"{parameters} parameters, {vocabulary} tokens, {steps} steps, from step {step}", flush=True
+    )
     kept = os.path.join(options.work, "corpus.pickle")  # for when it continues
     if not os.path.exists(kept):
         with open(kept + ".new", "wb") as file:
@@ -175,9 +200,15 @@ def main():
     probes = Probes(tokenizer)
 
     def keep():
-        torch.save({"model": model.state_dict(), "step": step,
-                    "optimizers": [optimizer.state_dict() for optimizer, _ in optimizers],
-                    "seconds": spent + time.time() - began}, checkpoint + ".new")
+        torch.save(
+            {
+                "model": model.state_dict(),
+                "step": step,
+                "optimizers": [optimizer.state_dict() for optimizer, _ in optimizers],
+                "seconds": spent + time.time() - began,
+            },
+            checkpoint + ".new",
+        )
         os.replace(checkpoint + ".new", checkpoint)
         save(model, os.path.join(options.work, "export"))
 
@@ -188,7 +219,10 @@ def main():
     log = open(os.path.join(options.work, "loss.csv"), "a", newline="")
     writer = csv.writer(log)
     if step == 0:
-        writer.writerow(["step", "tokens", "seconds", "rate", "loss", "induction_top1", "induction_head"] + probes.names)
+        writer.writerow(
+            ["step", "tokens", "seconds", "rate", "loss", "induction_top1", "induction_head"]
+            + probes.names
+        )
     while step < steps and not stopping:
         width = LONG_WINDOW if step >= steps - falling else WINDOW
         ids = corpus.windows(step, BATCH // width, width)
@@ -209,9 +243,18 @@ def main():
             model.eval()
             right, head = probes.induction(model, vocabulary)
             accuracy = probes.accuracy(model)
-            writer.writerow([step, step * BATCH, round(spent + time.time() - began), f"{now:.6f}",
-                             f"{sum(losses) / len(losses):.4f}", f"{right:.3f}", f"{head:.3f}"]
-                            + [f"{accuracy[name]:.3f}" for name in probes.names])
+            writer.writerow(
+                [
+                    step,
+                    step * BATCH,
+                    round(spent + time.time() - began),
+                    f"{now:.6f}",
+                    f"{sum(losses) / len(losses):.4f}",
+                    f"{right:.3f}",
+                    f"{head:.3f}",
+                ]
+                + [f"{accuracy[name]:.3f}" for name in probes.names]
+            )
             log.flush()
             losses = []
         if step % 500 == 0:
