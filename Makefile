@@ -216,6 +216,11 @@ check-ctypes: all ## let the Python example use libattn.so (needs numpy; PYTHON 
 bench: all ## attn-cli beside PyTorch and numpy, as ratios, on a quiet machine (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench
 
+probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
+	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/run.sh $(or $(MODEL),models/fable)
+	@echo
+	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/look.sh $(or $(MODEL),models/fable) data/probes/heads.tsv
+
 test-threaded: $(THREADED_TESTS)
 	@$(if $^,tests/run_unit.sh $^,:)
 
@@ -375,7 +380,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes probes test-threaded check \
     check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
     deps-build deps-test clean help
 .SECONDARY:

@@ -3,6 +3,7 @@
 token.
 
     python models/fable/train/tokenizer.py models/fable
+    python models/fable/train/tokenizer.py mine text.txt 4096    # of a text: as many tokens as said
 
 Words count alike, however frequent, so that rare ones are whole as well; made-up names get no
 tokens of their own and are spelt by several. Writes vocab.json and merges.txt as GPT-2's are laid
@@ -45,7 +46,7 @@ def words_of_corpus():
     return sorted(piece for piece, count in pieces.items() if len(piece) > 1)
 
 
-def train(words, size):
+def train(texts, size):
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     trainer = trainers.BpeTrainer(
@@ -53,20 +54,32 @@ def train(words, size):
         show_progress=False,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
     )
-    text = [word.replace("Ġ", " ") for word in words]
-    tokenizer.train_from_iterator(text, trainer)
+    tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 
-def main():
+def tokenizer_of_corpus():
     words = words_of_corpus()
     size = MULTIPLE * (256 // MULTIPLE + len(words) // MULTIPLE)
     while True:
-        tokenizer = train(words, size)
+        tokenizer = train([word.replace("Ġ", " ") for word in words], size)
         known = tokenizer.get_vocab()
         if all(word in known for word in words):
-            break
+            print(f"{len(words)} words")
+            return tokenizer
         size += MULTIPLE
+
+
+def tokenizer_of_text(path, size):
+    with open(path, encoding="utf-8") as file:
+        return train(file.read().split(END), size)
+
+
+def main():
+    if len(sys.argv) > 2:
+        tokenizer = tokenizer_of_text(sys.argv[2], int(sys.argv[3]))
+    else:
+        tokenizer = tokenizer_of_corpus()
     merges = json.loads(tokenizer.to_str())["model"]["merges"]
     merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
     tokens = bytes_of_gpt2() + [merge.replace(" ", "") for merge in merges] + [END]
@@ -74,7 +87,7 @@ def main():
         json.dump({token: i for i, token in enumerate(tokens)}, file, ensure_ascii=False)
     with open(os.path.join(sys.argv[1], "merges.txt"), "w", encoding="utf-8") as file:
         file.write("#version: 0.2\n" + "\n".join(merges) + "\n")
-    print(f"{len(words)} words, {len(tokens)} tokens")
+    print(f"{len(tokens)} tokens")
 
 
 if __name__ == "__main__":

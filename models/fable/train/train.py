@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Train models/fable, a GPT-2 of 4 layers, on the corpus of data/corpus/generate.py.
 
-    python models/fable/train/train.py --work build/fable --tokens 40000000
+    python models/fable/train/train.py --muon --work build/fable --tokens 26000000 --decay 11000000
 
 Continues from WORK/checkpoint.pt where there is one; a signal (TERM, INT) stops it after writing
 one. Everything is drawn from seeds by the number of the step, so that a run that was interrupted
@@ -12,6 +12,7 @@ weights, named as Hugging Face names them.
 
 import argparse
 import csv
+import itertools
 import math
 import os
 import pickle
@@ -43,15 +44,25 @@ WARM_UP = 200  # steps
 RANDOM_SHARE = 0.07  # of the documents: random ids of the vocabulary, said twice
 
 
+def text_parts(path):
+    """Documents, some at a time: of a file with <|endoftext|> between them, or of the generator."""
+    if path is not None:
+        with open(path, encoding="utf-8") as file:
+            yield [text.strip("\n") for text in file.read().split("<|endoftext|>") if text.strip()]
+        return
+    for seed in itertools.count(SEED):
+        yield list(generate.documents(seed, PART))
+
+
 class Corpus:
     """The corpus as one line of ids in memory, and where its documents start."""
 
-    def __init__(self, tokenizer, end, tokens):
+    def __init__(self, tokenizer, end, tokens, text=None):
         rng = random.Random(SEED)
-        parts, starts, length, seed = [], [], 0, SEED
-        while length < tokens:
-            texts = list(generate.documents(seed, PART))
-            seed += 1
+        parts, starts, length = [], [], 0
+        for texts in text_parts(text):
+            if length >= tokens:
+                break
             for encoding in tokenizer.encode_batch(texts):
                 ids = encoding.ids
                 if rng.random() < RANDOM_SHARE:
@@ -154,6 +165,8 @@ def main():
     parser.add_argument(
         "--corpus", type=int, default=8_000_000, help="tokens of the corpus, drawn from at random"
     )
+    parser.add_argument("--text", help="a file to train on, <|endoftext|> between its documents")
+    parser.add_argument("--model", default=os.path.join(HERE, ".."), help="where the tokenizer is")
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument(
         "--muon", action="store_true", help="Muon for the projections instead of AdamW"
@@ -167,9 +180,8 @@ def main():
     torch.manual_seed(SEED)
     os.makedirs(options.work, exist_ok=True)
 
-    directory = os.path.join(HERE, "..")
     tokenizer = ByteLevelBPETokenizer(
-        os.path.join(directory, "vocab.json"), os.path.join(directory, "merges.txt")
+        os.path.join(options.model, "vocab.json"), os.path.join(options.model, "merges.txt")
     )
     vocabulary = tokenizer.get_vocab_size()
     end = tokenizer.token_to_id("<|endoftext|>")
@@ -192,12 +204,12 @@ def main():
     kept = os.path.join(options.work, "corpus.pickle")  # for when it continues
     if not os.path.exists(kept):
         with open(kept + ".new", "wb") as file:
-            pickle.dump(Corpus(tokenizer, end, options.corpus), file)
+            pickle.dump(Corpus(tokenizer, end, options.corpus, options.text), file)
         os.replace(kept + ".new", kept)
     with open(kept, "rb") as file:
         corpus = pickle.load(file)
     print(f"corpus of {len(corpus.ids)} tokens, {len(corpus.starts)} documents", flush=True)
-    probes = Probes(tokenizer)
+    probes = Probes(tokenizer, 0 if options.text else 120)
 
     def keep():
         torch.save(
