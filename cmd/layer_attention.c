@@ -41,6 +41,10 @@ int layer_attention_find(const struct attention_args *args, const struct attn_co
     const char *path = attention_mask_file(args);
     struct mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
     int code = EXIT_DONE;
+    if (args->mask && strcmp(args->mask, "causal") == 0 && !has_self(config))
+        return report_problem(EXIT_USAGE, NULL,
+                              "--mask causal is for layers that attend to the text itself, and the "
+                              "model has none");
     attention->layers = calloc(config->n_layer, sizeof(*attention->layers));
     if (!attention->layers)
         return report_no_memory();

@@ -7,3 +7,4 @@ run --source "eat dessert first is" --attention lowrank:2 --sites pattern_lowran
 printf '\1\0\1\0\0\0\0\0\1\1\1\1' | npy mask.npy '|b1' '(3, 4)'
 run --source "eat dessert first is" --mask mask.npy
 run --source "eat dessert" --mask mask.npy
+run --source "eat dessert" --mask causal
