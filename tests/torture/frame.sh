@@ -64,6 +64,10 @@ everything_into() { # FOLDER
     done
 }
 
+# What computes attention on arrays, but for where it is written.
+golden=tests/golden/000_self_attention/blocks.0.attn.hook
+attending=(attend --q "${golden}_q.npy" --k "${golden}_k.npy" --v "${golden}_v.npy")
+
 # Sets the array `making` to the arguments that make the model FOLDER, of WIDTH and from SEED.
 making_into() { # FOLDER [WIDTH [SEED]]
     making=(init "$1" --vocab-from 'to be or not' --set "d_model=${2-8}" --set n_head=2

@@ -69,6 +69,8 @@ steps=(37 10)
 is_full && steps=(1 50)
 command=(run -m models/tiny-gpt2 --top 3 -t 2 -p 'The keys are' "${everything[@]}")
 fail_allocations 500 "${steps[@]}"
+command=("${attending[@]}" "${everything[@]}")
+fail_allocations 50 "${steps[@]}"
 command=("${making[@]}")
 fail_allocations 50 "${steps[@]}"
 

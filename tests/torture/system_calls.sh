@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # system_calls.sh - every system call of a run fails in turn (strace -e inject), in each way of
-# writing, with files of earlier runs in place and without; so does every call of inspect, tokenize
-# and init.
+# writing, with files of earlier runs in place and without; so does every call of inspect, tokenize,
+# attend and init.
 #
 # The run ends with a documented status and one line, or as if nothing had happened; each file is
 # the old one, the new one, or absent; nothing is left under a temporary name.
@@ -35,6 +35,10 @@ run() { # FORMAT MODEL_OPTIONS [COMMAND...]
     case $format in
     inspect) arguments=(inspect models/tiny-gpt2 --check) ;;
     tokenize) arguments=(tokenize -m models/tiny-gpt2 -f "$scratch/text") ;;
+    attend)
+        everything_into "$scratch/seen"
+        arguments=("${attending[@]}" "${everything[@]}")
+        ;;
     init)
         making_into "$scratch/seen/model"
         arguments=("${making[@]}")
@@ -142,8 +146,10 @@ torture() { # FORMAT MODEL_OPTIONS
 }
 
 printf 'Life is short, eat dessert first\n' >"$scratch/text"
-for command in inspect tokenize; do
-    torture $command ''
+commands=(inspect tokenize)
+is_full && commands+=(attend)
+for command in "${commands[@]}"; do
+    torture "$command" ''
 done
 wanted=("${states[@]}")
 states=(fresh) # it refuses a folder that holds something
