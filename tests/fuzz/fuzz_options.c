@@ -24,6 +24,7 @@ enum { MAX_ARGUMENT = 256, MIN_NUMBER = -3, MAX_NUMBER = 1024 };
 struct args {
     bool is_quiet, is_verbose;
     int64_t number;
+    double real, share;
     int choice;
     const char *ids;
     struct text_list list, plain;
@@ -46,6 +47,13 @@ static const struct option options[] = {
      .offset = offsetof(struct args, number),
      .min = MIN_NUMBER,
      .max = MAX_NUMBER},
+    {.name = "eps", .argument = "E", .kind = OPTION_REAL, .offset = offsetof(struct args, real)},
+    {.name = "dropout",
+     .argument = "P",
+     .kind = OPTION_REAL,
+     .offset = offsetof(struct args, share),
+     .min = 0,
+     .max = 1},
     {.name = "load",
      .argument = "map|read|",
      .kind = OPTION_CHOICE,
@@ -193,6 +201,10 @@ static void write_again(const struct args *args, struct line *line)
         append(line, "--verbose", "");
     snprintf(number, sizeof number, "%" PRId64, args->number);
     append(line, "--threads=", number);
+    snprintf(number, sizeof number, "%.17g", args->real);
+    append(line, "--eps=", number);
+    snprintf(number, sizeof number, "%.17g", args->share);
+    append(line, "--dropout=", number);
     append(line, "--load=", choices[args->choice]);
     if (args->ids != NULL)
         append(line, "--ids=", args->ids);
@@ -210,10 +222,13 @@ static void check_taken(const struct args *args)
 
     FUZZ_CHECK(args->number >= MIN_NUMBER && args->number <= MAX_NUMBER);
     FUZZ_CHECK(args->choice >= 0 && args->choice < 3);
+    FUZZ_CHECK(args->real >= 0 && args->real <= 1.7976931348623157e308);
+    FUZZ_CHECK(args->share >= 0 && args->share < 1);
     write_again(args, &line);
     FUZZ_CHECK(options_parse(&command, line.n, line.items, &again) == OPTIONS_OK);
     FUZZ_CHECK(again.is_quiet == args->is_quiet && again.is_verbose == args->is_verbose);
     FUZZ_CHECK(again.number == args->number && again.choice == args->choice);
+    FUZZ_CHECK(again.real == args->real && again.share == args->share);
     FUZZ_CHECK((again.ids == NULL) == (args->ids == NULL));
     FUZZ_CHECK(args->ids == NULL || strcmp(again.ids, args->ids) == 0);
     FUZZ_CHECK(is_same_list(&again.list, &args->list));
