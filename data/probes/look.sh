@@ -19,7 +19,8 @@ while IFS=$'\t' read -r probe wanted head; do
     while IFS=$'\t' read -r prompt _ _ kind right_at wrong_at; do
         [[ $prompt == prompt || $right_at == - || $wrong_at == - ]] && continue
         [[ $wanted == all || $wanted == "$kind" ]] || continue
-        printf '%s\t%s\t%s\n' "$right_at" "$wrong_at" "$(weights "$prompt" "$head")"
+        row=$(weights "$prompt" "$head")
+        printf '%s\t%s\t%s\n' "$right_at" "$wrong_at" "$row"
     done <"$folder/$probe.tsv" | awk -F '\t' -v probe="$probe" -v kind="$wanted" -v head="$head" '
         function weight(places,    sum, n, i, at) {
             n = split(places, at, ",")

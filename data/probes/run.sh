@@ -29,7 +29,8 @@ printf '%-18s %-10s %6s %8s %8s\n' probe kind items right first
 for probe in ${PROBES:-agreement coreference indirect_object sense induction brackets}; do
     while IFS=$'\t' read -r prompt right wrong kind _; do
         [[ $prompt == prompt ]] && continue
-        echo "$kind $(ask "$prompt" "$right" "$wrong")"
+        answer=$(ask "$prompt" "$right" "$wrong")
+        echo "$kind $answer"
     done <"$folder/$probe.tsv" | awk -v probe="$probe" '
         function show(kind) {
             printf "%-18s %-10s %6d %7.1f%% %7.1f%%\n", probe, kind, items[kind],
