@@ -4,7 +4,7 @@
 
 #include "attn.h"
 
-#define BUILTIN_DEFAULT "life-is-short" /* the default of -m */
+#define BUILTIN_DEFAULT "fable" /* the default of -m */
 
 enum { BUILTIN_MAX_BLOB = 4 }; /* of one model */
 

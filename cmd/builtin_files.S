@@ -21,6 +21,10 @@
     .hidden builtin_files
     .type   builtin_files, @object
 builtin_files:
+    embed "fable", "config.json"
+    embed "fable", "vocab.json"
+    embed "fable", "merges.txt"
+    embed "fable", "model.safetensors"
     embed "life-is-short", "config.json"
     embed "life-is-short", "vocab.json"
     embed "life-is-short", "model.safetensors"

@@ -1,2 +1,2 @@
 attn-cli inspect | sed 1q
-attn-cli inspect | cmp - <(attn-cli inspect life-is-short)
+attn-cli inspect | cmp - <(attn-cli inspect fable)
