@@ -166,11 +166,12 @@ int comparison_print_text(const struct comparison *comparison, struct attn_sink 
 {
     const struct attn_comparison *found = comparison->found;
     const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
+    static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
     const bool is_array = comparison->labels->axes;
     char name[ATTN_ATTENTION_TEXT_SIZE];
     attn_attention_text(comparison->attention, name);
     print(out, "%s%s beside exact attention, %zu %s, recall of the %d largest weights\n\n", name,
-          is_blockwise ? ", blockwise," : "", comparison->n, is_array ? "queries" : "tokens",
+          is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
           COMPARISON_N_RECALLED);
     if (!is_array)
         print_text(out, "local: each layer on q, k and v of the exact run\n");
