@@ -148,13 +148,13 @@ static size_t state_size(const struct attn_session *session)
 static void plan_cache(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *config = session->config;
-    const size_t n_kv = session->n_cache_layer * config->n_kv_head;
+    const size_t n_kv = session->n_cache_layer * config->n_kv_head, n_state = state_size(session);
 
     session->kv = attn_arena_take(arena, n_kv, sizeof *session->kv);
     for (size_t i = 0; i < n_kv; i++) {
         float *keys = take(arena, 1, attn_dense_keys_size(&session->shape));
         float *values = take(arena, 1, attn_dense_values_size(&session->shape));
-        float *state = take(arena, 1, state_size(session));
+        float *state = take(arena, 1, n_state);
 
         if (session->kv != NULL)
             session->kv[i] = (struct attn_kv){.keys = keys, .values = values, .state = state};
