@@ -95,11 +95,11 @@ static void pack(const struct attn_trace_event *event, float *values, int32_t *k
         if (row.n == 0)
             continue;
         memcpy(values, row.values, row.n * sizeof *values);
-        if (row.keys)
-            memcpy(keys, row.keys, row.n * sizeof *keys);
         values += row.n;
-        if (row.keys)
-            keys += row.n;
+        if (!keys)
+            continue;
+        memcpy(keys, row.keys, row.n * sizeof *keys);
+        keys += row.n;
     }
 }
 
