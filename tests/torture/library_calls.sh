@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of a run, of init, of attend fails, those of
-# cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may be
-# executable. Exit status 1, or the same result by another way; whole files only.
+# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend and init fails,
+# those of cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may
+# be executable. Exit status 1, or the same result by another way; whole files only.
 . "$(dirname "$0")/frame.sh"
 
 library=$build/tests/torture/failing_calls.so
@@ -72,10 +72,6 @@ fail_allocations 500 "${steps[@]}"
 command=("${attending[@]}" "${everything[@]}")
 fail_allocations 50 "${steps[@]}"
 command=("${making[@]}")
-fail_allocations 50 "${steps[@]}"
-
-folder=tests/golden/attend/004_simple_attention_padding # z is float64 and converted
-command=(attend --q $folder/q.npy --k $folder/z.npy --v $folder/v.npy --mask $folder/mask.npy -t 2 "${everything[@]}")
 fail_allocations 50 "${steps[@]}"
 
 command=(run -m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids" "${everything[@]}")
