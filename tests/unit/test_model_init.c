@@ -23,6 +23,7 @@ struct recipe {
     const char *settings[MAX_SETTING];
     const char *draws[MAX_DRAW];
     size_t n_embedding_row;
+    const char *config; /* path */
 };
 
 static const struct recipe article = {
@@ -38,8 +39,10 @@ static enum attn_status try_make(const struct recipe *recipe, struct attn_init *
 {
     struct attn_word_list words = {0};
     struct attn_draw draws[MAX_DRAW];
-    struct attn_init_options options = {
-        .settings = recipe->settings, .draws = draws, .n_embedding_row = recipe->n_embedding_row};
+    struct attn_init_options options = {.config = recipe->config,
+                                        .settings = recipe->settings,
+                                        .draws = draws,
+                                        .n_embedding_row = recipe->n_embedding_row};
     enum attn_status status = ATTN_OK;
 
     while (options.n_setting < MAX_SETTING && recipe->settings[options.n_setting])
@@ -364,50 +367,52 @@ START_TEST(refuses_what_makes_no_model)
         enum attn_status status;
         const char *message;
     } cases[] = {
-        {{"a", {"d_model=4", "d_modle=4"}, {NULL}, 0},
+        {{"a", {"d_model=4", "d_modle=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
          "'d_modle' in 'config.json' is not a key of model_type 'attn'"},
-        {{"a", {"d_model=x"}, {NULL}, 0},
+        {{"a", {"d_model=x"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
          "'d_model' in 'config.json' is the string 'x', expected an integer from 1 to 16777216"},
-        {{"a", {"d_model=4", "norm=batch"}, {NULL}, 0},
+        {{"a", {"d_model=4", "norm=batch"}, {NULL}, 0, NULL},
          ATTN_UNSUPPORTED,
          "'norm' in 'config.json' is 'batch', expected 'none' or 'layernorm'"},
-        {{"a", {"d_model=6", "n_head=4"}, {NULL}, 0},
+        {{"a", {"d_model=6", "n_head=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
          "n_head 4 does not divide d_model 6 in 'config.json', and there is no d_head"},
-        {{"a b c", {"d_model=4", "n_vocab=2"}, {NULL}, 0},
+        {{"a b c", {"d_model=4", "n_vocab=2"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "the config has room for 2 tokens, expected 3 or more: the vocabulary has that many "
          "words"},
-        {{NULL, {"d_model=4"}, {NULL}, 0}, ATTN_FORMAT, "'n_vocab' is missing in 'config.json'"},
-        {{"a", {"d_model"}, {NULL}, 0},
+        {{NULL, {"d_model=4"}, {NULL}, 0, NULL},
+         ATTN_FORMAT,
+         "'n_vocab' is missing in 'config.json'"},
+        {{"a", {"d_model"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "setting 'd_model' is none, expected KEY=VALUE"},
-        {{"a", {"=4"}, {NULL}, 0}, ATTN_INVALID, "setting '=4' is none, expected KEY=VALUE"},
-        {{"a", {"d_model=4", "act_fn=\xff"}, {NULL}, 0},
+        {{"a", {"=4"}, {NULL}, 0, NULL}, ATTN_INVALID, "setting '=4' is none, expected KEY=VALUE"},
+        {{"a", {"d_model=4", "act_fn=\xff"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "setting 'act_fn=\\xff' is not UTF-8"},
-        {{"a", {"tokenizer=bpe"}, {NULL}, 0},
+        {{"a", {"tokenizer=bpe"}, {NULL}, 0, NULL},
          ATTN_INVALID,
          "'tokenizer' follows from the vocabulary, expected another key"},
-        {{"a b c", {"d_model=4"}, {NULL}, 2},
+        {{"a b c", {"d_model=4"}, {NULL}, 2, NULL},
          ATTN_INVALID,
          "embedding rows to draw are 2, expected 3 or more, one for each token"},
-        {{"a", {"d_model=4"}, {"W_O=randn"}, 0},
+        {{"a", {"d_model=4"}, {"W_O=randn"}, 0, NULL},
          ATTN_INVALID,
          "'W_O' is drawn, but the model has no such weights"},
-        {{"a", {"d_model=4"}, {"heads=rand", "qkv=rand"}, 0},
+        {{"a", {"d_model=4"}, {"heads=rand", "qkv=rand"}, 0, NULL},
          ATTN_INVALID,
          "the weights of 'qkv' are drawn twice"},
-        {{"a", {"d_model=4"}, {"embed=linear"}, 0},
+        {{"a", {"d_model=4"}, {"embed=linear"}, 0, NULL},
          ATTN_INVALID,
          "'embed' is a table without inputs, expected randn, rand or gpt2 in place of linear"},
-        {{"a", {"model_type=gpt2", "n_embd=4", "n_head=1", "n_layer=1"}, {"heads=rand"}, 0},
+        {{"a", {"model_type=gpt2", "n_embd=4", "n_head=1", "n_layer=1"}, {"heads=rand"}, 0, NULL},
          ATTN_INVALID,
          "model_type 'gpt2' has q, k and v of all heads in one matrix, expected 'qkv' in place of "
          "'heads'"},
-        {{"a", {"d_model=16777216", "n_head=16777216", "d_head=16777216"}, {NULL}, 0},
+        {{"a", {"d_model=16777216", "n_head=16777216", "d_head=16777216"}, {NULL}, 0, NULL},
          ATTN_NO_MEMORY,
          "out of memory"},
     };
@@ -451,31 +456,44 @@ END_TEST
 /* --- failures ----------------------------------------------------------------------------------- */
 
 /* Whatever fails, there is a whole directory or none. */
-START_TEST(survives_every_failed_allocation)
+static void fail_every_allocation(const struct recipe *recipe)
 {
-    static const struct recipe recipe = {
-        .words = "a b",
-        .settings = {"d_model=4", "bias=true", "blocks=self", "act_fn=relu", "d_mlp=3"},
-        .draws = {"heads=linear@1"},
-    };
     enum attn_status status = ATTN_NO_MEMORY;
 
-    attn_folder_enter();
     for (int n = 0; status == ATTN_NO_MEMORY; n++) {
         struct attn_error err = {0};
         struct attn_init *init = NULL;
 
         ck_assert_int_lt(n, 1000);
         attn_alloc_fail_at(n);
-        status = try_make(&recipe, &init, &err);
+        status = try_make(recipe, &init, &err);
         if (status == ATTN_OK)
             status = attn_init_write(init, "made", &err);
         attn_alloc_fail_off();
         attn_init_free(init);
         ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
-        ck_assert_uint_eq(attn_folder_count(), status == ATTN_OK);
+        ck_assert_uint_eq(attn_folder_count(), 1 + (status == ATTN_OK)); /* and the config */
     }
     remove_made();
+}
+
+START_TEST(survives_every_failed_allocation)
+{
+    static const char config[] =
+        "{\"architectures\": [\"GPT2LMHeadModel\"], \"n_embd\": 4, \"\": 1}";
+    static const struct recipe of_settings = {
+        .words = "a b",
+        .settings = {"d_model=4", "bias=true", "blocks=self", "act_fn=relu", "d_mlp=3"},
+        .draws = {"heads=linear@1"},
+    };
+    static const struct recipe of_a_file = {
+        .words = "a b", .settings = {"n_head=1", "n_layer=1", "n_positions=2"}, .config = "config"};
+
+    attn_folder_enter();
+    attn_folder_write("config", config, sizeof config - 1);
+    fail_every_allocation(&of_settings);
+    ck_assert_int_eq(rmdir("made"), 0);
+    fail_every_allocation(&of_a_file);
     attn_folder_leave();
 }
 END_TEST
