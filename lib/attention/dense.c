@@ -197,8 +197,14 @@ static void keep_row(const struct run *run, enum attn_site site, size_t i, float
             row[j] = x[run->cells.keys[i * run->cells.ld + j]];
         return;
     }
+    if (tile->keep.is_streamed) {
+        run->dense->kernels->stream(x, last, fill, tile->n_key, row);
+        return;
+    }
     memcpy(row, x, last * sizeof(float));
-    for (size_t j = last; j < tile->n_key; j++)
+    if (fill == 0)
+        memset(row + last, 0, (tile->n_key - last) * sizeof(float));
+    for (size_t j = last; j < tile->n_key && fill != 0; j++)
         row[j] = fill;
 }
 
@@ -314,6 +320,17 @@ static void drop_weights(struct run *run)
     visit(run, ATTN_SITE_PATTERN_DROPPED, 0);
 }
 
+/* z = sums + 0 */
+static void make_canonical(const struct run *run, const float *sums, float *z)
+{
+    static const float zeros[ATTN_KEY_BLOCK];
+    const size_t n = run->dense->shape.d_value;
+
+    for (size_t j = 0; j < n; j += ATTN_KEY_BLOCK)
+        run->dense->kernels->add(sums + j, zeros, n - j < ATTN_KEY_BLOCK ? n - j : ATTN_KEY_BLOCK,
+                                 z + j);
+}
+
 static void compute_z(struct run *run, float *sums)
 {
     const struct attn_tile *tile = run->tile;
@@ -329,8 +346,7 @@ static void compute_z(struct run *run, float *sums)
                              (run->last - run->first) / ATTN_KEY_BLOCK);
     }
     for (size_t i = 0; i < tile->n_row; i++)
-        for (size_t j = 0; j < run->dense->shape.d_value; j++)
-            tile->z[i * tile->ldz + j] = sums[i * ld + j] + 0.0F;
+        make_canonical(run, sums + i * ld, tile->z + i * tile->ldz);
 }
 
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch)

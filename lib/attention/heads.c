@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that they
+ * are told, the first of them would have left anyway. */
+enum { STREAM_BYTES = 16 << 20 };
+
 struct wave {
     const struct attn_heads *heads;
     float scale;
@@ -13,6 +17,7 @@ struct wave {
     float *kept[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
     int32_t *keys;                   /* likewise */
     bool is_kept;                    /* anything of that */
+    bool is_streamed;                /* too much of it for caches */
 };
 
 bool attn_heads_need_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
@@ -45,7 +50,7 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
         .n_key = heads->attention->kind == ATTN_ATTENTION_LOWRANK ? wave->ld : heads->n_key,
         .ahead = heads->ahead,
         .dropout = heads->dropout,
-        .keep = {.ld = wave->ld},
+        .keep = {.is_streamed = wave->is_streamed, .ld = wave->ld},
         .ldz = heads->ldz,
         .layer = heads->tile_layer,
         .head = wave->list[index],
@@ -178,6 +183,7 @@ static size_t keep_matrices(struct wave *wave)
         n_fit = n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE;
     size = (n_fit < wave->n_row ? n_fit : wave->n_row) * wave->n_head * wave->ld;
     wave->is_kept = n > 0;
+    wave->is_streamed = n * size >= STREAM_BYTES / sizeof(float);
     wave->keys = NULL;
     if (n > 0 && attn_attention_is_listed(heads->attention)) {
         wave->keys = (void *)place;

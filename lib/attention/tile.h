@@ -36,6 +36,7 @@ struct attn_dropout {
 /* Where watched matrices go. */
 struct attn_tile_keep {
     float *sites[ATTN_N_MATRIX_SITE]; /* from ATTN_SITE_QK on: [n_row, ld]; NULL: nobody watches */
+    bool is_streamed;                 /* they are larger than caches: store past these */
     size_t ld;                        /* n_key, or for listed cells the most that a row holds */
     int32_t *keys;                    /* [n_row, ld] listed cells, with n_kept [n_row]; else NULL */
     size_t *n_kept;

@@ -82,6 +82,9 @@ struct attn_kernels {
                 float *y); /* y = a + b; y may be a or b */
     void (*scale)(const float *a, float factor, size_t n,
                   float *y); /* y = a * factor; y may be a */
+    /* y = x [n], then FILL up to n_total, with stores that go past the caches: for what is not read
+     * soon, or is larger than they are. */
+    void (*stream)(const float *x, size_t n, float fill, size_t n_total, float *y);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
     /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */

@@ -65,6 +65,12 @@ static inline vf v_splat(float x)
     return (vf)_mm512_set1_ps(x);
 }
 
+/* P is a multiple of the register's size: the store goes past the caches. */
+static inline void v_stream(float *p, vf x)
+{
+    _mm512_stream_ps(p, (__m512)x);
+}
+
 static inline vf v_fma(vf a, vf b, vf c)
 {
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
@@ -97,6 +103,11 @@ static inline vf v_splat(float x)
     return (vf)_mm256_set1_ps(x);
 }
 
+static inline void v_stream(float *p, vf x)
+{
+    _mm256_stream_ps(p, (__m256)x);
+}
+
 static inline vf v_fma(vf a, vf b, vf c)
 {
     return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -127,6 +138,11 @@ static inline void v_store_first(float *p, vf x, size_t n)
 static inline vf v_splat(float x)
 {
     return (vf)_mm_set1_ps(x);
+}
+
+static inline void v_stream(float *p, vf x)
+{
+    _mm_stream_ps(p, (__m128)x);
 }
 
 /* Correctly rounded everywhere: the C library works it out where the processor has no fma. */

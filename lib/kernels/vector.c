@@ -15,6 +15,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .pack_keys = ATTN_FOR_ISA(attn_vector_pack_keys),
     .add = ATTN_FOR_ISA(attn_vector_add),
     .scale = ATTN_FOR_ISA(attn_vector_scale),
+    .stream = ATTN_FOR_ISA(attn_vector_stream),
     .activate = ATTN_FOR_ISA(attn_vector_activate),
     .elu_plus_one = ATTN_FOR_ISA(attn_vector_elu_plus_one),
     .relu_plus_tiny = ATTN_FOR_ISA(attn_vector_relu_plus_tiny),

@@ -18,6 +18,8 @@ void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows
                                          size_t first, float *panels);
 void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y);
+void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size_t n_total,
+                                      float *y);
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
 void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_relu_plus_tiny)(const float *x, size_t n, float *y);

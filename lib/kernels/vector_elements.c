@@ -14,6 +14,27 @@ void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, flo
         v_store_some(y + i, v_load_some(a + i, n - i) * factor, n - i);
 }
 
+void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size_t n_total,
+                                      float *y)
+{
+    const size_t off = (uintptr_t)y / sizeof *y % LANES;
+    size_t i = off == 0 ? 0 : LANES - off;
+
+    i = i < n ? i : n;
+    memcpy(y, x, i * sizeof *y);
+    for (; n - i >= LANES; i += LANES)
+        v_stream(y + i, v_load(x + i));
+    for (; i < n; i++)
+        y[i] = x[i];
+    for (; i < n_total && (uintptr_t)(y + i) / sizeof *y % LANES != 0; i++)
+        y[i] = fill;
+    for (; n_total - i >= LANES; i += LANES)
+        v_stream(y + i, v_splat(fill));
+    for (; i < n_total; i++)
+        y[i] = fill;
+    _mm_sfence(); /* or who reads it next might not see it */
+}
+
 /* x / (1 + exp -t): silu for t = x. For t << 0 it keeps the digits that 1 + tanh would lose. */
 static inline vf gate(vf x, vf t)
 {

@@ -414,6 +414,33 @@ START_TEST(nothing_beyond_a_row_is_touched)
 }
 END_TEST
 
+/* Y [n_total] after AT floats that stay, and one behind that stays. */
+static void check_stream(const struct attn_kernels *kernels, size_t at, size_t n, size_t n_total)
+{
+    for (size_t i = 0; i < n_total + at + 1; i++)
+        y[i] = -7;
+    kernels->stream(x + 1, n, 0.5F, n_total, y + at);
+    for (size_t i = 0; i < n_total + at + 1; i++) {
+        const bool is_mine = i >= at && i < at + n_total;
+        const float expected_here = !is_mine ? -7 : i < at + n ? x[1 + i - at] : 0.5F;
+
+        ck_assert_msg(y[i] == expected_here, "%s: %zu of %zu at %zu: [%zu] is %g, expected %g",
+                      attn_isa_name(kernels->isa), n, n_total, at, i, (double)y[i],
+                      (double)expected_here);
+    }
+}
+
+START_TEST(rows_are_streamed_as_they_are_at_any_place)
+{
+    attn_reference_fill(x, 200, 1, 3);
+    for (int isa = ATTN_ISA_BASELINE; isa <= ATTN_ISA_BEST; isa++)
+        for (size_t at = 0; at < 17; at++)
+            for (size_t n = 0; n < 70; n++)
+                for (size_t n_total = n; n_total < n + 40; n_total += 13)
+                    check_stream(attn_kernels_find((enum attn_isa)isa), at, n, n_total);
+}
+END_TEST
+
 ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_and_match_double,
            softmax_gives_a_lone_key_exactly_one, softmax_clears_what_is_not_valid,
            softmax_counts_minus_infinity_as_masked_for_any_scale, softmax_survives_huge_scores,
@@ -423,4 +450,5 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            layer_norm_matches_double, layer_norm_of_equal_numbers_is_the_bias,
            sums_add_by_index_mod_sixteen_in_a_fixed_tree, is_finite_finds_one_bad_number_anywhere,
            log_sum_exp_matches_double, log_sum_exp_of_the_infinite,
-           rows_are_the_same_bits_everywhere, nothing_beyond_a_row_is_touched)
+           rows_are_the_same_bits_everywhere, nothing_beyond_a_row_is_touched,
+           rows_are_streamed_as_they_are_at_any_place)
