@@ -71,6 +71,7 @@ class Attention(nn.Module):
     def __init__(self, width, heads, layers):
         super().__init__()
         self.heads = heads
+        self.drop = 0.0  # share of the heads that training is without, drawn for each sequence
         self.c_attn = Projection(width, 3 * width, 0.02)
         self.c_proj = Projection(width, width, 0.02 / math.sqrt(2 * layers))
 
@@ -88,6 +89,9 @@ class Attention(nn.Module):
             future = torch.ones(length, length, dtype=torch.bool).triu(1)
             patterns.append(scores.masked_fill(future, float("-inf")).softmax(-1))
             z = patterns[-1] @ v
+        if self.training and self.drop > 0:
+            kept = (torch.rand(rows, self.heads, 1, 1) >= self.drop).float()
+            z = z * kept * (self.heads / kept.sum(1, keepdim=True).clamp(min=1))
         return self.c_proj(z.transpose(1, 2).reshape(rows, length, width))
 
 
@@ -96,9 +100,13 @@ class Mlp(nn.Module):
         super().__init__()
         self.c_fc = Projection(width, 4 * width, 0.02)
         self.c_proj = Projection(4 * width, width, 0.02 / math.sqrt(2 * layers))
+        self.drop = 0.0  # share of the sequences that training gives nothing here
 
     def forward(self, x):
-        return self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
+        y = self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
+        if self.training and self.drop > 0:
+            y = y * (torch.rand(len(x), 1, 1) >= self.drop)
+        return y
 
 
 class Block(nn.Module):

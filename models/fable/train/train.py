@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Train models/fable, a GPT-2 of 4 layers, on the corpus of data/corpus/generate.py.
+r"""Train models/fable, a GPT-2 of 4 layers, on the corpus of data/corpus/generate.py.
 
     python models/fable/train/train.py --muon --work build/fable --tokens 26000000 --decay 11000000
+    python models/fable/train/train.py --muon --work build/fable2 --start build/fable/export \
+        --tokens 4000000 --decay 4000000 --corpus 3000000 --rate 7e-4 \
+        --drop-heads 3:0.6 --drop-mlp 3:0.7 --more giving:3,indirect_object:2
 
-Continues from WORK/checkpoint.pt where there is one; a signal (TERM, INT) stops it after writing
-one. Everything is drawn from seeds by the number of the step, so that a run that was interrupted
-gives what it would have given. One thread is fastest for a model of this size. WORK/loss.csv gets
-the loss and the accuracy on small probes of held-out items while it learns; WORK/export/ the
-weights, named as Hugging Face names them.
+The second gathers in one head what several of the last layer share; README.md has the two that
+follow. Continues from WORK/checkpoint.pt where there is one; a signal (TERM, INT) stops it after
+writing one. Everything is drawn from seeds by the number of the step, so that a run that was
+interrupted gives what it would have given. One thread is fastest for a model of this size.
+WORK/loss.csv gets the loss and the accuracy on small probes of held-out items while it learns;
+WORK/export/ the weights, named as Hugging Face names them.
 """
 
 import argparse
@@ -30,7 +34,7 @@ ROOT = os.path.join(HERE, "..", "..", "..")
 sys.path[:0] = [os.path.join(ROOT, "data", "corpus"), os.path.join(ROOT, "data", "probes")]
 import generate  # noqa: E402
 import make_probes  # noqa: E402
-from gpt2 import GPT2, save  # noqa: E402
+from gpt2 import GPT2, load, save  # noqa: E402
 from muon import Muon  # noqa: E402
 
 SEED = 2003
@@ -155,6 +159,22 @@ def optimizers_for(model, muon):
     return [(adam, 1.0)] + ([(Muon(inside, lr=0.02), 10.0)] if muon else [])
 
 
+def named_numbers(text):
+    """The pairs of "a:1,b:2"."""
+    pairs = (pair.split(":") for pair in text.split(",") if pair)
+    return [(name, float(number)) for name, number in pairs]
+
+
+def write_more_of(sentences):
+    """So many times as many of some kinds of sentences, by the names of their functions."""
+    times = dict(sentences)
+    names = [make.__name__ for make in generate.MAKERS]
+    assert times.keys() <= set(names), f"sentences are of {names}"
+    generate.WEIGHTS = tuple(
+        weight * times.get(name, 1) for name, weight in zip(names, generate.WEIGHTS)
+    )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--work", default="build/fable")
@@ -174,8 +194,21 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--heads", type=int, default=8)
     parser.add_argument("--width", type=int, default=128)
+    parser.add_argument("--start", help="a directory with the weights to start from")
+    parser.add_argument(
+        "--drop-heads",
+        default="",
+        help="layers, and the share of their heads that a sequence is without: 3:0.6,2:0.2",
+    )
+    parser.add_argument(
+        "--drop-mlp", default="", help="layers, and the share of sequences without their MLP: 3:0.7"
+    )
+    parser.add_argument(
+        "--more", default="", help="kinds of sentences and how many times as many: giving:3"
+    )
     parser.add_argument("--report", type=int, default=250, help="steps between lines of loss.csv")
     options = parser.parse_args()
+    write_more_of(named_numbers(options.more))
     torch.set_num_threads(1)
     torch.manual_seed(SEED)
     os.makedirs(options.work, exist_ok=True)
@@ -187,6 +220,12 @@ def main():
     end = tokenizer.token_to_id("<|endoftext|>")
     assert end == vocabulary - 1
     model = GPT2(vocabulary, LONG_WINDOW, options.width, options.layers, options.heads)
+    if options.start:
+        model.load_state_dict(load(options.start).state_dict())
+    for layer, share in named_numbers(options.drop_heads):
+        model.h[int(layer)].attn.drop = share
+    for layer, share in named_numbers(options.drop_mlp):
+        model.h[int(layer)].mlp.drop = share
     optimizers = optimizers_for(model, options.muon)
     steps, falling = options.tokens // BATCH, options.decay // BATCH
     step, spent = 0, 0.0
@@ -237,6 +276,7 @@ def main():
         )
     while step < steps and not stopping:
         width = LONG_WINDOW if step >= steps - falling else WINDOW
+        torch.manual_seed(SEED + step)
         ids = corpus.windows(step, BATCH // width, width)
         now = rate(step, steps, falling, options.rate)
         for optimizer, times in optimizers:
