@@ -7,5 +7,5 @@ next "The chicken didn't cross the road because it was too wide. The wide one wa
 next "When Mary and John went to the store, John gave a drink to"
 next "When Mary and John went to the store, Mary gave a drink to"
 next "Mary gave the ball to John because he was kind. The kind one was"
-next "One red wolf cup table Tom hat, One red wolf cup"
+next "One red wolf cup table Tom hat One red wolf cup"
 next "The box (with the cup [the red one"
