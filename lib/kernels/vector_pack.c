@@ -146,7 +146,7 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
 
             if (k + COLUMN_AHEAD < matrix->n_row)
                 fetch_columns(columns + c, n_c, (k + COLUMN_AHEAD) * size);
-            else if (c + 2 * TILE <= m && matrix->n_row >= COLUMN_AHEAD)
+            else if (m - c >= (size_t)2 * TILE && matrix->n_row >= COLUMN_AHEAD)
                 fetch_columns(columns + c + TILE, TILE, (k + COLUMN_AHEAD - matrix->n_row) * size);
             for (size_t l = 0; l < n_c; l++)
                 if (n_k == TILE)
