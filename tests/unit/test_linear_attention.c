@@ -95,6 +95,7 @@ static void run_pattern(struct head *h, size_t n_row)
 
 static void make(struct head *h, size_t n, size_t d_head, size_t d_value)
 {
+    memset(h, 0, sizeof *h);
     h->n = n;
     h->linear = (struct attn_linear_attention){.d_head = d_head, .d_value = d_value};
     use(h, ATTN_GEMM_PORTABLE, ATTN_ISA_BEST);
