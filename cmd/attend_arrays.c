@@ -9,6 +9,7 @@
 #include "command.h"
 #include "comparison.h"
 #include "explain.h"
+#include "help.h"
 #include "interrupt.h"
 #include "mask_file.h"
 #include "options.h"
@@ -369,12 +370,6 @@ static void print_sites(struct attn_sink *out)
              "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
 }
 
-/* Whether VALUE of an option asks what values there are. */
-static bool is_help(const char *value)
-{
-    return value && strcmp(value, "help") == 0;
-}
-
 static int attend_main(int argc, char **argv)
 {
     struct attend run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
@@ -383,9 +378,9 @@ static int attend_main(int argc, char **argv)
                          : report_no_memory();
     if (code == OPTIONS_OK)
         code = print_open(&run.out);
-    if (run.out && is_help(run.args.selection.sites))
+    if (run.out && help_is_asked(run.args.selection.sites))
         print_sites(run.out);
-    else if (run.out && is_help(run.args.attention.kind))
+    else if (run.out && help_is_asked(run.args.attention.kind))
         attention_kinds_print(run.out);
     else if (run.out)
         code = perform(&run);

@@ -70,3 +70,8 @@ void help_command(struct attn_sink *out, const struct command *command)
         print_text(out, command->examples);
     }
 }
+
+bool help_is_asked(const char *value)
+{
+    return value && strcmp(value, "help") == 0;
+}

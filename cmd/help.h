@@ -6,9 +6,14 @@
 
 #include "attn.h"
 
+#include <stdbool.h>
+
 void help_command(struct attn_sink *out, const struct command *command);
 
 /* One row: NAME padded to a column, then TEXT with its lines broken and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);
+
+/* Whether VALUE of an option, which may be NULL, asks what values there are. */
+bool help_is_asked(const char *value);
 
 #endif

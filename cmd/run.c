@@ -8,6 +8,7 @@
 #include "comparison.h"
 #include "explain.h"
 #include "first_sequence.h"
+#include "help.h"
 #include "interrupt.h"
 #include "layer_attention.h"
 #include "model_args.h"
@@ -463,12 +464,6 @@ static int perform(struct run *run)
     return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 
-/* Whether VALUE of an option asks what values there are. */
-static bool is_help(const char *value)
-{
-    return value && strcmp(value, "help") == 0;
-}
-
 static int run_main(int argc, char **argv)
 {
     struct run run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
@@ -477,9 +472,9 @@ static int run_main(int argc, char **argv)
                          : report_no_memory();
     if (code == OPTIONS_OK)
         code = print_open(&run.out);
-    if (run.out && is_help(run.args.selection.sites))
+    if (run.out && help_is_asked(run.args.selection.sites))
         sites_print(run.out);
-    else if (run.out && is_help(run.args.attention.kind))
+    else if (run.out && help_is_asked(run.args.attention.kind))
         attention_kinds_print(run.out);
     else if (run.out)
         code = perform(&run);

@@ -7,15 +7,13 @@
 #include "attention/attend.h"
 
 #include "attention/heads.h"
+#include "attention/keys.h"
 #include "attention/kind.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { GROUP_BYTES = 64 << 20 };
-
-/* Below this many multiply-adds the work is done before a second thread has woken up. */
-static const double min_shared_work = 2e5;
 
 /* A layer of arrays attends to keys that are not its own positions. */
 static const bool is_cross = true;
@@ -84,17 +82,6 @@ static enum attn_status check_sizes(const struct attn_attend_args *args, struct 
     return ATTN_OK;
 }
 
-static enum attn_status check_matrix(const struct attn_attend_args *args, const char *what,
-                                     const struct attn_mask_matrix *matrix, struct attn_error *err)
-{
-    if (matrix->cells == NULL || ((matrix->n_head == 1 || matrix->n_head == args->n_head) &&
-                                  matrix->n_query == args->n_query && matrix->n_key == args->n_key))
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_INVALID, "the %s is [%zu, %zu, %zu], expected [1 or %zu, %zu, %zu]", what,
-        matrix->n_head, matrix->n_query, matrix->n_key, args->n_head, args->n_query, args->n_key);
-}
-
 static enum attn_status check(const struct attn_attend_args *args, struct attn_error *err)
 {
     const enum attn_attention_kind kind = args->attention.kind;
@@ -106,9 +93,11 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     if (status == ATTN_OK)
         status = attn_attention_check(&args->attention, false, err);
     if (status == ATTN_OK)
-        status = check_matrix(args, "mask", &args->attention.matrix, err);
+        status = attn_mask_matrix_check(&args->attention.matrix, "mask", args->n_head,
+                                        args->n_query, args->n_key, err);
     if (status == ATTN_OK)
-        status = check_matrix(args, "dropout mask", &args->attention.keep, err);
+        status = attn_mask_matrix_check(&args->attention.keep, "dropout mask", args->n_head,
+                                        args->n_query, args->n_key, err);
     if (status == ATTN_OK && args->scores != NULL &&
         (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
         status = attn_error_set(err, ATTN_INVALID,
@@ -156,16 +145,8 @@ static void plan(struct attend *a, struct attn_arena *arena)
 
     attn_heads_raise(&needs, &sizes, &a->attention, a->watched, n_head);
     attn_heads_plan(&a->memory, arena, &sizes, &needs);
-    a->kv = attn_arena_take(arena, a->n_together, sizeof *a->kv);
-    for (size_t g = 0; g < a->n_together; g++) {
-        float *keys = attn_arena_take(arena, attn_dense_keys_size(&a->shape), sizeof *keys);
-        float *values = attn_arena_take(arena, attn_dense_values_size(&a->shape), sizeof *values);
-        float *state =
-            attn_arena_take(arena, attn_heads_state_size(&a->attention, &a->shape), sizeof *state);
-
-        if (a->kv != NULL)
-            a->kv[g] = (struct attn_kv){.keys = keys, .values = values, .state = state};
-    }
+    a->kv = attn_heads_plan_kv(arena, &a->shape, a->n_together,
+                               attn_heads_state_size(&a->attention, &a->shape));
     a->z =
         attn_arena_take(arena, a->has_z ? n_head * args->n_query : 0, args->d_value * sizeof *a->z);
     a->unit_q = attn_arena_take(arena, is_cosine ? n_head * args->n_query : 0,
@@ -287,7 +268,7 @@ static void run_group(struct attend *a, size_t first, size_t n)
         .engines = &a->engines,
         .memory = &a->memory,
         .owner = {needs_head, needs_rows, is_stopped, tell, a},
-        .pool = work >= min_shared_work ? args->pool : NULL,
+        .pool = work >= ATTN_SHARED_WORK ? args->pool : NULL,
         .n_worker = a->n_worker,
         .cancel = args->cancel,
         .selection = args->trace->selection,
@@ -333,9 +314,7 @@ static void prepare(struct attend *a)
                                          .d_value = args->v != NULL ? args->d_value : 1,
                                          .n_max = most_keys(a),
                                          .ldq = args->d_head};
-    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
-        if (attn_selection_wants(args->trace->selection, (enum attn_site)site, 0))
-            a->watched |= ATTN_SITE_BIT(site);
+    a->watched = attn_heads_watched(args->trace->selection, 0);
     a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
     a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
     a->n_together = find_together(a);
@@ -358,10 +337,7 @@ enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_er
     if (a.status != ATTN_OK)
         return a.status;
     plan(&a, &a.arena);
-    for (size_t g = 0; g < a.n_together; g++) {
-        memset(a.kv[g].keys, 0, attn_dense_keys_size(&a.shape) * sizeof(float));
-        memset(a.kv[g].values, 0, attn_dense_values_size(&a.shape) * sizeof(float));
-    }
+    attn_heads_clear_kv(a.kv, &a.shape, a.n_together);
     a.gemm = attn_gemm_engine_start(args->gemm, args->isa, work);
     attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);
     for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_together) {

@@ -20,12 +20,13 @@ struct wave {
     bool is_streamed;                /* too much of it for caches */
 };
 
-bool attn_heads_need_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
+/* Whether the z of some row is needed; whether somebody watches one. Rows of the whole sequence. */
+static bool needs_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
     return heads->z != NULL && heads->owner.needs_rows(heads->owner.owner, row0, n_row);
 }
 
-bool attn_heads_watch_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
+static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
     for (size_t row = row0; row < row0 + n_row && heads->selection != NULL; row++)
         if (row < attn_selection_dims(heads->selection)->n_position &&
@@ -115,8 +116,8 @@ static void run_tile(void *context, size_t task, int worker)
     const bool is_linear = attn_attention_engine(heads->attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    const bool is_watched = wave->is_kept && attn_heads_watch_rows(heads, tile.row0, tile.n_row);
-    const bool is_needed = attn_heads_need_rows(heads, tile.row0, tile.n_row);
+    const bool is_watched = wave->is_kept && watches_rows(heads, tile.row0, tile.n_row);
+    const bool is_needed = needs_rows(heads, tile.row0, tile.n_row);
 
     if (heads->cancel != NULL && *heads->cancel != 0)
         return;

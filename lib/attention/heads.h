@@ -78,6 +78,18 @@ void attn_heads_raise(struct attn_heads_needs *needs, const struct attn_heads_si
 void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
                      const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs);
 
+/* Below this many multiply-adds the work is done before a second thread has woken up. */
+enum { ATTN_SHARED_WORK = 200000 };
+
+/* The matrix sites of LAYER that SELECTION wants; NULL wants none. */
+uint64_t attn_heads_watched(const struct attn_selection *selection, int layer);
+
+/* Room for N key/value heads, whose linear attention has states of N_STATE floats; NULL while
+ * measuring. And what they begin with: no sums may meet what lay there before. */
+struct attn_kv *attn_heads_plan_kv(struct attn_arena *arena, const struct attn_dense_shape *shape,
+                                   size_t n, size_t n_state);
+void attn_heads_clear_kv(struct attn_kv *kv, const struct attn_dense_shape *shape, size_t n);
+
 /* Who runs a layer: what is needed of it, and who is told. */
 struct attn_heads_owner {
     bool (*needs_head)(const void *owner, int head);

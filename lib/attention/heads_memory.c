@@ -4,6 +4,8 @@
 #include "attention/lowrank.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 enum { KEPT_BYTES = 64 << 20 }; /* watched matrices of a layer held at a time, if one tile fits */
 
 enum attn_engine attn_attention_engine(const struct attn_attention *attention)
@@ -57,13 +59,6 @@ static void raise_to(size_t *most, size_t n)
     *most = n > *most ? n : *most;
 }
 
-static size_t product(size_t a, size_t b)
-{
-    size_t result;
-
-    return attn_checked_mul(a, b, &result) ? result : SIZE_MAX;
-}
-
 struct attn_linear_attention attn_heads_linear(const struct attn_attention *attention,
                                                const struct attn_dense_shape *shape,
                                                const struct attn_kernels *kernels)
@@ -97,15 +92,16 @@ static void raise_engine(struct attn_heads_needs *needs, const struct attn_heads
         break;
     case ATTN_ENGINE_LINEAR:
         raise_to(&needs->n_scratch, attn_linear_attention_scratch(&linear));
-        raise_to(&needs->n_divisor, product(sizes->n_head, sizes->n_query));
+        raise_to(&needs->n_divisor, attn_saturated_mul(sizes->n_head, sizes->n_query));
         if (watched != 0)
-            raise_to(&needs->n_feature, product(sizes->n_kv_head, attn_dense_keys_size(shape)));
+            raise_to(&needs->n_feature,
+                     attn_saturated_mul(sizes->n_kv_head, attn_dense_keys_size(shape)));
         break;
     case ATTN_ENGINE_LOWRANK:
         raise_to(&needs->n_scratch, dense);
         raise_to(&needs->n_scratch,
                  attn_lowrank_scratch(sizes->n_key) + attention->count * shape->d_head);
-        raise_to(&needs->n_map, product(2 * sizes->n_key, attention->count));
+        raise_to(&needs->n_map, attn_saturated_mul(2 * sizes->n_key, attention->count));
         break;
     case ATTN_ENGINE_BLOCKWISE:
         raise_to(&needs->n_scratch, attn_blockwise_scratch(shape));
@@ -124,16 +120,18 @@ void attn_heads_raise(struct attn_heads_needs *needs, const struct attn_heads_si
     const size_t n_query = sizes->n_query, ld = attn_heads_row_size(attention, sizes->n_key);
     const size_t n_tile_row = n_query < ATTN_QUERY_TILE ? n_query : ATTN_QUERY_TILE;
     const size_t n = attn_heads_n_matrix(attention, watched);
-    const size_t all = product(product(n_query, ld), product(n, n_watched_head));
-    size_t limit = product(n, product(n_tile_row, ld));
+    const size_t all =
+        attn_saturated_mul(attn_saturated_mul(n_query, ld), attn_saturated_mul(n, n_watched_head));
+    size_t limit = attn_saturated_mul(n, attn_saturated_mul(n_tile_row, ld));
 
     raise_to(&limit, KEPT_BYTES / sizeof(float));
     raise_to(&needs->n_kept, all < limit ? all : limit);
     if (n > 0 && attn_attention_is_listed(attention))
-        raise_to(&needs->n_cells, product(n_query, sizes->n_head));
+        raise_to(&needs->n_cells, attn_saturated_mul(n_query, sizes->n_head));
     if (attention->dropout > 0 && attention->keep.cells == NULL)
         raise_to(&needs->n_dropout,
-                 product(product(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
+                 attn_saturated_mul(attn_saturated_mul(sizes->n_head, n_query), sizes->n_key) / 64 +
+                     1);
     raise_engine(needs, sizes, attention, watched);
 }
 
@@ -158,5 +156,39 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 
         if (memory->scratch != NULL)
             memory->scratch[i] = scratch;
+    }
+}
+
+uint64_t attn_heads_watched(const struct attn_selection *selection, int layer)
+{
+    uint64_t watched = 0;
+
+    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection != NULL; site++)
+        if (attn_selection_wants(selection, (enum attn_site)site, layer))
+            watched |= ATTN_SITE_BIT(site);
+    return watched;
+}
+
+struct attn_kv *attn_heads_plan_kv(struct attn_arena *arena, const struct attn_dense_shape *shape,
+                                   size_t n, size_t n_state)
+{
+    struct attn_kv *kv = attn_arena_take(arena, n, sizeof *kv);
+
+    for (size_t i = 0; i < n; i++) {
+        float *keys = attn_arena_take(arena, attn_dense_keys_size(shape), sizeof *keys);
+        float *values = attn_arena_take(arena, attn_dense_values_size(shape), sizeof *values);
+        float *state = attn_arena_take(arena, n_state, sizeof *state);
+
+        if (kv != NULL)
+            kv[i] = (struct attn_kv){.keys = keys, .values = values, .state = state};
+    }
+    return kv;
+}
+
+void attn_heads_clear_kv(struct attn_kv *kv, const struct attn_dense_shape *shape, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        memset(kv[i].keys, 0, attn_dense_keys_size(shape) * sizeof(float));
+        memset(kv[i].values, 0, attn_dense_values_size(shape) * sizeof(float));
     }
 }

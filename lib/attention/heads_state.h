@@ -14,10 +14,6 @@ struct attn_linear_attention attn_heads_linear(const struct attn_attention *atte
                                                const struct attn_dense_shape *shape,
                                                const struct attn_kernels *kernels);
 
-/* Whether the z of some row is needed; whether somebody watches one. Rows of the whole sequence. */
-bool attn_heads_need_rows(const struct attn_heads *heads, size_t row0, size_t n_row);
-bool attn_heads_watch_rows(const struct attn_heads *heads, size_t row0, size_t n_row);
-
 /* heads_linear.c: z of all heads that are needed, before any wave; then the watched rows of a
  * tile. */
 void attn_heads_run_linear(const struct attn_heads *heads);

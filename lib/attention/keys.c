@@ -44,6 +44,20 @@ size_t attn_keys_most(const struct attn_attention *attention, size_t n_key)
     return attn_kind_find(attention)->most(attention, n_key);
 }
 
+enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, const char *what,
+                                        size_t n_head, size_t n_query, size_t n_key,
+                                        struct attn_error *err)
+{
+    if (matrix->cells == NULL || (matrix->n_query == n_query && matrix->n_key == n_key &&
+                                  (matrix->n_head == 1 || matrix->n_head == n_head)))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the %s is [%zu, %zu, %zu], expected [1, %zu, %zu] or [%zu, %zu, %zu]: "
+                          "heads, queries and keys",
+                          what, matrix->n_head, matrix->n_query, matrix->n_key, n_query, n_key,
+                          n_head, n_query, n_key);
+}
+
 bool attn_keys_are_together(const struct attn_attention *attention)
 {
     return attn_kind_find(attention)->is_together;

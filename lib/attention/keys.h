@@ -6,6 +6,7 @@
 #define ATTN_ATTENTION_KEYS_H
 
 #include "attention/attention.h"
+#include "base/status.h"
 
 /* A row of a matrix. */
 struct attn_key_row {
@@ -25,6 +26,11 @@ size_t attn_keys_list(const struct attn_attention *attention, const struct attn_
 
 /* No row of a run with at most N_KEY keys holds more. */
 size_t attn_keys_most(const struct attn_attention *attention, size_t n_key);
+
+/* Whether MATRIX, which messages call WHAT, has the sizes of a run; one without cells does. */
+enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, const char *what,
+                                        size_t n_head, size_t n_query, size_t n_key,
+                                        struct attn_error *err);
 
 /* Whether every row of the kind itself, whatever the mask, holds one run of neighbouring keys. */
 bool attn_keys_are_together(const struct attn_attention *attention);

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { ATTN_ALIGNMENT = 64 };
 
@@ -38,6 +39,21 @@ void attn_free(void *block); /* NULL is allowed */
 static inline bool attn_checked_mul(size_t a, size_t b, size_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
+}
+
+/* The largest number where the result does not fit. */
+static inline uint64_t attn_saturated_mul(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+
+    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
+}
+
+static inline uint64_t attn_saturated_add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 static inline bool attn_checked_add(size_t a, size_t b, size_t *out)

@@ -104,15 +104,7 @@ static void plan(struct layer *layer, struct attn_arena *arena)
     attn_heads_raise(&needs, &sizes, &layer->attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN),
                      config->n_head);
     attn_heads_plan(&layer->memory, arena, &sizes, &needs);
-    layer->kv = attn_arena_take(arena, config->n_kv_head, sizeof *layer->kv);
-    for (size_t g = 0; g < config->n_kv_head; g++) {
-        float *keys = attn_arena_take(arena, attn_dense_keys_size(&layer->shape), sizeof *keys);
-        float *values =
-            attn_arena_take(arena, attn_dense_values_size(&layer->shape), sizeof *values);
-
-        if (layer->kv != NULL)
-            layer->kv[g] = (struct attn_kv){.keys = keys, .values = values};
-    }
+    layer->kv = attn_heads_plan_kv(arena, &layer->shape, config->n_kv_head, 0);
     layer->z = attn_arena_take(arena, layer->n * config->n_head, config->d_value * sizeof(float));
 }
 
@@ -139,8 +131,7 @@ static enum attn_status prepare(struct layer *layer, struct attn_error *err)
     if (status != ATTN_OK)
         return status;
     plan(layer, &layer->arena);
-    for (size_t g = 0; g < config->n_kv_head; g++)
-        memset(layer->kv[g].values, 0, attn_dense_values_size(&layer->shape) * sizeof(float));
+    attn_heads_clear_kv(layer->kv, &layer->shape, config->n_kv_head);
     attn_engines_plan(&layer->engines, &layer->bench->gemm, &layer->shape, &layer->attention, 1,
                       layer->n);
     return ATTN_OK;

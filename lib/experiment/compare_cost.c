@@ -2,22 +2,9 @@
 #include "experiment/comparing.h"
 
 #include "attention/kind.h"
+#include "base/memory.h"
 
 #include <time.h>
-
-static uint64_t add_up(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
 
 /* Floats of one head between q, k, v and z. */
 static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
@@ -25,11 +12,12 @@ static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
     const struct attn_attention *attention = &inputs->attention;
 
     if (attention->kind == ATTN_ATTENTION_LINEAR)
-        return multiply(inputs->d_head, inputs->d_value + 1);
+        return attn_saturated_mul(inputs->d_head, inputs->d_value + 1);
     if (attention->kind == ATTN_ATTENTION_LOWRANK)
-        return add_up(n_pair, multiply(attention->count, inputs->d_head + inputs->d_value));
+        return attn_saturated_add(
+            n_pair, attn_saturated_mul(attention->count, inputs->d_head + inputs->d_value));
     if (attention->kind == ATTN_ATTENTION_FULL && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
-        return multiply(2, inputs->n_query);
+        return attn_saturated_mul(2, inputs->n_query);
     return n_pair;
 }
 
@@ -92,8 +80,9 @@ enum attn_status attn_compare_cost(const struct attn_comparing *comparing, int l
         const uint64_t n_pair =
             attn_attention_n_pair(&inputs.attention, inputs.n_query, inputs.n_key, layer, head);
 
-        cost->n_pair = add_up(cost->n_pair, n_pair);
-        cost->n_byte = add_up(cost->n_byte, multiply(sizeof(float), n_float(&inputs, n_pair)));
+        cost->n_pair = attn_saturated_add(cost->n_pair, n_pair);
+        cost->n_byte = attn_saturated_add(
+            cost->n_byte, attn_saturated_mul(sizeof(float), n_float(&inputs, n_pair)));
     }
     return measure(&inputs, &cost->seconds, err);
 }

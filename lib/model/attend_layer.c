@@ -76,6 +76,7 @@ static struct attn_heads heads_of(struct owner *owner)
     struct attn_session *session = owner->session;
     const struct attn_config *config = session->config;
     const struct attn_trace *trace = session->options.trace;
+    const struct attn_selection *selection = trace != NULL ? trace->selection : NULL;
     const int layer = owner->layer;
     const bool is_cross = attn_session_is_cross(session, layer);
 
@@ -87,8 +88,8 @@ static struct attn_heads heads_of(struct owner *owner)
         .pool = session->step.pool,
         .n_worker = session->n_worker,
         .cancel = session->options.cancel,
-        .selection = trace != NULL ? trace->selection : NULL,
-        .watched = attn_session_watched_matrices(session, layer),
+        .selection = selection,
+        .watched = attn_heads_watched(selection, layer),
         .layer = layer,
         .tile_layer = layer,
         .n_head = config->n_head,

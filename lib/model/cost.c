@@ -4,22 +4,9 @@
  */
 #include "model/cost.h"
 
+#include "base/memory.h"
 #include "model/model_state.h"
 #include "model/session.h"
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
 
 /* A group of weights. */
 struct extent {
@@ -126,16 +113,20 @@ static void add_layer(const struct attn_config *c, size_t layer, struct attn_cos
     const uint64_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
     const uint64_t d_in = c->is_cross[layer] ? c->d_source : c->d_model;
     const bool is_causal = !c->is_cross[layer] && c->attention[layer].mask == ATTN_MASK_CAUSAL;
-    const uint64_t n_pair = is_causal ? multiply(n, n + 1) / 2 : multiply(n, n_key);
+    const uint64_t n_pair =
+        is_causal ? attn_saturated_mul(n, n + 1) / 2 : attn_saturated_mul(n, n_key);
 
     if (c->has_projections) {
-        cost->projections = add(cost->projections, multiply(n, multiply(c->d_model, d_qk)));
-        cost->projections = add(cost->projections, multiply(n_key, multiply(d_in, d_kv)));
+        cost->projections = attn_saturated_add(
+            cost->projections, attn_saturated_mul(n, attn_saturated_mul(c->d_model, d_qk)));
+        cost->projections = attn_saturated_add(
+            cost->projections, attn_saturated_mul(n_key, attn_saturated_mul(d_in, d_kv)));
     }
     if (c->has_out_proj)
-        cost->projections = add(cost->projections, multiply(n, multiply(d_z, c->d_model)));
-    cost->n_pair = add(cost->n_pair, multiply(n_pair, c->n_head));
-    cost->matrices = add(cost->matrices, multiply(n_pair, d_qk + d_z));
+        cost->projections = attn_saturated_add(
+            cost->projections, attn_saturated_mul(n, attn_saturated_mul(d_z, c->d_model)));
+    cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
+    cost->matrices = attn_saturated_add(cost->matrices, attn_saturated_mul(n_pair, d_qk + d_z));
 }
 
 static void find_operations(const struct attn_config *c, struct attn_cost *cost)
@@ -144,8 +135,11 @@ static void find_operations(const struct attn_config *c, struct attn_cost *cost)
 
     for (size_t layer = 0; layer < c->n_layer; layer++)
         add_layer(c, layer, cost);
-    cost->mlp = multiply(multiply(n, c->n_layer), multiply(2 * d, c->d_mlp));
-    cost->output = c->output == ATTN_OUTPUT_NONE ? 0 : multiply(n, multiply(d, c->n_vocab));
+    cost->mlp =
+        attn_saturated_mul(attn_saturated_mul(n, c->n_layer), attn_saturated_mul(2 * d, c->d_mlp));
+    cost->output = c->output == ATTN_OUTPUT_NONE
+                       ? 0
+                       : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
 }
 
 static void find_caches(const struct attn_config *c, struct attn_cost *cost)
@@ -153,10 +147,10 @@ static void find_caches(const struct attn_config *c, struct attn_cost *cost)
     uint64_t n_key = 0, one;
 
     for (size_t layer = 0; layer < c->n_layer; layer++)
-        n_key = add(n_key, c->is_cross[layer] ? cost->n_source : cost->n_position);
-    one = multiply(n_key, (c->d_head + c->d_value) * sizeof(float));
-    cost->keys_values = multiply(one, c->n_kv_head);
-    cost->keys_values_plain = multiply(one, c->n_head);
+        n_key = attn_saturated_add(n_key, c->is_cross[layer] ? cost->n_source : cost->n_position);
+    one = attn_saturated_mul(n_key, (c->d_head + c->d_value) * sizeof(float));
+    cost->keys_values = attn_saturated_mul(one, c->n_kv_head);
+    cost->keys_values_plain = attn_saturated_mul(one, c->n_head);
     cost->keys_values_multi_query = one;
 }
 
@@ -176,8 +170,8 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
             uint64_t size = sizeof(float);
 
             for (int k = 0; k < rank; k++)
-                size = multiply(size, shape[k]);
-            cost->sites[i] = add(cost->sites[i], size);
+                size = attn_saturated_mul(size, shape[k]);
+            cost->sites[i] = attn_saturated_add(cost->sites[i], size);
         }
     }
 }

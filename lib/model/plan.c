@@ -100,20 +100,10 @@ static size_t scratch_size(const struct attn_session *session)
     return size;
 }
 
-/* Watched matrix sites of a layer. */
-uint64_t attn_session_watched_matrices(const struct attn_session *session, int layer)
-{
-    uint64_t watched = 0;
-
-    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
-        if (attn_session_watches(session, (enum attn_site)site, layer))
-            watched |= ATTN_SITE_BIT(site);
-    return watched;
-}
-
 static void plan_heads(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_trace *trace = session->options.trace;
+    const struct attn_selection *selection = trace != NULL ? trace->selection : NULL;
     const struct attn_heads_sizes sizes = {.shape = session->shape,
                                            .n_head = session->config->n_head,
                                            .n_kv_head = session->config->n_kv_head,
@@ -124,8 +114,8 @@ static void plan_heads(struct attn_session *session, struct attn_arena *arena)
 
     for (size_t layer = 0; layer < session->config->n_layer; layer++)
         attn_heads_raise(&needs, &sizes, &session->attention[layer],
-                         attn_session_watched_matrices(session, (int)layer),
-                         trace == NULL ? 0 : attn_selection_n_head(trace->selection, (int)layer));
+                         attn_heads_watched(selection, (int)layer),
+                         selection == NULL ? 0 : attn_selection_n_head(selection, (int)layer));
     attn_heads_plan(&session->heads, arena, &sizes, &needs);
 }
 
@@ -143,22 +133,6 @@ static size_t state_size(const struct attn_session *session)
     for (size_t layer = 0; layer < session->config->n_layer; layer++)
         size = max_size(size, attn_heads_state_size(&session->attention[layer], &session->shape));
     return size;
-}
-
-static void plan_cache(struct attn_session *session, struct attn_arena *arena)
-{
-    const struct attn_config *config = session->config;
-    const size_t n_kv = session->n_cache_layer * config->n_kv_head, n_state = state_size(session);
-
-    session->kv = attn_arena_take(arena, n_kv, sizeof *session->kv);
-    for (size_t i = 0; i < n_kv; i++) {
-        float *keys = take(arena, 1, attn_dense_keys_size(&session->shape));
-        float *values = take(arena, 1, attn_dense_values_size(&session->shape));
-        float *state = take(arena, 1, n_state);
-
-        if (session->kv != NULL)
-            session->kv[i] = (struct attn_kv){.keys = keys, .values = values, .state = state};
-    }
 }
 
 /* q, k, v and z are dead when the MLP begins: it works in their place. */
@@ -200,5 +174,6 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->final = take(arena, session->options.has_logits ? n : 0, c->d_model);
     session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
     plan_heads(session, arena);
-    plan_cache(session, arena);
+    session->kv = attn_heads_plan_kv(arena, &session->shape, session->n_cache_layer * c->n_kv_head,
+                                     state_size(session));
 }

@@ -10,9 +10,6 @@
 
 #include <string.h>
 
-/* Below this many multiply-adds a step is done before a second thread has woken up. */
-static const double min_shared_work = 2e5;
-
 /* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
 static const size_t many_rows = 64;
 
@@ -35,16 +32,6 @@ static enum attn_status copy_options(struct attn_session *session,
     session->options.edits = session->edits;
     session->options.attention = session->attention;
     return ATTN_OK;
-}
-
-static void clear_cache(struct attn_session *session)
-{
-    const size_t n_kv = session->n_cache_layer * session->config->n_kv_head;
-
-    for (size_t i = 0; i < n_kv; i++) {
-        memset(session->kv[i].keys, 0, attn_dense_keys_size(&session->shape) * sizeof(float));
-        memset(session->kv[i].values, 0, attn_dense_values_size(&session->shape) * sizeof(float));
-    }
 }
 
 /* Keys that some layer reads: positions, rows of a source, or what low-rank attention mixes of
@@ -111,7 +98,7 @@ enum attn_status attn_session_create(const struct attn_model *model,
     if (status != ATTN_OK)
         goto fail;
     attn_session_plan(s, &s->arena);
-    clear_cache(s);
+    attn_heads_clear_kv(s->kv, &s->shape, s->n_cache_layer * s->config->n_kv_head);
     s->engine =
         attn_gemm_engine_start(options->gemm, options->isa, attn_session_work(s, options->n_max));
     *session = s;
@@ -265,7 +252,7 @@ static enum attn_status run_step(struct attn_session *session)
 
 static void begin_step(struct attn_session *session, size_t n, struct attn_error *err)
 {
-    const bool is_shared = attn_session_work(session, n) >= min_shared_work;
+    const bool is_shared = attn_session_work(session, n) >= ATTN_SHARED_WORK;
 
     session->step = (struct attn_step){.row0 = session->n_position,
                                        .n_row = n,

@@ -1,4 +1,5 @@
 /* session_check.c - what a session refuses, when it is created and when it is fed. */
+#include "attention/keys.h"
 #include "attention/kind.h"
 #include "base/escape.h"
 #include "model/config_read.h"
@@ -112,22 +113,6 @@ enum attn_status attn_session_check_numbers(const struct attn_session *session, 
     return ATTN_OK;
 }
 
-static enum attn_status check_matrix(const struct attn_session *session, const char *what,
-                                     const struct attn_mask_matrix *matrix, size_t n_query,
-                                     size_t n_key, struct attn_error *err)
-{
-    const size_t n_head = session->config->n_head;
-
-    if (matrix->cells == NULL || (matrix->n_query == n_query && matrix->n_key == n_key &&
-                                  (matrix->n_head == 1 || matrix->n_head == n_head)))
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the %s is [%zu, %zu, %zu], expected [1, %zu, %zu] or [%zu, %zu, %zu]: "
-                          "heads, queries and keys",
-                          what, matrix->n_head, matrix->n_query, matrix->n_key, n_query, n_key,
-                          n_head, n_query, n_key);
-}
-
 /* Whether masks given as matrices have the sizes of LAYER when N positions are fed. */
 static enum attn_status check_matrices(const struct attn_session *session, size_t layer, size_t n,
                                        struct attn_error *err)
@@ -135,12 +120,13 @@ static enum attn_status check_matrices(const struct attn_session *session, size_
     const struct attn_attention *attention = &session->attention[layer];
     const size_t n_key =
         session->config->is_cross[layer] ? session->n_source : session->n_position + n;
+    const size_t n_head = session->config->n_head;
     enum attn_status status = ATTN_OK;
 
     if (attention->mask == ATTN_MASK_MATRIX)
-        status = check_matrix(session, "mask", &attention->matrix, n, n_key, err);
+        status = attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err);
     if (status == ATTN_OK)
-        status = check_matrix(session, "dropout mask", &attention->keep, n, n_key, err);
+        status = attn_mask_matrix_check(&attention->keep, "dropout mask", n_head, n, n_key, err);
     return status;
 }
 

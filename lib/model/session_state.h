@@ -105,8 +105,6 @@ bool attn_session_wants_row(const struct attn_session *session, size_t position)
 /* Whether LAYER takes its keys and values from the source. */
 bool attn_session_is_cross(const struct attn_session *session, int layer);
 
-uint64_t attn_session_watched_matrices(const struct attn_session *session, int layer);
-
 /* attend_layer.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z of all
  * heads that are needed. */
 void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values);
