@@ -110,10 +110,12 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     libxsmm_blasint m = (int)s->m, n = (int)s->n, k = (int)s->k;
     libxsmm_blasint lda = (int)s->lda, ldb = (int)s->ldb, ldc = (int)s->ldc;
     int flags = LIBXSMM_GEMM_FLAG_NONE;
-    float alpha = 1, beta = 0;
+    int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
+    float alpha = 1, beta = s->is_continued ? 1 : 0;
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
+    assert(!kernel.is_batch || !s->is_ahead);
     if (!engine->is_jit || !fits_libxsmm(s))
         return kernel;
     if (kernel.is_batch)
@@ -122,7 +124,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
             &ldc, &alpha, &beta, &flags, NULL);
     else
         kernel.jit = (void (*)(void))libxsmm_smmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta,
-                                                         &flags, NULL);
+                                                         &flags, &prefetch);
     return kernel;
 }
 
@@ -131,11 +133,21 @@ void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a,
 {
     unsigned long long n_block = count;
 
-    assert(count >= 1 && (count == 1 || kernel->is_batch));
+    assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
     if (!kernel->jit)
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
     else if (kernel->is_batch)
         ((libxsmm_smmfunction_reducebatch_strd)kernel->jit)(a, b, c, &n_block);
     else
         ((libxsmm_smmfunction)kernel->jit)(a, b, c);
+}
+
+void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const float *a,
+                                const float *b, float *c, const float *next)
+{
+    assert(!kernel->is_batch && kernel->shape.is_ahead);
+    if (!kernel->jit)
+        kernel->kernels->gemm(&kernel->shape, a, b, c, 1);
+    else
+        ((libxsmm_smmfunction)kernel->jit)(a, b, c, next, b, c);
 }

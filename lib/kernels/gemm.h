@@ -11,6 +11,8 @@
 #include "base/pool.h"
 #include "kernels/kernels.h"
 
+#include <stdatomic.h>
+
 /* How products are made in one session. */
 struct attn_gemm_engine {
     const struct attn_kernels *kernels;
@@ -37,14 +39,21 @@ struct attn_gemm_kernel {
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *shape);
 
-/* c [n, m] = b [n, k*count] a [k*count, m], overwriting c; COUNT blocks, at least 1. */
+/* c [n, m] = b [n, k*count] a [k*count, m], overwriting c or going on from it; COUNT blocks, at
+ * least 1. */
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a, const float *b,
                           float *c, size_t count);
+
+/* The same for one block of a shape that is_ahead: calls for NEXT, laid out as A is, meanwhile. It
+ * need not be readable. */
+void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const float *a,
+                                const float *b, float *c, const float *next);
 
 /*
  * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
  * with the panel before it. Fewer than 17 columns in all are padded to 32.
  */
+enum { ATTN_PANEL = 64 }; /* columns of the widest that keeps the numeric contract */
 struct attn_panels {
     size_t n_panel;
     size_t n_col; /* total, without padding */
@@ -55,19 +64,23 @@ size_t attn_panel_n_col(const struct attn_panels *panels,
                         size_t panel); /* columns that exist, 1..64 */
 size_t attn_panel_width(const struct attn_panels *panels,
                         size_t panel); /* columns computed, 17..64 */
+size_t attn_panel_find(const struct attn_panels *panels, size_t column); /* the panel with it */
 
-/*
- * y [n_row, n_out] = x [n_row, n_in] W + bias: one linear map, planned once for a row stride of x
- * and y. Bias is added after the product. The last panel of a matrix narrower than 17 columns goes
- * through scratch.
- */
+/* y [n_row, n_out] = x [n_row, n_in] W + bias: one linear map. */
 struct attn_linear {
     struct attn_matrix weight;
     struct attn_vector bias; /* data NULL: none */
+    float *packed; /* borrowed: the weight as attn_linear_pack leaves it; NULL: used as it lies */
 };
 
 /* Floats of scratch that attn_linear_run needs from each worker, for any number of rows. */
 size_t attn_linear_scratch(const struct attn_linear *linear);
+
+/* Floats of the weight in panels; and puts all of them there, 64-byte aligned. For maps that are run
+ * again and again. */
+size_t attn_linear_packed_size(const struct attn_linear *linear);
+void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
+                      struct attn_pool *pool, float *packed);
 
 struct attn_linear_args {
     const struct attn_gemm_engine *engine;
@@ -78,10 +91,16 @@ struct attn_linear_args {
     float *y; /* [n_row, last_col - first_col], stride ldy; never x */
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
+
+    /* What follows while a tile of y is in cache; nothing if zeroed. */
+    bool has_activation;
+    enum attn_activation activation;
+    float *sum;               /* like y: sum += y, after the activation; NULL: none */
+    atomic_bool *is_violated; /* set when y is not finite before the activation; NULL: who cares */
 };
 
-/* Weights are used in place for few rows where their layout allows, else packed panel by panel;
- * same bits. */
+/* Weights that are not packed are used in place for few rows where their layout allows, else packed
+ * panel by panel; same bits. */
 void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args);
 
 /* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */

@@ -36,12 +36,23 @@ enum attn_activation {
         ATTN_N_ACTIVATION
 };
 
-/* A product as the microkernels see it: c[i, j] (+)= sum_k b[i, k] a[k, j], i < n rows, j < m
+/* A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m
  * columns. */
 struct attn_gemm_shape {
     size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
     size_t step_a, step_b; /* floats from one k-block to the next, when count > 1 */
+    bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
+    bool is_ahead;         /* speed only: calls are told what the next one multiplies by */
+};
+
+/* y = y + bias, then activated; then sum += y. */
+struct attn_finish {
+    const float *bias; /* [n_col]; NULL: none */
+    bool has_activation;
+    enum attn_activation activation;
+    float *sum; /* [n_row, n_col] with the stride of y; NULL: none */
+    size_t ld;  /* floats from one row of y to the next */
 };
 
 /* The softmax of a row over the keys seen so far: the largest score, and the sum of exp(score -
@@ -56,8 +67,8 @@ struct attn_running_softmax {
 struct attn_kernels {
     enum attn_isa isa;
 
-    /* The portable product: COUNT >= 1 blocks of depth k, one chain. The reference for the JIT
-     * kernels, bit for bit. */
+    /* The portable product: COUNT >= 1 blocks of depth k, one chain, from +0 or from what c holds.
+     * The reference for the JIT kernels, bit for bit. */
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
@@ -86,6 +97,10 @@ struct attn_kernels {
      * soon, or is larger than they are. */
     void (*stream)(const float *x, size_t n, float fill, size_t n_total, float *y);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
+
+    /* What follows a product, in place, on a tile that is still in cache. Returns whether what it
+     * was before the activation is finite everywhere. */
+    bool (*finish)(const struct attn_finish *finish, float *y, size_t n_row, size_t n_col);
 
     /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */
     void (*elu_plus_one)(const float *x, size_t n, float *y);   /* x > 0 ? x + 1 : exp(x) */

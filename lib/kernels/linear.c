@@ -2,8 +2,10 @@
  * linear.c - a linear map over any number of rows: panels of columns times tiles of rows.
  *
  * Outer loop over panels, each taken by one worker, so that a weight comes from memory once. The
- * panel is used where it lies or packed (and converted) into the worker's scratch; then tiles of
- * up to 48 rows pass over it.
+ * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
+ * scratch; then tiles of up to 48 rows pass over it, a piece of its depth at a time. While the last
+ * of them does, the piece that comes next is called for. What follows the product is done as soon
+ * as a tile is complete.
  */
 #include "kernels/gemm.h"
 
@@ -12,54 +14,19 @@
 #include <string.h>
 
 enum {
-    PANEL = 64,     /* widest panel that keeps the numeric contract */
-    NARROWEST = 17, /* and the narrowest */
-    PADDED = 32,    /* what a narrower matrix is padded to */
-    TILE = 48,      /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
+    PADDED = 32, /* what a matrix narrower than a panel may be is padded to */
+    TILE = 48,   /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
     TILE_STEP = 6,
-    PACK_FROM = 48, /* rows from which packing costs less than strided reading */
+    PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
+    AHEAD_FROM = 4,         /* rows from which there is time to call for what comes next */
+    AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
+    DEPTH = 1024,   /* of a piece, at most: half of a 1 MB cache, the other half for the next */
     TASKS_EACH = 4, /* tasks for each thread, so that a slow one does not hold up the rest */
 };
 
-/* Columns that are shared by the last two panels, because the last alone would be too narrow. */
-static size_t shared_columns(const struct attn_panels *panels)
-{
-    size_t rest = panels->n_col % PANEL;
-
-    return panels->n_panel > 1 && rest > 0 && rest < NARROWEST ? PANEL + rest : 0;
-}
-
-struct attn_panels attn_panels_split(size_t n_col)
-{
-    return (struct attn_panels){.n_panel = n_col / PANEL + (n_col % PANEL != 0), .n_col = n_col};
-}
-
-size_t attn_panel_first(const struct attn_panels *panels, size_t panel)
-{
-    size_t shared = shared_columns(panels);
-
-    if (shared > 0 && panel == panels->n_panel - 1)
-        return (panel - 1) * PANEL + (shared + 1) / 2;
-    return panel * PANEL;
-}
-
-size_t attn_panel_n_col(const struct attn_panels *panels, size_t panel)
-{
-    size_t end = panel + 1 < panels->n_panel ? attn_panel_first(panels, panel + 1) : panels->n_col;
-
-    return end - attn_panel_first(panels, panel);
-}
-
-size_t attn_panel_width(const struct attn_panels *panels, size_t panel)
-{
-    size_t n_col = attn_panel_n_col(panels, panel);
-
-    return n_col < NARROWEST ? PADDED : n_col;
-}
-
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return linear->weight.n_row * PANEL + PANEL + (size_t)TILE * PADDED;
+    return linear->weight.n_row * ATTN_PANEL + ATTN_PANEL + (size_t)TILE * PADDED;
 }
 
 /* One run, as its tasks see it. */
@@ -69,88 +36,154 @@ struct run {
     struct attn_panels panels;
     size_t tile, n_tile; /* rows of a tile, the last may have fewer; tiles */
     size_t n_chunk;      /* tasks that share a panel, each with its own tiles */
+    size_t n_piece;      /* of the depth */
+    size_t n_thread;
 };
 
-/* The panel inside the weight itself, or NULL where it must be packed. */
-static const float *find_in_place(const struct run *run, size_t first, size_t width, size_t n_col)
+/* A panel [n_in, width] with stride lda, n_col of its columns real. */
+struct strip {
+    const float *a, *bias; /* bias NULL: none */
+    const float *next;     /* the panel that this worker is likely to take next; NULL: unknown */
+    float *padded;         /* [TILE, PADDED] for a panel with columns that do not exist */
+    size_t column;         /* its first one, of those wanted */
+    size_t lda, width, n_col;
+    bool is_ahead; /* it pays to call for what comes next */
+};
+
+/* The panel inside the packed weight or the weight itself, or NULL where it must be packed. */
+static const float *find_panel(const struct run *run, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &run->linear->weight;
+    const size_t first = run->args->first_col + attn_panel_first(&run->panels, panel);
+    const size_t n_col = attn_panel_n_col(&run->panels, panel);
+    const size_t width = attn_panel_width(&run->panels, panel);
     const float *data = w->data;
 
+    *lda = width;
+    if (run->linear->packed != NULL) {
+        const struct attn_panels all = attn_panels_split(w->n_col);
+        const size_t p = attn_panel_find(&all, first);
+
+        if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col)
+            return run->linear->packed + first * w->n_row;
+    }
     if (run->args->n_row >= PACK_FROM || w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 ||
         width != n_col || first % w->group + n_col > w->group ||
         (uintptr_t)w->data % _Alignof(float) != 0 || w->row_stride < width)
         return NULL;
+    *lda = w->row_stride;
     return data + first / w->group * w->group_stride + first % w->group;
 }
 
-static void add_bias(const struct run *run, const float *bias, size_t n_row, size_t n_col, float *y)
-{
-    for (size_t i = 0; i < n_row; i++, y += run->args->ldy)
-        run->args->engine->kernels->add(y, bias, n_col, y);
-}
-
-/* Tiles begin .. end-1 of one panel: A [n_in, width] with stride lda, n_col of its columns real. */
-struct strip {
-    const float *a, *bias; /* bias NULL: none */
-    float *padded;         /* [TILE, PADDED] for a panel with columns that do not exist */
-    size_t lda, width, n_col;
+/* What is multiplied: rows ROW .. ROW+n_row-1 by FIRST .. LAST-1 of the strip's depth. */
+struct piece {
+    size_t row, n_row, first, last;
+    const float *next; /* called for meanwhile; NULL: nothing */
 };
 
-static void multiply_tile(const struct run *run, const struct strip *strip, size_t row,
-                          size_t n_row, float *y)
+static void multiply(const struct run *run, const struct strip *strip, const struct piece *piece)
 {
     const struct attn_linear_args *args = run->args;
-    bool is_padded = strip->width != strip->n_col;
-    struct attn_gemm_shape shape = {.m = strip->width,
-                                    .n = n_row,
-                                    .k = run->linear->weight.n_row,
-                                    .lda = strip->lda,
-                                    .ldb = args->ldx,
-                                    .ldc = is_padded ? PADDED : args->ldy};
-    struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
+    const bool is_padded = strip->width != strip->n_col;
+    const struct attn_gemm_shape shape = {.m = strip->width,
+                                          .n = piece->n_row,
+                                          .k = piece->last - piece->first,
+                                          .lda = strip->lda,
+                                          .ldb = args->ldx,
+                                          .ldc = is_padded ? PADDED : args->ldy,
+                                          .is_continued = piece->first > 0,
+                                          .is_ahead = piece->next != NULL};
+    const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
+    const float *a = strip->a + piece->first * strip->lda;
+    const float *x = args->x + piece->row * args->ldx + piece->first;
+    float *y = is_padded ? strip->padded : args->y + piece->row * args->ldy + strip->column;
 
-    attn_gemm_kernel_run(&kernel, strip->a, args->x + row * args->ldx,
-                         is_padded ? strip->padded : y, 1);
-    for (size_t i = 0; is_padded && i < n_row; i++)
+    if (shape.is_ahead)
+        attn_gemm_kernel_run_ahead(&kernel, a, x, y, piece->next);
+    else
+        attn_gemm_kernel_run(&kernel, a, x, y, 1);
+}
+
+/* What follows the product. */
+static void finish_tile(const struct run *run, const struct strip *strip, size_t row, size_t n_row)
+{
+    const struct attn_linear_args *args = run->args;
+    float *y = args->y + row * args->ldy + strip->column;
+    const struct attn_finish finish = {
+        .bias = strip->bias,
+        .has_activation = args->has_activation,
+        .activation = args->activation,
+        .sum = args->sum != NULL ? args->sum + row * args->ldy + strip->column : NULL,
+        .ld = args->ldy};
+
+    for (size_t i = 0; strip->width != strip->n_col && i < n_row; i++)
         memcpy(y + i * args->ldy, strip->padded + i * PADDED, strip->n_col * sizeof *y);
-    if (strip->bias)
-        add_bias(run, strip->bias, n_row, strip->n_col, y);
+    if (finish.bias == NULL && !finish.has_activation && finish.sum == NULL &&
+        args->is_violated == NULL)
+        return;
+    if (!args->engine->kernels->finish(&finish, y, n_row, strip->n_col) && args->is_violated)
+        atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
+}
+
+/* Tiles BEGIN .. END-1 over a strip. */
+static void multiply_strip(const struct run *run, const struct strip *strip, size_t begin,
+                           size_t end)
+{
+    const size_t depth = run->linear->weight.n_row, n_row = run->args->n_row;
+    struct piece piece = {0};
+
+    for (size_t i = 0; i < run->n_piece; i++) {
+        const bool is_last = i + 1 == run->n_piece;
+
+        piece.first = depth * i / run->n_piece;
+        piece.last = depth * (i + 1) / run->n_piece;
+        for (size_t t = begin; t < end; t++) {
+            piece.row = t * run->tile;
+            piece.n_row = n_row - piece.row < run->tile ? n_row - piece.row : run->tile;
+            piece.next = NULL;
+            if (t + 1 == end && strip->is_ahead)
+                piece.next = is_last ? strip->next : strip->a + piece.last * strip->lda;
+            multiply(run, strip, &piece);
+            if (is_last)
+                finish_tile(run, strip, piece.row, piece.n_row);
+        }
+    }
 }
 
 static void run_task(void *context, size_t task, int worker)
 {
     const struct run *run = context;
     const struct attn_linear_args *args = run->args;
-    const struct attn_kernels *kernels = args->engine->kernels;
     const struct attn_matrix *w = &run->linear->weight;
     const struct attn_vector *b = &run->linear->bias;
-    size_t panel = task / run->n_chunk, chunk = task % run->n_chunk;
-    size_t column = attn_panel_first(&run->panels, panel), first = args->first_col + column;
-    float *packed = args->scratch[worker], *bias = packed + w->n_row * PANEL;
-    struct strip strip = {.width = attn_panel_width(&run->panels, panel),
+    const size_t panel = task / run->n_chunk, chunk = task % run->n_chunk;
+    const size_t next = (task + run->n_thread) / run->n_chunk;
+    float *packed = args->scratch[worker], *bias = packed + w->n_row * ATTN_PANEL;
+    struct strip strip = {.column = attn_panel_first(&run->panels, panel),
+                          .width = attn_panel_width(&run->panels, panel),
                           .n_col = attn_panel_n_col(&run->panels, panel),
-                          .padded = bias + PANEL};
+                          .padded = bias + ATTN_PANEL};
+    const size_t first = args->first_col + strip.column;
+    size_t lda_next;
 
-    strip.a = find_in_place(run, first, strip.width, strip.n_col);
-    strip.lda = strip.a ? w->row_stride : strip.width;
-    if (!strip.a) {
-        kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
+    strip.a = find_panel(run, panel, &strip.lda);
+    if (strip.a == NULL) {
+        args->engine->kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
         strip.a = packed;
+    } else if (next != panel && next < run->panels.n_panel) {
+        strip.next = find_panel(run, next, &lda_next);
     }
+    strip.is_ahead =
+        args->n_row >= AHEAD_FROM && (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO);
     if (b->data) {
         size_t size = attn_dtype_bits(b->dtype) / 8;
 
-        kernels->convert((const char *)b->data + first * size, b->dtype, strip.n_col, bias);
+        args->engine->kernels->convert((const char *)b->data + first * size, b->dtype, strip.n_col,
+                                       bias);
         strip.bias = bias;
     }
-    for (size_t t = run->n_tile * chunk / run->n_chunk;
-         t < run->n_tile * (chunk + 1) / run->n_chunk; t++) {
-        size_t row = t * run->tile, left = args->n_row - row;
-
-        multiply_tile(run, &strip, row, left < run->tile ? left : run->tile,
-                      args->y + row * args->ldy + column);
-    }
+    multiply_strip(run, &strip, run->n_tile * chunk / run->n_chunk,
+                   run->n_tile * (chunk + 1) / run->n_chunk);
 }
 
 /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
@@ -162,27 +195,30 @@ static void cut_rows(struct run *run, size_t n_row)
     run->n_tile = (n_row + run->tile - 1) / run->tile;
 }
 
+/* A padded panel has room for one piece of one tile. */
+static size_t cut_depth(const struct run *run)
+{
+    const size_t n_col = run->panels.n_col, depth = run->linear->weight.n_row;
+
+    return attn_panel_width(&run->panels, 0) > n_col ? 1 : (depth + DEPTH - 1) / DEPTH;
+}
+
 void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args)
 {
     struct run run = {.linear = linear,
                       .args = args,
                       .panels = attn_panels_split(args->last_col - args->first_col),
-                      .n_chunk = 1};
-    size_t n_thread = args->pool ? (size_t)attn_pool_n_thread(args->pool) : 1, n_task;
+                      .n_chunk = 1,
+                      .n_thread = (size_t)attn_pool_n_thread(args->pool)};
 
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || run.panels.n_panel == 0)
         return;
     cut_rows(&run, args->n_row);
-    if (n_thread > 1 && run.panels.n_panel < TASKS_EACH * n_thread)
-        run.n_chunk = (TASKS_EACH * n_thread + run.panels.n_panel - 1) / run.panels.n_panel;
+    run.n_piece = cut_depth(&run);
+    if (run.n_thread > 1 && run.panels.n_panel < TASKS_EACH * run.n_thread)
+        run.n_chunk = (TASKS_EACH * run.n_thread + run.panels.n_panel - 1) / run.panels.n_panel;
     if (run.n_chunk > run.n_tile)
         run.n_chunk = run.n_tile;
-    n_task = run.panels.n_panel * run.n_chunk;
-    if (args->pool) {
-        attn_pool_run(args->pool, n_task, run_task, &run);
-        return;
-    }
-    for (size_t task = 0; task < n_task; task++)
-        run_task(&run, task, 0);
+    attn_pool_run(args->pool, run.panels.n_panel * run.n_chunk, run_task, &run);
 }

@@ -17,6 +17,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .scale = ATTN_FOR_ISA(attn_vector_scale),
     .stream = ATTN_FOR_ISA(attn_vector_stream),
     .activate = ATTN_FOR_ISA(attn_vector_activate),
+    .finish = ATTN_FOR_ISA(attn_vector_finish),
     .elu_plus_one = ATTN_FOR_ISA(attn_vector_elu_plus_one),
     .relu_plus_tiny = ATTN_FOR_ISA(attn_vector_relu_plus_tiny),
     .exp = ATTN_FOR_ISA(attn_vector_exp),

@@ -21,6 +21,8 @@ void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, flo
 void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size_t n_total,
                                       float *y);
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
+bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y, size_t n_row,
+                                      size_t n_col);
 void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_relu_plus_tiny)(const float *x, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_exp)(const float *x, size_t n, float *y);

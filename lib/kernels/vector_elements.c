@@ -93,6 +93,43 @@ void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, si
     each(which, x, n);
 }
 
+/* y = y + bias. Returns exponents of 255 that were met. */
+static inline vi add_bias(const float *bias, float *y, size_t n)
+{
+    const vi exponent = v_splat_int(0x7f800000);
+    vi bad = {0};
+
+    for (size_t i = 0; i < n; i += LANES) {
+        vf v = v_load_some(y + i, n - i);
+
+        if (bias != NULL) {
+            v += v_load_some(bias + i, n - i);
+            v_store_some(y + i, v, n - i);
+        }
+        bad |= ((vi)v & exponent) == exponent;
+    }
+    return bad;
+}
+
+bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y, size_t n_row,
+                                      size_t n_col)
+{
+    vi bad = {0};
+    int32_t any = 0;
+
+    for (size_t i = 0; i < n_row; i++, y += finish->ld) {
+        bad |= add_bias(finish->bias, y, n_col);
+        if (finish->has_activation)
+            each(finish->activation, y, n_col);
+        if (finish->sum != NULL)
+            ATTN_FOR_ISA(attn_vector_add)
+        (finish->sum + i * finish->ld, y, n_col, finish->sum + i * finish->ld);
+    }
+    for (int l = 0; l < LANES; l++)
+        any |= bad[l];
+    return any == 0;
+}
+
 /* elu(x) + 1 with elu(x) = exp(x) - 1 below 0: small features keep the digits that -1 + 1 loses. */
 void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y)
 {

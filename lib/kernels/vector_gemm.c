@@ -2,13 +2,14 @@
  * vector_gemm.c - the portable product, and the definition of what the JIT kernels must give.
  *
  * Every element is its own chain of fma over k, so how elements are grouped into registers is free.
- * Where the columns are no multiple of a register, the last register is moved to the left: elements
- * that two registers hold get the same bits twice, no masks are needed, and nothing outside the
+ * Where the columns are no multiple of a register, the last register is moved to the left, and what
+ * two registers hold is stored once: no masks are needed in the loop, and nothing outside the
  * matrices is read or written.
  */
 #include "kernels/vector.h"
 
 #include <assert.h>
+#include <string.h>
 
 /*
  * Blocks of rows by registers of columns whose accumulators fit the register file. Rows left over
@@ -29,6 +30,17 @@ struct product {
     size_t count;
 };
 
+/* Stores the columns from WANTED on of a register that begins at AT: another holds those before. */
+static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
+{
+    const size_t n_before = wanted - at;
+
+    if (n_before == 0)
+        v_store(c + at, sum);
+    else if (n_before < LANES)
+        memcpy(c + wanted, (const float *)&sum + n_before, (LANES - n_before) * sizeof *c);
+}
+
 /*
  * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. Both numbers are
  * constants where this is called, so that all sums stay in registers.
@@ -45,6 +57,12 @@ multiply_block(const struct product *p, size_t row, size_t first, size_t rows, s
 #pragma GCC unroll 16
     for (size_t v = 0; v < registers; v++)
         at[v] = first + (v + 1) * LANES <= s->m ? first + v * LANES : s->m - LANES;
+    if (s->is_continued)
+#pragma GCC unroll 16
+        for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 16
+            for (size_t v = 0; v < registers; v++)
+                sum[i][v] = v_load(c + i * s->ldc + at[v]);
     for (size_t block = 0; block < p->count; block++, a += s->step_a, b += s->step_b)
         for (size_t k = 0; k < s->k; k++) {
             vf weight[ALL_REGISTERS];
@@ -65,7 +83,7 @@ multiply_block(const struct product *p, size_t row, size_t first, size_t rows, s
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 16
         for (size_t v = 0; v < registers; v++)
-            v_store(c + i * s->ldc + at[v], sum[i][v]);
+            store_columns(c + i * s->ldc, first + v * LANES, at[v], sum[i][v]);
 }
 
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float *a, const float *b,

@@ -24,12 +24,12 @@ static void fill_inputs(void)
     attn_reference_fill(b, sizeof b / sizeof *b, 1, 2);
 }
 
-/* The definition: one chain from +0, k ascending, through all blocks. */
+/* The definition: one chain from +0 or what is there, k ascending, through all blocks. */
 static void multiply_by_definition(const struct attn_gemm_shape *s, size_t count, float *out)
 {
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < s->m; j++) {
-            float sum = 0;
+            float sum = s->is_continued ? out[i * s->ldc + j] : 0;
 
             for (size_t block = 0; block < count; block++)
                 for (size_t k = 0; k < s->k; k++)
@@ -39,11 +39,12 @@ static void multiply_by_definition(const struct attn_gemm_shape *s, size_t count
         }
 }
 
-/* c starts as NaN, so that what is not overwritten, and what should not be, is seen. */
-static void prepare(float *out)
+/* c starts as NaN, so that what is not overwritten, and what should not be, is seen; or as what a
+ * sum goes on from. */
+static void prepare(const struct attn_gemm_shape *shape, float *out)
 {
     for (size_t i = 0; i < MAX_C; i++)
-        out[i] = NAN;
+        out[i] = shape->is_continued ? (float)(i % 13) - 6.3F : NAN;
 }
 
 static void run_engine(const struct attn_gemm_engine *engine, const struct attn_gemm_shape *shape,
@@ -52,8 +53,11 @@ static void run_engine(const struct attn_gemm_engine *engine, const struct attn_
     struct attn_gemm_kernel kernel = attn_gemm_kernel_find(engine, shape);
 
     ck_assert(!engine->is_jit || kernel.jit);
-    prepare(c);
-    attn_gemm_kernel_run(&kernel, a, b, c, count);
+    prepare(shape, c);
+    if (shape->is_ahead)
+        attn_gemm_kernel_run_ahead(&kernel, a, b, c, a + MAX_LD);
+    else
+        attn_gemm_kernel_run(&kernel, a, b, c, count);
 }
 
 static struct attn_gemm_engine portable(enum attn_isa isa)
@@ -72,13 +76,16 @@ static void compare_with_portable(const struct attn_gemm_engine *engine)
     for (size_t m = 17; m <= 64; m++)
         for (size_t n = 0; n < sizeof some_rows / sizeof *some_rows; n++)
             for (size_t k = 0; k < sizeof some_depths / sizeof *some_depths; k++)
-                for (int in_place = 0; in_place < 2; in_place++) {
+                for (int way = 0; way < 4; way++) {
+                    const bool in_place = way % 2 != 0;
                     struct attn_gemm_shape shape = {.m = m,
                                                     .n = some_rows[n],
                                                     .k = some_depths[k],
                                                     .lda = in_place ? MAX_LD : m,
                                                     .ldb = some_depths[k] + (in_place ? 3 : 0),
-                                                    .ldc = in_place ? 70 : m};
+                                                    .ldc = in_place ? 70 : m,
+                                                    .is_continued = way >= 2,
+                                                    .is_ahead = way == 1 || way == 2};
 
                     run_engine(&loop, &shape, 1);
                     memcpy(expected, c, sizeof c);
@@ -122,9 +129,10 @@ static void compare_batches(enum attn_isa limit)
                                                     .ldb = MAX_K,
                                                     .ldc = 64,
                                                     .step_a = odd ? 7 * 70 + 1 : 64 * 70,
-                                                    .step_b = odd ? 9 : 64};
+                                                    .step_b = odd ? 9 : 64,
+                                                    .is_continued = count == 6};
 
-                    prepare(expected);
+                    prepare(&shape, expected);
                     multiply_by_definition(&shape, count, expected);
                     run_engine(&jit, &shape, count);
                     attn_assert_same_bits("jit batch", c, expected, MAX_C);
@@ -155,10 +163,15 @@ START_TEST(portable_loops_are_the_definition)
     for (size_t m = 17; m <= 64; m++)
         for (size_t n = 1; n <= 64; n += n < 14 ? 1 : 25)
             for (size_t k = 1; k <= 20; k += 19) {
-                struct attn_gemm_shape shape = {
-                    .m = m, .n = n, .k = k, .lda = m + 2, .ldb = k + 1, .ldc = m};
+                struct attn_gemm_shape shape = {.m = m,
+                                                .n = n,
+                                                .k = k,
+                                                .lda = m + 2,
+                                                .ldb = k + 1,
+                                                .ldc = m,
+                                                .is_continued = n % 2 == 0};
 
-                prepare(expected);
+                prepare(&shape, expected);
                 multiply_by_definition(&shape, 1, expected);
                 for (int isa = 0; isa <= ATTN_ISA_BEST; isa++) {
                     struct attn_gemm_engine loop = portable((enum attn_isa)isa);

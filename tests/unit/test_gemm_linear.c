@@ -20,7 +20,7 @@ struct sizes {
 struct setting {
     enum attn_gemm how;
     int n_thread; /* 0: no pool */
-    bool has_bias;
+    bool has_bias, is_packed;
     size_t first_col, last_col;
 };
 
@@ -39,6 +39,7 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     size_t ldy = set->last_col - set->first_col + GAP, n_scratch = attn_linear_scratch(linear);
     struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
     float *scratch[MAX_THREADS], *y = allocate(n_row * ldy, sizeof *y);
+    struct attn_linear map = *linear;
     struct attn_linear_args args = {.engine = &engine,
                                     .scratch = scratch,
                                     .x = x,
@@ -58,7 +59,15 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     }
     for (size_t i = 0; i < n_row * ldy; i++)
         y[i] = -7;
-    attn_linear_run(linear, &args);
+    if (set->is_packed) {
+        map.packed = allocate(attn_linear_packed_size(linear), sizeof *map.packed);
+        attn_linear_pack(linear, engine.kernels, args.pool, map.packed);
+        map.weight.data = NULL; /* but for columns that are no whole panels, it is not read again */
+        if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col)
+            map.weight.data = linear->weight.data;
+    }
+    attn_linear_run(&map, &args);
+    attn_free(map.packed);
     for (int i = 0; i < MAX_THREADS; i++)
         attn_free(scratch[i]);
     attn_pool_free(args.pool);
@@ -87,8 +96,9 @@ static float *expect(const float *w, const float *bias, const struct setting *se
 }
 
 static const struct sizes some_sizes[] = {
-    {1, 7, 1},    {1, 64, 130}, {5, 3, 6},     {3, 1, 17},    {23, 40, 80},   {24, 40, 80},
-    {49, 33, 15}, {97, 20, 66}, {48, 100, 64}, {100, 9, 200}, {145, 16, 129},
+    {1, 7, 1},      {1, 64, 130},  {5, 3, 6},      {3, 1, 17},    {23, 40, 80},
+    {24, 40, 80},   {49, 33, 15},  {97, 20, 66},   {48, 100, 64}, {100, 9, 200},
+    {145, 16, 129}, {5, 1100, 66}, {50, 1030, 20}, {7, 2100, 9}, /* deeper than a piece */
 };
 
 /* Compares for three ranges of columns, both ways to multiply and several numbers of threads. */
@@ -96,7 +106,7 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
                            const struct attn_vector *stored_bias, const float *x,
                            const struct sizes *s)
 {
-    const int threads[] = {0, 1, 2, 8};
+    const int threads[] = {2, 0, 1, 8};
     /* The third is narrow and at the end, where reading 17 columns would leave the weight. */
     const size_t ranges[][2] = {{0, s->n_out},
                                 {s->n_out / 3, s->n_out},
@@ -111,12 +121,13 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
             float *expected = expect(w, bias, &set, x, s);
 
             linear->bias = has_bias ? *stored_bias : (struct attn_vector){0};
-            for (int t = 0; t < 4; t++)
+            for (int t = 0; t < 5; t++)
                 for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
                     float *y;
 
                     set.how = (enum attn_gemm)how;
-                    set.n_thread = threads[t];
+                    set.n_thread = threads[t % 4];
+                    set.is_packed = t == 4;
                     y = run_linear(linear, &set, x, s->n_row);
                     attn_assert_same_bits("linear", y, expected, n_y);
                     attn_free(y);
@@ -329,6 +340,97 @@ START_TEST(a_large_map_agrees_with_a_random_vector)
 }
 END_TEST
 
+/* y = act(x W + b) and sum += y, against the same done one after the other. */
+static void check_what_follows(const struct sizes *s, struct attn_linear_args args)
+{
+    const struct attn_kernels *kernels = args.engine->kernels;
+    const size_t n = s->n_row * s->n_out;
+    float *x, *w, *bias, *y = allocate(n, sizeof *y), *expected = allocate(n, sizeof *y);
+    float *sum = allocate(n, sizeof *sum), *expected_sum = allocate(n, sizeof *sum), *scratch;
+    struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
+                                            .n_row = s->n_in,
+                                            .n_col = s->n_out,
+                                            .row_stride = s->n_out,
+                                            .col_stride = 1,
+                                            .group = s->n_out},
+                                 .bias = {.dtype = ATTN_DTYPE_F32, .n = s->n_out}};
+
+    make_numbers(s, &x, &w, &bias);
+    attn_reference_fill(sum, n, 1, 7);
+    scratch = allocate(attn_linear_scratch(&linear), sizeof *scratch);
+    linear.weight.data = w;
+    linear.bias.data = bias;
+    args.scratch = &scratch;
+    args.x = x;
+    args.ldx = s->n_in + GAP;
+    args.n_row = s->n_row;
+    args.ldy = args.last_col = s->n_out;
+    args.y = expected;
+    attn_linear_run(&linear, &args);
+    kernels->activate(ATTN_ACTIVATION_GELU_NEW, expected, n);
+    kernels->add(sum, expected, n, expected_sum);
+    args.y = y;
+    args.has_activation = true;
+    args.activation = ATTN_ACTIVATION_GELU_NEW;
+    args.sum = sum;
+    attn_linear_run(&linear, &args);
+    attn_assert_same_bits("activated", y, expected, n);
+    attn_assert_same_bits("added", sum, expected_sum, n);
+    attn_free(x), attn_free(w), attn_free(bias), attn_free(y), attn_free(expected);
+    attn_free(sum), attn_free(expected_sum), attn_free(scratch);
+}
+
+START_TEST(what_follows_a_product_is_done_once_for_each_element)
+{
+    for (size_t i = 0; i < sizeof some_sizes / sizeof *some_sizes; i++)
+        for (int isa = 0; isa <= ATTN_ISA_BEST; isa++) {
+            const struct attn_gemm_engine engine =
+                attn_gemm_engine_start(ATTN_GEMM_PORTABLE, (enum attn_isa)isa, 0);
+
+            check_what_follows(&some_sizes[i], (struct attn_linear_args){.engine = &engine});
+        }
+}
+END_TEST
+
+/* One weight at (1, COLUMN) makes row 2 of y what is found there; relu would hide -inf. */
+static bool is_violated_by(float weight, size_t column)
+{
+    enum { N_ROW = 5, N_IN = 3, N_OUT = 70 };
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_BEST, 0);
+    float w[N_IN * N_OUT] = {0}, x[N_ROW * N_IN] = {0}, y[N_ROW * N_OUT];
+    const struct attn_linear linear = {
+        .weight = {w, ATTN_DTYPE_F32, N_IN, N_OUT, N_OUT, 1, N_OUT, 0}};
+    float *scratch = allocate(attn_linear_scratch(&linear), sizeof *scratch);
+    atomic_bool is_violated = false;
+
+    w[N_OUT + column] = weight;
+    x[2 * N_IN + 1] = 1;
+    attn_linear_run(&linear, &(struct attn_linear_args){.engine = &engine,
+                                                        .scratch = &scratch,
+                                                        .x = x,
+                                                        .ldx = N_IN,
+                                                        .n_row = N_ROW,
+                                                        .y = y,
+                                                        .ldy = N_OUT,
+                                                        .last_col = N_OUT,
+                                                        .has_activation = true,
+                                                        .activation = ATTN_ACTIVATION_RELU,
+                                                        .is_violated = &is_violated});
+    attn_free(scratch);
+    return is_violated;
+}
+
+START_TEST(a_product_that_is_not_finite_is_seen_before_its_activation)
+{
+    for (size_t column = 0; column < 70; column++) {
+        ck_assert(!is_violated_by(3e38F, column));
+        ck_assert(is_violated_by(INFINITY, column));
+        ck_assert(is_violated_by(-INFINITY, column));
+        ck_assert(is_violated_by(NAN, column));
+    }
+}
+END_TEST
+
 START_TEST(no_rows_and_no_columns_are_no_work)
 {
     float w[20] = {0}, scratch[1] = {0}, *const scratches[] = {scratch}, y = -7;
@@ -347,4 +449,7 @@ END_TEST
 
 ATTN_SUITE("gemm: linear", every_type_and_layout_gives_the_chain_plus_bias,
            groups_of_columns_are_heads, no_element_is_further_from_double_than_rounding_allows,
-           a_large_map_agrees_with_a_random_vector, no_rows_and_no_columns_are_no_work)
+           a_large_map_agrees_with_a_random_vector,
+           what_follows_a_product_is_done_once_for_each_element,
+           a_product_that_is_not_finite_is_seen_before_its_activation,
+           no_rows_and_no_columns_are_no_work)
