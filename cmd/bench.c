@@ -116,6 +116,8 @@ static int open_model(struct bench *bench)
     if (code != EXIT_DONE)
         return code;
     model_options.load = (enum attn_load)bench->args.model.load;
+    model_options.reuse = true;
+    model_options.pool = bench->pool;
     if (attn_model_open(&bench->source.source, &model_options, &bench->model, &err) != ATTN_OK)
         return report(&err, EXIT_MODEL);
     interrupt_watch_model(bench->model);
@@ -247,7 +249,7 @@ static int measure(struct bench *bench)
 
 static int perform(struct bench *bench)
 {
-    static int (*const steps[])(struct bench * bench) = {open_model, find_machine, begin, measure};
+    static int (*const steps[])(struct bench * bench) = {find_machine, open_model, begin, measure};
     int code = EXIT_DONE;
     interrupt_catch();
     for (size_t i = 0; code == EXIT_DONE && i < sizeof(steps) / sizeof(steps[0]); i++)

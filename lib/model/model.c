@@ -78,6 +78,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
         status = attn_safetensors_open(source, options->load, &m->st, err);
     if (status == ATTN_OK)
         status = attn_weights_bind(&m->weights, &m->config, m->st, err);
+    if (status == ATTN_OK && options->reuse)
+        status = attn_weights_pack(&m->weights, &m->config, m->st, options->pool, err);
     if (status != ATTN_OK)
         goto fail;
     if (options->on_note != NULL)

@@ -14,6 +14,7 @@
 #ifndef ATTN_MODEL_MODEL_H
 #define ATTN_MODEL_MODEL_H
 
+#include "base/pool.h"
 #include "base/source.h"
 #include "formats/safetensors.h"
 #include "model/config.h"
@@ -28,7 +29,10 @@ typedef void (*attn_note_fn)(void *user, const char *message);
 
 struct attn_model_options {
     enum attn_load load;
-    attn_note_fn on_note; /* or NULL */
+    bool reuse;             /* many runs will follow: weights are packed now, as products read them.
+                               Speed only; takes 4 bytes for each of them */
+    struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
+    attn_note_fn on_note;   /* or NULL */
     void *user;
 };
 

@@ -383,6 +383,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 void attn_weights_release(struct attn_weights *weights)
 {
     attn_free(weights->blocks);
+    attn_arena_release(&weights->packed);
     *weights = (struct attn_weights){0};
 }
 

@@ -8,6 +8,7 @@
 #ifndef ATTN_MODEL_WEIGHTS_H
 #define ATTN_MODEL_WEIGHTS_H
 
+#include "base/arena.h"
 #include "formats/safetensors.h"
 #include "kernels/gemm.h"
 #include "model/config.h"
@@ -31,6 +32,7 @@ struct attn_weights {
     struct attn_block_weights *blocks; /* owns; [n_layer] */
     struct attn_norm_weights ln_final;
     struct attn_linear unembed; /* [D, V] */
+    struct attn_arena packed;   /* owns what attn_weights_pack made */
 };
 
 /* The part of a model that a tensor belongs to: it is needed when the config has the part. */
@@ -120,6 +122,12 @@ typedef void (*attn_unused_fn)(void *user, const char *tensor_name);
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err);
 void attn_weights_release(struct attn_weights *weights);
+
+/* Makes a packed copy of every matrix that products read, and gives the pages of ST behind them
+ * back. */
+enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
+                                   const struct attn_safetensors *st, struct attn_pool *pool,
+                                   struct attn_error *err);
 
 /* Calls FN for each tensor of ST that the naming of MODEL_TYPE does not know. */
 void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,

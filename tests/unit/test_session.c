@@ -158,6 +158,30 @@ START_TEST(remembering_one_layer_does_not_change_bits)
 }
 END_TEST
 
+START_TEST(a_model_opened_for_reuse_gives_the_same_bits)
+{
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+
+    options.reuse = true;
+    ck_assert(attn_pool_create(2, &options.pool, &err) == ATTN_OK);
+    for (int i = 0; i < N_DIRECTORY; i++) {
+        const struct attn_source source = {.directory = directories[i]};
+        struct pair pair;
+        struct attn_model *first;
+
+        pair_open(&pair, directories[i]);
+        first = pair.model;
+        ck_assert(attn_model_open(&source, &options, &pair.model, &err) == ATTN_OK);
+        record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
+        attn_assert_same_recording(directories[i], &pair.actual, &pair.expected);
+        attn_model_close(first);
+        pair_close(&pair);
+    }
+    attn_pool_free(options.pool);
+}
+END_TEST
+
 START_TEST(reading_and_mapping_give_the_same_bits)
 {
     for (int i = 0; i < N_DIRECTORY; i++) {
@@ -742,7 +766,7 @@ END_TEST
 ATTN_SUITE("session", threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
            jit_does_not_change_bits, instruction_sets_do_not_change_bits,
            jit_for_avx2_does_not_change_bits, remembering_one_layer_does_not_change_bits,
-           reading_and_mapping_give_the_same_bits,
+           a_model_opened_for_reuse_gives_the_same_bits, reading_and_mapping_give_the_same_bits,
            selecting_does_not_change_bits_and_tells_exactly_what_was_asked,
            a_later_token_leaves_earlier_rows_alone, rows_sum_to_one_and_masked_cells_are_zero,
            matrices_that_do_not_fit_come_in_blocks_with_the_same_bits,
