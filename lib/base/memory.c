@@ -5,9 +5,22 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Defined by tests that want an allocation to fail; elsewhere its address is null. */
 bool attn_test_allocation_fails(void) __attribute__((weak));
+
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Asks for large pages in a large block: fewer faults, fewer misses of the address cache. */
+static void ask_for_huge_pages(void *block, size_t n_byte)
+{
+    const size_t before = (HUGE_PAGE - (uintptr_t)block % HUGE_PAGE) % HUGE_PAGE;
+
+    if (n_byte >= before + (size_t)2 * HUGE_PAGE)
+        (void)madvise((char *)block + before, (n_byte - before) / HUGE_PAGE * HUGE_PAGE,
+                      MADV_HUGEPAGE); /* where there are none, nothing is lost */
+}
 
 void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
 {
@@ -22,6 +35,7 @@ void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err
         attn_error_no_memory(err);
         return NULL;
     }
+    ask_for_huge_pages(block, n_byte);
     return block;
 }
 
