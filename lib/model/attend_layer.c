@@ -108,31 +108,51 @@ static struct attn_heads heads_of(struct owner *owner)
     };
 }
 
+/* What a layer remembers of a step: the rows of all its key/value heads, side by side. */
+struct memory {
+    const struct attn_session *session;
+    struct attn_heads heads;
+    struct attn_kv_rows rows; /* of head 0 */
+};
+
+static void remember_head(void *context, size_t g, int worker)
+{
+    const struct memory *memory = context;
+    const struct attn_session *session = memory->session;
+    const size_t d_head = session->config->d_head;
+    struct attn_kv_rows rows = memory->rows;
+
+    (void)worker;
+    if (!attn_session_needs_kv_head(session, memory->heads.layer, (int)g))
+        return;
+    rows.k += g * d_head;
+    rows.v = rows.v != NULL ? rows.v + g * session->config->d_value : NULL;
+    if (memory->heads.attention->similarity == ATTN_SIMILARITY_COSINE)
+        attn_rows_normalize(session->k + g * d_head, rows.ldk, rows.n, d_head);
+    attn_heads_remember(&memory->heads, g, &rows);
+    /* Layers that share one cache may have held more rows before. */
+    if (session->n_cache_layer == 1 && session->n_source > 0)
+        attn_kv_forget(&memory->heads.kv[g], &session->shape, rows.first + rows.n,
+                       session->shape.n_max);
+}
+
 void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
 {
     const struct attn_config *config = session->config;
-    const size_t ldk = config->n_kv_head * config->d_head;
-    const size_t first = attn_session_is_cross(session, layer) ? 0 : session->step.row0;
     struct owner owner = {session, layer};
-    const struct attn_heads heads = heads_of(&owner);
+    struct memory memory = {
+        .session = session,
+        .heads = heads_of(&owner),
+        .rows = {.k = session->k,
+                 .v = has_values ? session->v : NULL,
+                 .ldk = config->n_kv_head * config->d_head,
+                 .ldv = config->n_kv_head * config->d_value,
+                 .first = attn_session_is_cross(session, layer) ? 0 : session->step.row0,
+                 .n = n_row}};
+    const bool is_shared = attn_attention_engine(memory.heads.attention) != ATTN_ENGINE_LOWRANK;
 
-    for (size_t g = 0; g < config->n_kv_head; g++) {
-        const struct attn_kv_rows rows = {.k = session->k + g * config->d_head,
-                                          .v = has_values ? session->v + g * config->d_value : NULL,
-                                          .ldk = ldk,
-                                          .ldv = config->n_kv_head * config->d_value,
-                                          .first = first,
-                                          .n = n_row};
-
-        if (!attn_session_needs_kv_head(session, layer, (int)g))
-            continue;
-        if (heads.attention->similarity == ATTN_SIMILARITY_COSINE)
-            attn_rows_normalize(session->k + g * config->d_head, ldk, n_row, config->d_head);
-        attn_heads_remember(&heads, g, &rows);
-        /* Layers that share one cache may have held more rows before. */
-        if (session->n_cache_layer == 1 && session->n_source > 0)
-            attn_kv_forget(&heads.kv[g], &session->shape, first + n_row, session->shape.n_max);
-    }
+    /* Low-rank attention mixes one head after the other in one scratch. */
+    attn_pool_run(is_shared ? session->step.pool : NULL, config->n_kv_head, remember_head, &memory);
 }
 
 void attn_session_attend(struct attn_session *session, int layer)

@@ -24,7 +24,6 @@ struct row_work {
     const float *x;
     float *y;
     size_t n_row, n_col;
-    enum attn_activation activation;
 };
 
 static struct row_work rows_of(const struct attn_session *session, const float *x, float *y,
@@ -78,6 +77,23 @@ void attn_normalize(struct attn_session *session, const struct attn_norm_weights
     run_rows(&work, normalize_rows);
 }
 
+static void activate_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    size_t first, n = task_rows(work, task, &first);
+
+    (void)worker;
+    work->session->engine.kernels->activate(work->session->activation,
+                                            work->y + first * work->n_col, n * work->n_col);
+}
+
+static void activate(struct attn_session *session)
+{
+    struct row_work work = rows_of(session, session->mlp, session->mlp, session->config->d_mlp);
+
+    run_rows(&work, activate_rows);
+}
+
 static void add_rows(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
@@ -98,97 +114,61 @@ static void join(struct attn_session *session, const float *x)
         memcpy(work.y, x, work.n_row * work.n_col * sizeof(float));
 }
 
-static void activate_rows(void *context, size_t task, int worker)
-{
-    const struct row_work *work = context;
-    size_t first, n = task_rows(work, task, &first);
-
-    (void)worker;
-    work->session->engine.kernels->activate(work->activation, work->y + first * work->n_col,
-                                            n * work->n_col);
-}
-
-static void activate(struct attn_session *session)
-{
-    struct row_work work = rows_of(session, session->mlp, session->mlp, session->config->d_mlp);
-
-    work.activation = attn_activation_find(session->config->act_fn);
-    run_rows(&work, activate_rows);
-}
-
-/* What a linear map reads: n_row rows, as wide as the map is deep. */
-struct input {
-    const float *x;
-    size_t n_row;
+/* y = x W + b, and what is done with it while it is in cache. */
+struct product {
+    const struct attn_linear *linear;
+    const float *x; /* [n_row, W's rows] */
+    float *y;       /* [n_row, W's columns], of which FIRST .. LAST-1 are computed */
+    size_t n_row, first, last;
+    float *sum; /* like y: sum += y; NULL: none */
+    bool is_activated;
+    bool is_checked; /* for values that are not finite, which LAYER is blamed for */
 };
 
-/* Columns first .. last-1 of y = x W + b, in their place in y. */
-static void multiply(struct attn_session *session, const struct attn_linear *linear,
-                     struct input in, float *y, size_t first, size_t last)
+static struct product product_of(const struct attn_session *session,
+                                 const struct attn_linear *linear, const float *x, float *y)
 {
-    const struct attn_linear_args args = {
-        .engine = &session->engine,
-        .pool = session->step.pool,
-        .scratch = session->heads.scratch,
-        .x = in.x,
-        .ldx = linear->weight.n_row,
-        .n_row = in.n_row,
-        .y = y + first,
-        .ldy = linear->weight.n_col,
-        .first_col = first,
-        .last_col = last,
-    };
-
-    attn_linear_run(linear, &args);
-}
-
-/* Rows of a tensor that must be finite. */
-struct finite_work {
-    struct row_work rows; /* reads x; n_col of each row */
-    size_t ld;
-    atomic_bool is_violated;
-};
-
-static void find_non_finite_rows(void *context, size_t task, int worker)
-{
-    struct finite_work *work = context;
-    size_t first, n = task_rows(&work->rows, task, &first);
-
-    (void)worker;
-    for (size_t i = first; i < first + n; i++)
-        if (!work->rows.session->engine.kernels->is_finite(work->rows.x + i * work->ld,
-                                                           work->rows.n_col))
-            atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+    return (struct product){.linear = linear,
+                            .x = x,
+                            .y = y,
+                            .n_row = session->step.n_row,
+                            .last = linear->weight.n_col};
 }
 
 /*
  * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf
- * out, and relu makes -inf 0. So what goes into these two is looked at as well.
+ * out, and relu makes -inf 0. So q, k, v and mlp_pre are looked at as well.
  */
-static void check_rows(struct attn_session *session, int layer, struct input y, size_t ld,
-                       size_t n_col)
+static void multiply(struct attn_session *session, int layer, const struct product *p)
 {
-    struct finite_work work = {
-        .rows = {.session = session, .x = y.x, .n_row = y.n_row, .n_col = n_col}, .ld = ld};
+    atomic_bool is_violated = false;
+    const struct attn_linear_args args = {
+        .engine = &session->engine,
+        .pool = session->step.pool,
+        .scratch = session->heads.scratch,
+        .x = p->x,
+        .ldx = p->linear->weight.n_row,
+        .n_row = p->n_row,
+        .y = p->y + p->first,
+        .ldy = p->linear->weight.n_col,
+        .first_col = p->first,
+        .last_col = p->last,
+        .has_activation = p->is_activated,
+        .activation = session->activation,
+        .sum = p->sum,
+        .is_violated = p->is_checked ? &is_violated : NULL,
+    };
 
-    attn_pool_run(session->step.pool, (y.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK,
-                  find_non_finite_rows, &work);
-    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
+    attn_linear_run(p->linear, &args);
+    if (atomic_load_explicit(&is_violated, memory_order_relaxed))
         attn_session_blame(session, layer);
-}
-
-static void multiply_all(struct attn_session *session, const struct attn_linear *linear,
-                         const float *x, float *y)
-{
-    const struct input in = {x, session->step.n_row};
-
-    multiply(session, linear, in, y, 0, linear->weight.n_col);
 }
 
 /* One projection of a layer: q, or k or v, for all heads that are needed. */
 struct projection {
     const struct attn_linear *linear;
-    struct input in;
+    const float *x; /* [n_row, ...] */
+    size_t n_row;
     float *y;
     size_t n_head, width;
     bool (*needs)(const struct attn_session *session, int layer, int head);
@@ -197,27 +177,26 @@ struct projection {
 /* Heads are projected run by run; without weights a head is the input itself. */
 static void project(struct attn_session *session, int layer, const struct projection *p)
 {
-    const size_t ld = p->n_head * p->width;
+    const size_t n_col = p->n_head * p->width;
+    struct product product = product_of(session, p->linear, p->x, p->y);
     int head = 0;
 
     if (!session->config->has_projections) {
-        memcpy(p->y, p->in.x, p->in.n_row * ld * sizeof(float));
-        check_rows(session, layer, (struct input){p->y, p->in.n_row}, ld, ld);
+        memcpy(p->y, p->x, p->n_row * n_col * sizeof(float));
+        attn_session_check_finite(session, layer, p->y, p->n_row * n_col);
         return;
     }
+    product.n_row = p->n_row;
+    product.is_checked = true;
     while (head < (int)p->n_head) {
-        const int first = head;
-        const size_t column = (size_t)first * p->width;
-
+        product.first = (size_t)head * p->width;
         while (head < (int)p->n_head && p->needs(session, layer, head))
             head++;
-        if (head == first) {
+        product.last = (size_t)head * p->width;
+        if (product.last > product.first)
+            multiply(session, layer, &product);
+        else
             head++;
-            continue;
-        }
-        multiply(session, p->linear, p->in, p->y, column, (size_t)head * p->width);
-        check_rows(session, layer, (struct input){p->y + column, p->in.n_row}, ld,
-                   (size_t)(head - first) * p->width);
     }
 }
 
@@ -230,7 +209,8 @@ static void run_keys(struct attn_session *session, int layer)
     const bool has_values = attn_session_needs(session, layer, ATTN_SITE_Z) ||
                             attn_session_watches(session, ATTN_SITE_V, layer);
     struct projection p = {.linear = &w->k,
-                           .in = {session->normed, session->step.n_row},
+                           .x = is_cross ? session->source : session->normed,
+                           .n_row = is_cross ? session->n_source : session->step.n_row,
                            .y = session->k,
                            .n_head = config->n_kv_head,
                            .width = config->d_head,
@@ -238,8 +218,6 @@ static void run_keys(struct attn_session *session, int layer)
 
     if (is_cross && session->step.row0 > 0)
         return;
-    if (is_cross)
-        p.in = (struct input){session->source, session->n_source};
     project(session, layer, &p);
     attn_session_visit(session, ATTN_SITE_K, layer, session->k);
     if (has_values) {
@@ -249,7 +227,7 @@ static void run_keys(struct attn_session *session, int layer)
         project(session, layer, &p);
         attn_session_visit(session, ATTN_SITE_V, layer, session->v);
     }
-    attn_session_remember(session, layer, p.in.n_row, has_values);
+    attn_session_remember(session, layer, p.n_row, has_values);
 }
 
 /* q, k, v and z of a layer. */
@@ -257,7 +235,8 @@ static void run_heads(struct attn_session *session, int layer)
 {
     const struct attn_block_weights *w = &session->model->weights.blocks[layer];
     const struct projection q = {.linear = &w->q,
-                                 .in = {session->normed, session->step.n_row},
+                                 .x = session->normed,
+                                 .n_row = session->step.n_row,
                                  .y = session->q,
                                  .n_head = session->config->n_head,
                                  .width = session->config->d_head,
@@ -274,11 +253,44 @@ static void run_heads(struct attn_session *session, int layer)
         attn_session_visit(session, ATTN_SITE_Z, layer, session->z);
 }
 
+/* What a part of the block adds to the residual stream, SITE: out = x W + b; resid = resid + out. At
+ * once, unless an edit may come between. */
+static void add_product(struct attn_session *session, int layer, enum attn_site site,
+                        const struct attn_linear *linear, const float *x)
+{
+    const bool at_once = session->config->has_residual && session->options.n_edit == 0;
+    struct product product = product_of(session, linear, x, session->out);
+
+    product.sum = at_once ? session->resid : NULL;
+    multiply(session, layer, &product);
+    attn_session_visit(session, site, layer, session->out);
+    if (!at_once)
+        join(session, session->out);
+}
+
+/* mlp = act(x W + b), at once unless somebody looks at what lies between. */
+static void activate_product(struct attn_session *session, int layer,
+                             const struct attn_linear *linear, const float *x)
+{
+    const bool at_once =
+        !attn_session_watches(session, ATTN_SITE_MLP_PRE, layer) && session->options.n_edit == 0;
+    struct product product = product_of(session, linear, x, session->mlp);
+
+    product.is_checked = true;
+    product.is_activated = at_once;
+    multiply(session, layer, &product);
+    if (!at_once) {
+        attn_session_visit(session, ATTN_SITE_MLP_PRE, layer, session->mlp);
+        activate(session);
+    }
+    attn_session_visit(session, ATTN_SITE_MLP_POST, layer, session->mlp);
+}
+
 void attn_block_run(struct attn_session *session, int layer)
 {
     const struct attn_config *config = session->config;
     const struct attn_block_weights *w = &session->model->weights.blocks[layer];
-    float *resid = session->resid, *attn_out = session->z;
+    float *resid = session->resid;
 
     attn_session_visit(session, ATTN_SITE_RESID_PRE, layer, resid);
     if (!attn_session_needs(session, layer, ATTN_SITE_Q))
@@ -287,25 +299,18 @@ void attn_block_run(struct attn_session *session, int layer)
     if (!attn_session_needs(session, layer, ATTN_SITE_ATTN_OUT))
         return;
     if (config->has_out_proj) {
-        attn_out = session->out;
-        multiply_all(session, &w->out, session->z, attn_out);
+        add_product(session, layer, ATTN_SITE_ATTN_OUT, &w->out, session->z);
+    } else {
+        attn_session_visit(session, ATTN_SITE_ATTN_OUT, layer, session->z);
+        join(session, session->z);
     }
-    attn_session_visit(session, ATTN_SITE_ATTN_OUT, layer, attn_out);
-    join(session, attn_out);
     if (config->d_mlp > 0) {
         attn_session_visit(session, ATTN_SITE_RESID_MID, layer, resid);
         if (!attn_session_needs(session, layer, ATTN_SITE_MLP_PRE))
             return;
         attn_normalize(session, &w->ln2, resid, session->normed);
-        multiply_all(session, &w->mlp_in, session->normed, session->mlp);
-        check_rows(session, layer, (struct input){session->mlp, session->step.n_row}, config->d_mlp,
-                   config->d_mlp);
-        attn_session_visit(session, ATTN_SITE_MLP_PRE, layer, session->mlp);
-        activate(session);
-        attn_session_visit(session, ATTN_SITE_MLP_POST, layer, session->mlp);
-        multiply_all(session, &w->mlp_out, session->mlp, session->out);
-        attn_session_visit(session, ATTN_SITE_MLP_OUT, layer, session->out);
-        join(session, session->out);
+        activate_product(session, layer, &w->mlp_in, session->normed);
+        add_product(session, layer, ATTN_SITE_MLP_OUT, &w->mlp_out, session->mlp);
     }
     attn_session_visit(session, ATTN_SITE_RESID_POST, layer, resid);
 }

@@ -8,6 +8,7 @@
 #include "model/config_read.h"
 #include "model/session_state.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
@@ -61,6 +62,7 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     status = copy_options(session, options, err);
     if (status != ATTN_OK)
         return status;
+    session->activation = attn_activation_find(session->config->act_fn);
     session->dims = attn_config_dims(session->config, options->n_max);
     session->dims.n_source = options->n_source;
     attn_attention_set_dims(session->attention, &session->dims);
@@ -169,9 +171,34 @@ void attn_session_blame(struct attn_session *session, int layer)
                                       layer, attn_quote_string(model->name).text);
 }
 
+/* Values that must be finite, looked at in pieces. */
+struct finite_work {
+    const struct attn_kernels *kernels;
+    const float *x; /* [n] */
+    size_t n;
+    atomic_bool is_violated;
+};
+enum { FINITE_PIECE = 1 << 14 };
+
+static void find_non_finite(void *context, size_t task, int worker)
+{
+    struct finite_work *work = context;
+    const size_t first = task * FINITE_PIECE, rest = work->n - first;
+
+    (void)worker;
+    if (!work->kernels->is_finite(work->x + first, rest < FINITE_PIECE ? rest : FINITE_PIECE))
+        atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+}
+
 void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n)
 {
-    if (session->step.status == ATTN_OK && !session->engine.kernels->is_finite(x, n))
+    struct finite_work work = {.kernels = session->engine.kernels, .x = x, .n = n};
+
+    if (session->step.status != ATTN_OK)
+        return;
+    attn_pool_run(session->step.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite,
+                  &work);
+    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
         attn_session_blame(session, layer);
 }
 

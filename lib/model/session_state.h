@@ -39,6 +39,7 @@ struct attn_session {
     struct attn_dims dims;               /* for n_max positions */
     struct attn_end end;
     struct attn_gemm_engine engine;
+    enum attn_activation activation; /* config->act_fn */
     struct attn_dense_shape shape;
     struct attn_engines engines; /* kernels of the current step */
     struct attn_step step;
