@@ -213,8 +213,8 @@ check-ctypes: all ## let the Python example use libattn.so (needs numpy; PYTHON 
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
-bench: all ## attn-cli beside PyTorch and numpy, as ratios, on a quiet machine (PYTHON names the python)
-	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench
+bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
+	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
 
 probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make probes MODEL=models/fable
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/run.sh $(or $(MODEL),models/fable)

@@ -1,23 +1,106 @@
 #!/usr/bin/env python3
 """peers.py - attn-cli beside what else does the same work, as ratios (make bench).
 
-    peers.py ATTN_CLI FOLDER [--threads N] [--rounds N]
-
-A random GPT-2 of 124 million parameters is made in FOLDER once. Each round runs attn-cli bench and
-then every peer that is installed, on the same weights and numbers of tokens, with the attention
-matrix of every head made; the ratio of a round is peer / attn-cli, and the median over rounds is
-shown. Above 1 attn-cli is faster. Peers that are not installed are named and left out.
+Each round runs attn-cli bench and then asks every peer, which waits in a process of its own with
+the model open, for the same work; then come fresh processes (processes.py). The ratio of a round
+is peer / attn-cli, and the median over the rounds is shown: above 1 attn-cli is faster. Peers that
+are not installed are named and left out. tests/bench/README.md says how to read the table.
 """
 import argparse
 import csv
+import dataclasses
 import io
+import json
 import os
+import re
 import statistics
 import subprocess
 import sys
 import time
 
-LENGTHS = (6, 32, 128, 512, 1024)
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
+
+# What made torch and ONNX Runtime fastest: an arena of huge pages that is never given back, and
+# threads that stay on their cores.
+TUNED = {
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_max=0"
+                      ":glibc.malloc.trim_threshold=17179869184",
+    "OMP_PROC_BIND": "true",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Peer:
+    label: str
+    script: str
+    compute: str = "float32"
+    is_tuned: bool = False
+    remark: str = ""
+
+    def command(self, model, threads):
+        return [sys.executable, os.path.join(HERE, self.script), model, str(threads), self.compute,
+                "tuned" if self.is_tuned else "installed"]
+
+    def environment(self, threads):
+        """Without what some machines set for OpenBLAS: it makes it slow."""
+        names = {name: value for name, value in os.environ.items()
+                 if not name.startswith("OPENBLAS_")}
+        return names | {"OMP_NUM_THREADS": str(threads)} | (TUNED if self.is_tuned else {})
+
+
+NO_PATTERNS = "returns no attention"
+
+PEERS = (
+    Peer("transformers", "hf_transformers.py"),
+    Peer("transformers, tuned", "hf_transformers.py", is_tuned=True),
+    Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True),
+    Peer("ONNX Runtime", "onnx_runtime.py"),
+    Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True),
+    Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, remark=NO_PATTERNS),
+    Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True),
+    Peer("PyTorch bf16, tuned", "plain_torch.py", "bfloat16", True),
+    Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, NO_PATTERNS),
+    Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, NO_PATTERNS),
+    Peer("numpy", "numpy_files.py"),
+)
+
+
+class Worker:
+    """A peer's process. It sleeps but while it is asked."""
+
+    def __init__(self, peer, model, threads, folder):
+        self.peer = peer
+        self.process = subprocess.Popen(
+            [*peer.command(model, threads), "serve"], env=peer.environment(threads), cwd=folder,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.versions = self.read()
+
+    def read(self):
+        line = self.process.stdout.readline()
+        if not line:
+            errors = self.process.communicate()[1].strip().splitlines()
+            raise ChildProcessError(errors[-1] if errors else "it ended")
+        return json.loads(line)
+
+    def ask(self, *work):
+        print(json.dumps(work), file=self.process.stdin, flush=True)
+        seconds = self.read()
+        time.sleep(0.05)  # its threads wait for more work on the cores before they sleep
+        return seconds
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def open_workers(args, model, folder):
+    workers = []
+    for peer in args.peers:
+        try:
+            workers.append(Worker(peer, model, args.threads, folder))
+        except ChildProcessError as error:
+            print(f"left out: {peer.label} ({error})", file=sys.stderr)
+    return workers
 
 
 SIZES = ("d_model=768", "n_head=12", "n_layer=12", "d_mlp=3072", "act_fn=gelu_new",
@@ -26,136 +109,131 @@ SIZES = ("d_model=768", "n_head=12", "n_layer=12", "d_mlp=3072", "act_fn=gelu_ne
 
 
 def make_model(tool, folder):
-    """The directory of the model: made by transformers, or without it by attn-cli, in its own
-    naming, when there is nobody else to read it."""
-    try:
-        import torch
-        from transformers import GPT2Config, GPT2LMHeadModel
-    except ImportError:
-        path = os.path.join(folder, "gpt2-124m-attn")
-        if not os.path.exists(path):
-            options = [word for size in SIZES for word in ("--set", size)]
-            subprocess.run([tool, "init", path, *options], check=True)
+    """The directory of the model, made once: by numpy, or without it, when nobody else can read
+    it, by attn-cli in its own naming."""
+    path = os.path.join(folder, "gpt2-random")
+    if os.path.exists(os.path.join(path, "model.safetensors")):
         return path
-    path = os.path.join(folder, "gpt2-124m")
-    if not os.path.exists(os.path.join(path, "model.safetensors")):
-        torch.manual_seed(0)
-        GPT2LMHeadModel(GPT2Config()).save_pretrained(path)
+    if subprocess.run([sys.executable, os.path.join(HERE, "gpt2.py"), path],
+                      stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        return path
+    path = os.path.join(folder, "gpt2-random-attn")
+    if not os.path.exists(path):
+        options = [word for size in SIZES for word in ("--set", size)]
+        subprocess.run([tool, "init", path, *options], check=True)
     return path
 
 
-def measure_ours(tool, model, threads, folder):
-    """Seconds by (part, name) of one round of attn-cli bench, and each row's share of the limit."""
-    command = [tool, "bench", "-m", model, "-t", str(threads), "--format", "csv", "--seconds", "0",
-               "--parts", "prefill,decode,write"]
+def computes_of(tool):
+    """How attn-cli bench can compute, in the names of the peers."""
+    text = subprocess.run([tool, "bench", "--help"], check=True, capture_output=True, text=True)
+    return {"float32": []} | (
+        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text.stdout else {})
+
+
+def measure_ours(args, model, folder, options):
+    """Rows of one run of attn-cli bench by (part, name)."""
+    command = [args.tool, "bench", "-m", model, "-t", str(args.threads), "--format", "csv",
+               "--seconds", "0", "--parts", ",".join(args.parts), *options]
     text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
     return {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
             for row in csv.DictReader(io.StringIO(text))}
 
 
-def best_of(run, n=3):
-    """The median of N runs after one that is not counted."""
-    run()
-    times = []
-    for _ in range(n):
-        begun = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - begun)
-    return statistics.median(times)
+def question(part, name):
+    """What a peer is asked for a row of attn-cli bench, or None."""
+    numbers = [int(digits) for digits in re.findall(r"\b\d+\b", name)]
+    if part == "write":
+        return ("save", name.split(",")[0], *numbers)
+    return (part, numbers[-1]) if part in ("prefill", "decode") else None
 
 
-class Transformers:
-    """PyTorch with transformers in eager mode, every attention matrix returned."""
-
-    def __init__(self, model, threads):
-        import torch
-        import transformers
-
-        self.name = f"transformers {transformers.__version__}, torch {torch.__version__}"
-        self.torch = torch
-        transformers.utils.logging.disable_progress_bar()
-        torch.set_num_threads(threads)
-        self.model = transformers.GPT2LMHeadModel.from_pretrained(model, attn_implementation="eager")
-        self.model.eval()
-
-    def run(self, n):
-        ids = self.torch.arange(n).reshape(1, n) * 7 % 50257
-        with self.torch.inference_mode():
-            hidden = self.model.transformer(ids, output_attentions=True, use_cache=False)
-            self.model.lm_head(hidden.last_hidden_state[:, -1])
-
-    def measure(self, folder):
-        del folder
-        return {("prefill", f"{n} tokens, all patterns"): best_of(lambda n=n: self.run(n))
-                for n in LENGTHS}
+def is_wanted(args, part, name):
+    asked = question(part, name)
+    return asked is not None and (part != "prefill" or asked[1] in args.lengths)
 
 
-class Numpy:
-    """numpy.savetxt and numpy.save of 12 matrices of 256 x 256, as `write` does."""
-
-    def __init__(self, model, threads):
-        del model, threads
-        import numpy
-
-        self.name = f"numpy {numpy.__version__}"
-        self.numpy = numpy
-        scores = numpy.random.default_rng(0).uniform(-4, 4, (12, 256, 256)).astype("float32")
-        scores[:, numpy.triu(numpy.ones((256, 256), bool), 1)] = -numpy.inf
-        weights = numpy.exp(scores - scores.max(-1, keepdims=True))
-        self.patterns = (weights / weights.sum(-1, keepdims=True)).astype("float32")
-
-    def save_text(self, folder):
-        for head, pattern in enumerate(self.patterns):
-            self.numpy.savetxt(os.path.join(folder, f"{head}.csv"), pattern, "%.9g", ",")
-
-    def measure(self, folder):
-        save = self.numpy.save
-        name = "{}, 12 heads, 256 tokens"
-        return {("write", name.format("csv")): best_of(lambda: self.save_text(folder)),
-                ("write", name.format("npy")):
-                    best_of(lambda: save(os.path.join(folder, "all.npy"), self.patterns))}
+def is_beside(peer, compute, computes):
+    """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other."""
+    return len(computes) == 1 or (peer.compute == "float32") == (compute == "float32")
 
 
-def open_peers(model, threads):
-    peers = []
-    for kind in (Transformers, Numpy):
-        try:
-            peers.append(kind(model, threads))
-        except ImportError as error:
-            print(f"left out: {kind.__doc__.split(',')[0].rstrip('.')} ({error})", file=sys.stderr)
-    return peers
+def measure(args, model, folder, workers):
+    """Lists over the rounds: our (seconds, share) by row, and the peers' (seconds, ratio)."""
+    ours, theirs = {}, {}
+    computes = computes_of(args.tool)
+    for _ in range(args.rounds):
+        for compute, options in computes.items():
+            rows = measure_ours(args, model, folder, options)
+            for (part, name), (seconds, share) in rows.items():
+                if not is_wanted(args, part, name):
+                    continue
+                key = (part, name, compute)
+                ours.setdefault(key, []).append((seconds, share))
+                for worker in workers:
+                    if not is_beside(worker.peer, compute, computes):
+                        continue
+                    answer = worker.ask(*question(part, name))
+                    if answer is not None:
+                        theirs.setdefault(key, {}).setdefault(worker, []).append(
+                            (answer, answer / seconds))
+    return ours, theirs
+
+
+def medians(pairs):
+    return [statistics.median(column) for column in zip(*pairs)]
+
+
+def show(ours, theirs):
+    print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}")
+    for (part, name, compute), figures in ours.items():
+        seconds, share = medians(figures)
+        title = f"{part}, {name.removesuffix(', all patterns')}" + (
+            "" if compute == "float32" else f", {compute}")
+        print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
+        for worker, values in theirs.get((part, name, compute), {}).items():
+            seconds, ratio = medians(values)
+            remark = worker.peer.remark and f"   ({worker.peer.remark})"
+            print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}{remark}")
+
+
+def words(text):
+    return text.split(",")
+
+
+def read_args():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tool", type=os.path.abspath, help="attn-cli")
+    parser.add_argument("folder", help="where the model and files are made")
+    parser.add_argument("--model", help="a GPT-2 of 124M in its place (default: a random one)")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--parts", type=words, default=["prefill", "decode", "write"])
+    parser.add_argument("--lengths", type=lambda text: [int(word) for word in words(text)],
+                        default=[6, 32, 128, 512, 1024], help="of the prefills, such as 6,128")
+    parser.add_argument("--only", type=words, default=[""],
+                        help="peers whose name begins like this, such as PyTorch,llama")
+    args = parser.parse_args()
+    args.peers = [peer for peer in PEERS
+                  if any(peer.label.lower().startswith(word.lower()) for word in args.only)]
+    return args
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tool")
-    parser.add_argument("folder")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--rounds", type=int, default=5)
-    args = parser.parse_args()
-    os.makedirs(args.folder, exist_ok=True)
-    tool = os.path.abspath(args.tool)
-    model = os.path.abspath(make_model(tool, args.folder))
-    scratch = os.path.join(args.folder, "scratch")
+    args = read_args()
+    folder = os.path.abspath(args.folder)
+    scratch = os.path.join(folder, "scratch")
     os.makedirs(scratch, exist_ok=True)
-    peers = open_peers(model, args.threads)
-    ours, ratios = {}, {}
-    for _ in range(args.rounds):
-        rows = measure_ours(tool, model, args.threads, scratch)
-        for key, figures in rows.items():
-            ours.setdefault(key, []).append(figures)
-        for peer in peers:
-            for key, seconds in peer.measure(scratch).items():
-                if key in rows:
-                    ratios.setdefault((key, peer.name), []).append(seconds / rows[key][0])
-    print(f"{args.threads} threads, {args.rounds} rounds, GPT-2 124M, float32; medians")
-    print(f"{'part':<10}{'':<30}{'ms':>10}{'share':>8}   times as long as attn-cli")
-    for key, figures in ours.items():
-        seconds = statistics.median(f[0] for f in figures)
-        share = statistics.median(f[1] for f in figures)
-        others = "  ".join(f"{statistics.median(values):.2f} {name}"
-                           for (k, name), values in ratios.items() if k == key)
-        print(f"{key[0]:<10}{key[1]:<30}{1e3 * seconds:>10.2f}{100 * share:>7.0f}%   {others}")
+    model = os.path.abspath(args.model or make_model(args.tool, folder))
+    workers = open_workers(args, model, scratch)
+    versions = dict.fromkeys(worker.versions for worker in workers)
+    ours, theirs = measure(args, model, scratch, workers)
+    for worker in workers:
+        worker.close()
+    print(f"GPT-2 124M, {args.threads} threads, medians of {args.rounds} rounds;"
+          " ratio: times as long as attn-cli")
+    print("; ".join(versions))
+    show(ours, theirs)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,42 @@
+"""hf_transformers.py - transformers in eager mode, every attention matrix returned."""
+import worker
+
+
+class Transformers:
+    def __init__(self, model, threads, compute, tuned):
+        import torch
+        import transformers
+
+        del tuned  # what can be set for it is set in its environment
+        self.name = f"transformers {transformers.__version__}, torch {torch.__version__}"
+        self.torch = torch
+        transformers.utils.logging.disable_progress_bar()
+        torch.set_num_threads(threads)
+        self.model = transformers.GPT2LMHeadModel.from_pretrained(
+            model, attn_implementation="eager", dtype=getattr(torch, compute)).eval()
+
+    def prefill(self, n):
+        ids = self.torch.tensor([worker.token_ids(n)])
+
+        def run():
+            with self.torch.inference_mode():
+                out = self.model(ids, output_attentions=True, use_cache=False, logits_to_keep=1)
+            return out.attentions
+
+        return run
+
+    def decode(self, n):
+        ids = self.torch.tensor([worker.token_ids(n + 1)])
+        with self.torch.inference_mode():
+            cache = self.model(ids[:, :n], use_cache=True).past_key_values
+
+        def run():
+            with self.torch.inference_mode():
+                self.model(ids[:, n:], past_key_values=cache, use_cache=True)
+                cache.crop(-1)
+
+        return run
+
+
+if __name__ == "__main__":
+    worker.main(Transformers)
