@@ -18,6 +18,8 @@ import subprocess
 import sys
 import time
 
+import processes
+
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 
 # What made torch and ONNX Runtime fastest: an arena of huge pages that is never given back, and
@@ -29,13 +31,18 @@ TUNED = {
 }
 
 
+PARTS = ["prefill", "decode", "write", "process", "files"]
+FRESH = {"process", "files"}  # those of processes.py
+
+
 @dataclasses.dataclass(frozen=True)
 class Peer:
     label: str
     script: str
     compute: str = "float32"
     is_tuned: bool = False
-    remark: str = ""
+    has_patterns: bool = True
+    is_model: bool = True
 
     def command(self, model, threads):
         return [sys.executable, os.path.join(HERE, self.script), model, str(threads), self.compute,
@@ -48,20 +55,19 @@ class Peer:
         return names | {"OMP_NUM_THREADS": str(threads)} | (TUNED if self.is_tuned else {})
 
 
-NO_PATTERNS = "returns no attention"
-
 PEERS = (
     Peer("transformers", "hf_transformers.py"),
     Peer("transformers, tuned", "hf_transformers.py", is_tuned=True),
     Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True),
     Peer("ONNX Runtime", "onnx_runtime.py"),
     Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True),
-    Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, remark=NO_PATTERNS),
+    Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, has_patterns=False),
     Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True),
     Peer("PyTorch bf16, tuned", "plain_torch.py", "bfloat16", True),
-    Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, NO_PATTERNS),
-    Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, NO_PATTERNS),
-    Peer("numpy", "numpy_files.py"),
+    Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, False),
+    Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, False),
+    Peer("numpy", "numpy_model.py"),
+    Peer("numpy.savetxt and save", "numpy_files.py", has_patterns=False, is_model=False),
 )
 
 
@@ -134,7 +140,8 @@ def computes_of(tool):
 def measure_ours(args, model, folder, options):
     """Rows of one run of attn-cli bench by (part, name)."""
     command = [args.tool, "bench", "-m", model, "-t", str(args.threads), "--format", "csv",
-               "--seconds", "0", "--parts", ",".join(args.parts), *options]
+               "--seconds", "0", *options, "--parts",
+               ",".join(part for part in args.parts if part not in FRESH)]
     text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
     return {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
             for row in csv.DictReader(io.StringIO(text))}
@@ -193,7 +200,7 @@ def show(ours, theirs):
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
         for worker, values in theirs.get((part, name, compute), {}).items():
             seconds, ratio = medians(values)
-            remark = worker.peer.remark and f"   ({worker.peer.remark})"
+            remark = "" if worker.peer.has_patterns or part == "write" else "   (returns no attention)"
             print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}{remark}")
 
 
@@ -208,7 +215,8 @@ def read_args():
     parser.add_argument("--model", help="a GPT-2 of 124M in its place (default: a random one)")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--parts", type=words, default=["prefill", "decode", "write"])
+    parser.add_argument("--parts", type=words, default=PARTS,
+                        help=",".join(PARTS))
     parser.add_argument("--lengths", type=lambda text: [int(word) for word in words(text)],
                         default=[6, 32, 128, 512, 1024], help="of the prefills, such as 6,128")
     parser.add_argument("--only", type=words, default=[""],
@@ -227,13 +235,19 @@ def main():
     model = os.path.abspath(args.model or make_model(args.tool, folder))
     workers = open_workers(args, model, scratch)
     versions = dict.fromkeys(worker.versions for worker in workers)
-    ours, theirs = measure(args, model, scratch, workers)
-    for worker in workers:
-        worker.close()
     print(f"GPT-2 124M, {args.threads} threads, medians of {args.rounds} rounds;"
           " ratio: times as long as attn-cli")
     print("; ".join(versions))
-    show(ours, theirs)
+    if set(args.parts) - FRESH:
+        show(*measure(args, model, scratch, workers))
+    for worker in workers:
+        if worker.peer.is_model:
+            worker.close()
+    if set(args.parts) & FRESH:
+        os.chdir(scratch)
+        processes.Bench(args, model, workers, os.path.dirname(HERE)).show()
+    for worker in workers:
+        worker.close()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import numpy
 
 N_LAYER, N_HEAD, D_MODEL, N_CTX, N_VOCAB = 12, 12, 768, 1024, 50257
 D_HEAD = D_MODEL // N_HEAD
+TEXT = "The keys to the cabinet are"
 
 CONFIG = {
     "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "n_layer": N_LAYER,
@@ -67,6 +68,28 @@ def shapes():
     yield "ln_f.bias", (D_MODEL,)
 
 
+def vocabulary(random):
+    """Byte-pair merges, and tokens: TEXT is six of them, the others nobody's words."""
+    letters = [chr(code) for code in (*range(33, 127), *range(161, 173), *range(174, 256),
+                                      *range(256, 324))]
+    tokens, merges = dict.fromkeys(letters), []
+
+    def merge(left, right):
+        if left + right not in tokens:
+            tokens[left + right] = None
+            merges.append(f"{left} {right}")
+
+    for word in TEXT.replace(" ", " \u0120").split():
+        for i in range(1, len(word)):
+            merge(word[:i], word[i])
+    while len(tokens) < N_VOCAB - 1:
+        known = list(tokens)
+        for left, right in random.integers(len(known), size=(N_VOCAB - 1 - len(known), 2)):
+            if len(known[left]) + len(known[right]) < 9:
+                merge(known[left], known[right])
+    return merges, {token: i for i, token in enumerate([*tokens, "<|endoftext|>"])}
+
+
 def make(folder):
     random = numpy.random.default_rng(0)
     header, end = {}, 0
@@ -87,6 +110,11 @@ def make(folder):
             file.write(values.tobytes())
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(CONFIG, file)
+    merges, tokens = vocabulary(random)
+    with open(os.path.join(folder, "vocab.json"), "w") as file:
+        json.dump(tokens, file)
+    with open(os.path.join(folder, "merges.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(["#version: 0.2", *merges, ""]))
     os.rename(part, part.removesuffix(".part"))
 
 

@@ -5,9 +5,10 @@
 
 A peer is a class with `name`, a string with versions, and with methods that return what is to be
 timed: prefill(n), decode(n) after n tokens, save(format, heads, tokens); or that and a number,
-where it is one of so many equal parts of the work. serve answers a line of JSON, ["prefill", 128],
-with the median seconds of several runs, or null where the peer has no such work. once feeds N
-tokens a single time and saves each layer's patterns in FOLDER with numpy.save.
+where it is one of so many equal parts of the work. prepare(), if it has that, comes before each
+run. serve answers a line of JSON, ["prefill", 128], with the median seconds of several runs, or
+null where the peer has no such work. once feeds N tokens a single time and saves each layer's
+patterns in FOLDER with numpy.save.
 """
 import json
 import os
@@ -21,11 +22,12 @@ def token_ids(n):
     return [(i * 7919 + 13) % 50257 for i in range(n)]
 
 
-def median_seconds(run, budget=0.3, most=15):
-    """The median of 3 or more runs after one that is not counted."""
+def median_seconds(run, prepare, budget=0.3, most=15):
+    """The median of 3 or more runs after one that is not counted. PREPARE is never counted."""
     run()
     times = []
     while len(times) < 3 or (sum(times) < budget and len(times) < most):
+        prepare()
         begun = time.perf_counter()
         run()
         times.append(time.perf_counter() - begun)
@@ -33,14 +35,16 @@ def median_seconds(run, budget=0.3, most=15):
 
 
 def serve(peer, answers):
+    prepare = getattr(peer, "prepare", lambda: None)
     print(json.dumps(peer.name), file=answers, flush=True)
     for line in sys.stdin:
         work, *arguments = json.loads(line)
         make_run = getattr(peer, work, None)
         run = make_run(*arguments) if make_run else None
         run, n_part = run if isinstance(run, tuple) else (run, 1)
-        answer = None if run is None else n_part * median_seconds(run)
+        answer = None if run is None else n_part * median_seconds(run, prepare)
         del run  # and its tensors
+        prepare()
         print(json.dumps(answer), file=answers, flush=True)
 
 
