@@ -63,8 +63,8 @@ CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o) $(patsubst %.S,$(BUILD)/%.o,$(wil
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
-THREADED_TESTS := $(filter $(BUILD)/tests/unit/test_base_pool% $(BUILD)/tests/unit/test_session%, \
-    $(UNIT_TESTS))
+THREADED_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,base_pool% base_pieces% \
+    output_threads% session%),$(UNIT_TESTS))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 

@@ -1,0 +1,119 @@
+/* pieces.c - see pieces.h. Piece i is made in buffer i modulo their number, once the piece that was
+ * there is written: the next one to be written never waits, so somebody always goes on. */
+#include "base/pieces.h"
+
+#include "base/memory.h"
+
+#include <pthread.h>
+
+enum { TEXTS_PER_THREAD = 3, N_TEXT_MAX = 64 };
+
+struct attn_pieces {
+    struct attn_pool *pool;
+    size_t n_text;             /* buffers in use */
+    struct attn_buffer *texts; /* [n_text] owns */
+    pthread_mutex_t mutex;     /* of all that follows, and of has_failed of made texts */
+    pthread_cond_t is_written; /* a buffer became free */
+    bool *is_made;             /* [n_text] owns; its text waits to be written */
+    size_t next;               /* the next piece to be written */
+    bool has_failed;           /* a text did */
+};
+
+struct job {
+    struct attn_pieces *pieces;
+    attn_piece_fn make;
+    const void *context;
+    struct attn_sink *sink;
+};
+
+enum attn_status attn_pieces_create(struct attn_pool *pool, struct attn_pieces **pieces,
+                                    struct attn_error *err)
+{
+    const size_t n_thread = (size_t)attn_pool_n_thread(pool);
+    struct attn_pieces *p = attn_alloc(1, sizeof *p, err);
+
+    if (!p)
+        return ATTN_NO_MEMORY;
+    p->pool = pool;
+    p->n_text = n_thread == 1 ? 1 : TEXTS_PER_THREAD * n_thread;
+    if (p->n_text > N_TEXT_MAX)
+        p->n_text = N_TEXT_MAX;
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->is_written, NULL);
+    p->texts = attn_alloc(p->n_text, sizeof *p->texts, err);
+    p->is_made = attn_alloc(p->n_text, sizeof *p->is_made, err);
+    if (!p->texts || !p->is_made) {
+        attn_pieces_free(p);
+        return ATTN_NO_MEMORY;
+    }
+    *pieces = p;
+    return ATTN_OK;
+}
+
+/* Waits until the buffer of piece I is free. */
+static struct attn_buffer *take_text(struct attn_pieces *p, size_t i)
+{
+    pthread_mutex_lock(&p->mutex);
+    while (i - p->next >= p->n_text)
+        pthread_cond_wait(&p->is_written, &p->mutex);
+    pthread_mutex_unlock(&p->mutex);
+    return &p->texts[i % p->n_text];
+}
+
+/* Writes what is due. While somebody writes, the next piece is not marked as made, so that nobody
+ * else begins: who is at it will see that piece I is. */
+static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
+{
+    pthread_mutex_lock(&p->mutex);
+    p->is_made[i % p->n_text] = true;
+    while (p->is_made[p->next % p->n_text]) {
+        const struct attn_buffer *text = &p->texts[p->next % p->n_text];
+        bool is_whole = !(p->has_failed |= text->has_failed);
+
+        p->is_made[p->next % p->n_text] = false;
+        pthread_mutex_unlock(&p->mutex);
+        if (is_whole)
+            attn_sink_write(sink, text->data, text->size);
+        pthread_mutex_lock(&p->mutex);
+        p->next++;
+        pthread_cond_broadcast(&p->is_written);
+    }
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* An attn_task_fn. */
+static void make_piece(void *context, size_t i, int worker)
+{
+    const struct job *job = context;
+    struct attn_buffer *text = take_text(job->pieces, i);
+
+    (void)worker;
+    attn_buffer_reset(text);
+    job->make(job->context, i, text);
+    give_text(job->pieces, i, job->sink);
+}
+
+enum attn_status attn_pieces_write(struct attn_pieces *pieces, size_t n, attn_piece_fn make,
+                                   const void *context, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    struct job job = {pieces, make, context, sink};
+
+    pieces->next = 0;
+    pieces->has_failed = false;
+    attn_pool_run(pieces->pool, n, make_piece, &job);
+    return pieces->has_failed ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+void attn_pieces_free(struct attn_pieces *pieces)
+{
+    if (!pieces)
+        return;
+    for (size_t i = 0; pieces->texts && i < pieces->n_text; i++)
+        attn_buffer_release(&pieces->texts[i]);
+    attn_free(pieces->texts);
+    attn_free(pieces->is_made);
+    pthread_cond_destroy(&pieces->is_written);
+    pthread_mutex_destroy(&pieces->mutex);
+    attn_free(pieces);
+}
