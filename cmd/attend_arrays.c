@@ -239,11 +239,27 @@ static int choose(struct attend *run)
     return code;
 }
 
+static double count_multiply_adds(const struct attn_attend_args *attend)
+{
+    double n_pair = (double)attend->n_head * (double)attend->n_query * (double)attend->n_key;
+    return n_pair * (double)(attend->d_head + attend->d_value);
+}
+
+static int start_pool(struct attend *run)
+{
+    struct attn_error err = {0};
+    int n_thread = running_threads(&run->args.running, count_multiply_adds(&run->attend));
+    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    return EXIT_DONE;
+}
+
 static int open_outputs(struct attend *run)
 {
     const struct output_args *output = &run->args.output;
     interrupt_catch();
     run->outputs.standard = run->out;
+    run->outputs.pool = run->pool;
     bool has_text = !outputs_are_wanted(output) && !run->args.has_page;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
 }
@@ -262,18 +278,9 @@ static void note_pairs(const struct attend *run)
     attention_note_pairs(&run->attend.attention, &dims, true);
 }
 
-static double count_multiply_adds(const struct attn_attend_args *attend)
-{
-    double n_pair = (double)attend->n_head * (double)attend->n_query * (double)attend->n_key;
-    return n_pair * (double)(attend->d_head + attend->d_value);
-}
-
 static int compute(struct attend *run)
 {
     struct attn_error err = {0};
-    int n_thread = running_threads(&run->args.running, count_multiply_adds(&run->attend));
-    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
     run->attend.trace = &run->trace;
     run->attend.pool = run->pool;
     run->attend.cancel = interrupt_flag();
@@ -346,7 +353,7 @@ static int perform(struct attend *run)
     static const step_fn first[] = {
         check_arguments, choose_attention, read_inputs, read_masks, note_options, choose,
     };
-    static const step_fn rest[] = {open_outputs, set_trace, compute, finish};
+    static const step_fn rest[] = {start_pool, open_outputs, set_trace, compute, finish};
     stopwatch_note(&run->watch, &run->args.running, NULL);
     int code = take_steps(run, first, sizeof(first) / sizeof(first[0]));
     if (code == EXIT_DONE && run->args.is_compared)

@@ -106,6 +106,7 @@ int outputs_open(struct outputs *outputs, const struct output_args *args, bool h
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     options.precision = (int)args->precision;
     options.id = args->id;
+    options.pool = outputs->pool;
     int code = EXIT_DONE;
     if (has_text)
         code = add(outputs, ATTN_OUTPUT_TEXT, "-", run, &options);

@@ -66,6 +66,7 @@ enum { OUTPUTS_MAX = 6 };
 
 struct outputs {
     struct attn_sink *standard; /* borrowed */
+    struct attn_pool *pool;     /* borrowed; makes the text */
     struct output {
         struct attn_writer *writer; /* NULL once its pipe was closed */
         bool is_standard;

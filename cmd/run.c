@@ -282,12 +282,32 @@ static int choose(struct run *run)
     return code;
 }
 
+/* Too many to count when the texts do not fit: the session says why. */
+static double count_multiply_adds(const struct run *run)
+{
+    struct attn_cost cost;
+    struct attn_error err = {0};
+    if (attn_cost_find(run->model, run->first.n, run->second.n, &cost, &err) != ATTN_OK)
+        return INFINITY;
+    return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
+}
+
+static int start_pool(struct run *run)
+{
+    struct attn_error err = {0};
+    int n_thread = running_threads(&run->args.running, count_multiply_adds(run));
+    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    return EXIT_DONE;
+}
+
 static int open_outputs(struct run *run)
 {
     const struct output_args *output = &run->args.output;
     bool has_text = !outputs_are_wanted(output) && shows_tensors(run);
     interrupt_catch();
     run->outputs.standard = run->out;
+    run->outputs.pool = run->pool;
     return outputs_open(&run->outputs, output, has_text, &run->labels);
 }
 
@@ -304,24 +324,11 @@ static int set_trace(struct run *run)
     return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
 }
 
-/* Too many to count when the texts do not fit: the session says why. */
-static double count_multiply_adds(const struct run *run)
-{
-    struct attn_cost cost;
-    struct attn_error err = {0};
-    if (attn_cost_find(run->model, run->first.n, run->second.n, &cost, &err) != ATTN_OK)
-        return INFINITY;
-    return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
-}
-
 static int start_session(struct run *run)
 {
     struct attn_session_options session_options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     bool is_watched = run->outputs.n > 0 || run->args.has_page;
-    int n_thread = running_threads(&run->args.running, count_multiply_adds(run));
-    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
     session_options.n_max = run->first.n + run->prediction.n_position;
     session_options.n_source = run->second.n;
     session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
@@ -454,7 +461,8 @@ static int perform(struct run *run)
         check_arguments, open_model,       open_tokenizer, read_first,   read_source,
         read_next,       choose_attention, label_tokens,   note_options, choose,
     };
-    static const step_fn rest[] = {open_outputs, set_trace, start_session, feed, predict, finish};
+    static const step_fn rest[] = {start_pool, open_outputs, set_trace, start_session,
+                                   feed,       predict,      finish};
     note_time(run, NULL);
     int code = take_steps(run, first, sizeof(first) / sizeof(first[0]));
     if (code == EXIT_DONE && run->args.is_compared)

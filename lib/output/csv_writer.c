@@ -11,6 +11,7 @@
 #include "output/csv_field.h"
 #include "output/directory.h"
 #include "output/number_text.h"
+#include "output/row_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -40,14 +41,14 @@ struct csv_writer {
     struct labels labels, source_labels;
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
-    struct attn_buffer row; /* the row being made */
+    struct attn_buffer header; /* the first row of a file, being made */
 };
 
 /* --- Labels -------------------------------------------------------------------------------- */
 
 /* `3|eat`, or `3` without TEXTS. */
-static enum attn_status append_label(struct labels *labels, const struct attn_token_texts *texts,
-                                     size_t position, struct attn_error *err)
+static enum attn_status make_label(struct labels *labels, const struct attn_token_texts *texts,
+                                   size_t position, struct attn_error *err)
 {
     struct attn_buffer label = {0};
     enum attn_status status;
@@ -73,7 +74,7 @@ static enum attn_status make_labels(struct labels *labels, const struct attn_tok
     if (!labels->ends)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        status = append_label(labels, texts, i, err);
+        status = make_label(labels, texts, i, err);
     return status == ATTN_OK ? attn_buffer_check(&labels->text, err) : status;
 }
 
@@ -94,11 +95,11 @@ static enum attn_status make_all_labels(struct csv_writer *w, struct attn_error 
     return status;
 }
 
-static void put_label(struct csv_writer *w, const struct labels *labels, size_t i)
+static void append_label(struct attn_buffer *text, const struct labels *labels, size_t i)
 {
     size_t begin = i > 0 ? labels->ends[i - 1] : 0;
 
-    attn_buffer_append(&w->row, labels->text.data + begin, labels->ends[i] - begin);
+    attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
 }
 
 /* The labels of what a layer attends to. */
@@ -169,18 +170,18 @@ static enum attn_status write_header(struct csv_writer *w, const struct attn_tra
 {
     bool is_matrix = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
 
-    attn_buffer_reset(&w->row);
-    attn_buffer_append_string(&w->row, attn_writer_row_name(&w->base, event->site));
+    attn_buffer_reset(&w->header);
+    attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));
     for (size_t i = 0; i < width; i++) {
-        attn_buffer_append_char(&w->row, ',');
+        attn_buffer_append_char(&w->header, ',');
         if (is_matrix)
-            put_label(w, key_labels(w, event->layer), i);
+            append_label(&w->header, key_labels(w, event->layer), i);
         else
-            attn_buffer_append_format(&w->row, "%zu", i);
+            attn_buffer_append_format(&w->header, "%zu", i);
     }
-    attn_buffer_append_char(&w->row, '\n');
-    attn_sink_write(sink, w->row.data, w->row.size);
-    return attn_buffer_check(&w->row, err);
+    attn_buffer_append_char(&w->header, '\n');
+    attn_sink_write(sink, w->header.data, w->header.size);
+    return attn_buffer_check(&w->header, err);
 }
 
 static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_event *event,
@@ -233,63 +234,50 @@ static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
 /* --- Rows ---------------------------------------------------------------------------------- */
 
 /* Appends `,value` for each cell. */
-static void append_cells(struct csv_writer *w, const struct attn_cells *cells)
+static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
 {
-    int precision = w->base.options.precision;
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->row, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+            out = attn_buffer_reserve(text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';
         out += attn_number_text(cells->values[i], precision, out);
-        w->row.size = (size_t)(out - w->row.data);
+        text->size = (size_t)(out - text->data);
     }
 }
 
 /* Appends `,` for each of N masked cells. */
-static void append_masked(struct csv_writer *w, size_t n)
+static void append_masked(struct attn_buffer *text, size_t n)
 {
-    char *out = attn_buffer_reserve(&w->row, n);
+    char *out = attn_buffer_reserve(text, n);
 
     if (!out)
         return;
     memset(out, ',', n);
-    w->row.size += n;
+    text->size += n;
 }
 
-static void append_row(struct csv_writer *w, struct attn_row row, size_t width)
+/* An attn_row_text_fn. */
+static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
+    const struct csv_writer *w = (const struct csv_writer *)writer;
+    bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
+    struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
     size_t at = 0;
 
+    append_label(text, is_key ? key_labels(w, event->layer) : &w->labels, event->row0 + r);
     while (attn_row_next(&row, &cells)) {
-        append_masked(w, cells.first - at);
-        append_cells(w, &cells);
+        append_masked(text, cells.first - at);
+        append_cells(text, &cells, writer->options.precision);
         at = cells.first + cells.n;
     }
-    append_masked(w, width - at);
-}
-
-static enum attn_status write_rows(struct csv_writer *w, const struct attn_trace_event *event,
-                                   size_t width, struct attn_sink *sink, struct attn_error *err)
-{
-    bool is_key = attn_site_layout(event->site) == ATTN_LAYOUT_KEY;
-    const struct labels *labels = is_key ? key_labels(w, event->layer) : &w->labels;
-    enum attn_status status = ATTN_OK;
-
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        attn_buffer_reset(&w->row);
-        put_label(w, labels, event->row0 + r);
-        append_row(w, attn_event_row(event, r), width);
-        attn_buffer_append_char(&w->row, '\n');
-        status = attn_buffer_check(&w->row, err); /* the next reset forgets a failure */
-        if (status == ATTN_OK)
-            attn_sink_write(sink, w->row.data, w->row.size);
-    }
-    return status;
+    append_masked(text, place->extent.n_col - at);
+    attn_buffer_append_char(text, '\n');
 }
 
 static enum attn_status event_csv(struct attn_writer *writer, const struct attn_trace_event *event,
@@ -300,7 +288,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     enum attn_status status = find_file(w, event, place, &file, err);
 
     if (status == ATTN_OK)
-        status = write_rows(w, event, place->extent.n_col, file->sink, err);
+        status = attn_row_text_write(writer, event, place, append_row, file->sink, err);
     if (status == ATTN_OK)
         status = attn_sink_check(file->sink, err);
     if (status != ATTN_OK)
@@ -360,7 +348,7 @@ static void release_csv(struct attn_writer *writer)
     attn_free(w->files);
     release_labels(&w->labels);
     release_labels(&w->source_labels);
-    attn_buffer_release(&w->row);
+    attn_buffer_release(&w->header);
 }
 
 const struct attn_writer_ops attn_csv_writer_ops = {

@@ -13,6 +13,7 @@
  */
 #include "output/arrays.h"
 #include "output/number_text.h"
+#include "output/row_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -176,15 +177,13 @@ static void append_integers(struct json_writer *w, const struct attn_array *arra
 }
 
 /* Appends `,value` for each cell. */
-static void append_cells(struct json_writer *w, const struct attn_cells *cells)
+static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
 {
-    int precision = w->base.options.precision;
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
         if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out =
-                attn_buffer_reserve(&w->text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+            out = attn_buffer_reserve(text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';
@@ -192,36 +191,44 @@ static void append_cells(struct json_writer *w, const struct attn_cells *cells)
             out += attn_number_text(cells->values[i], precision, out);
         else
             out = (char *)memcpy(out, "null", 4) + 4;
-        w->text.size = (size_t)(out - w->text.data);
+        text->size = (size_t)(out - text->data);
     }
 }
 
 /* Appends `,null` for each of N masked cells. */
-static void append_masked(struct json_writer *w, size_t n)
+static void append_masked(struct attn_buffer *text, size_t n)
 {
     static const char null[] = ",null";
     const size_t size = sizeof null - 1;
 
-    for (char *out = attn_buffer_reserve(&w->text, n * size); out && n > 0; n--) {
+    for (char *out = attn_buffer_reserve(text, n * size); out && n > 0; n--) {
         out = (char *)memcpy(out, null, size) + size;
-        w->text.size += size;
+        text->size += size;
     }
 }
 
-static void append_row(struct json_writer *w, struct attn_row row, size_t width)
+static void append_row(struct attn_buffer *text, struct attn_row row, size_t width, int precision)
 {
-    size_t begin = w->text.size, at = 0;
+    size_t begin = text->size, at = 0;
     struct attn_cells cells;
 
     while (attn_row_next(&row, &cells)) {
-        append_masked(w, cells.first - at);
-        append_cells(w, &cells);
+        append_masked(text, cells.first - at);
+        append_cells(text, &cells, precision);
         at = cells.first + cells.n;
     }
-    append_masked(w, width - at);
-    if (!w->text.has_failed)
-        w->text.data[begin] = '['; /* in place of the first comma */
-    attn_buffer_append_char(&w->text, ']');
+    append_masked(text, width - at);
+    if (!text->has_failed)
+        text->data[begin] = '['; /* in place of the first comma */
+    attn_buffer_append_char(text, ']');
+}
+
+/* An attn_row_text_fn; what stands before the first row of an event is there already. */
+static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                             const struct attn_place *place, size_t r, struct attn_buffer *text)
+{
+    attn_buffer_append_string(text, r > 0 ? ",\n" : "");
+    append_row(text, attn_event_row(event, r), place->extent.n_col, writer->options.precision);
 }
 
 /* The brackets before ROW of GROUP: of a head, of a position when the heads of one lie together. A
@@ -254,8 +261,8 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
     for (size_t i = 0; i < array->shape[0]; i++)
         for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
             append_before_row(w, array, i, j);
-            append_row(w, (struct attn_row){.values = values, .n = array->shape[2]},
-                       array->shape[2]);
+            append_row(&w->text, (struct attn_row){.values = values, .n = array->shape[2]},
+                       array->shape[2], w->base.options.precision);
             values += array->shape[2];
             status = flush(w, err);
         }
@@ -268,13 +275,12 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
                                    const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        append_before_row(w, array, place->head, place->row + r);
-        append_row(w, attn_event_row(event, r), place->extent.n_col);
-        status = flush(w, err);
-    }
+    append_before_row(w, array, place->head, place->row);
+    status = flush(w, err);
+    if (status == ATTN_OK)
+        status = attn_row_text_write(&w->base, event, place, append_event_row, w->base.sink, err);
     if (place->is_last)
         end_tensor(w, array);
     return status;

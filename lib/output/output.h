@@ -11,6 +11,7 @@
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H
 
+#include "base/pool.h"
 #include "base/sink.h"
 #include "trace/trace.h"
 
@@ -88,6 +89,8 @@ struct attn_writer_options {
     int precision;  /* digits after the point in csv, tidy and json, 0..17; -1: the shortest that
                        reads back the same float32 */
     const char *id; /* the first column of tidy; NULL: 0. Borrowed by the writer for its life */
+    struct attn_pool *pool; /* its threads make the text of csv, tidy and json, while events are
+                               taken; NULL: the caller alone. Borrowed likewise */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})

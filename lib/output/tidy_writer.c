@@ -8,6 +8,7 @@
  */
 #include "output/csv_field.h"
 #include "output/number_text.h"
+#include "output/row_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -34,8 +35,6 @@ struct tidy_writer {
     struct piece no_token;       /* "," */
     size_t longest;              /* bytes of the longest token */
     struct attn_buffer id;       /* quoted where needed */
-    struct attn_buffer start;    /* what the lines of a row begin with; with room like the texts */
-    struct attn_buffer lines;    /* of the row being made */
 };
 
 /* The piece from BEGIN to the end of the texts so far. */
@@ -151,67 +150,67 @@ static struct piece token_of(const struct tidy_writer *w, const struct piece *to
     return tokens ? tokens[i] : w->no_token;
 }
 
-/* The lines of some neighbouring keys that QUERY sees; the keys have TOKENS, or NULL. */
-static void append_lines(struct tidy_writer *w, const struct attn_cells *cells, size_t query,
-                         const struct piece *tokens)
+/* What the lines of a row share. */
+struct line_parts {
+    struct attn_buffer start; /* what they begin with; with room like the texts */
+    struct piece query_token;
+    const struct piece *key_tokens; /* or NULL */
+};
+
+/* The lines of some neighbouring keys that a query sees. */
+static void append_lines(const struct tidy_writer *w, const struct line_parts *parts,
+                         const struct attn_cells *cells, struct attn_buffer *text)
 {
-    struct piece query_token = token_of(w, w->tokens, query);
-    size_t longest = w->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
+    size_t longest = parts->start.size + 2 * (w->longest + COPY_SIZE) + ATTN_NUMBER_TEXT_SIZE;
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
         size_t key = cells->first + i;
 
         if (i % LINES_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(&w->lines, LINES_AT_ONCE * longest + COPY_SIZE);
+            out = attn_buffer_reserve(text, LINES_AT_ONCE * longest + COPY_SIZE);
         if (!out)
             return;
-        out = put_bytes(out, w->start.data, w->start.size);
+        out = put_bytes(out, parts->start.data, parts->start.size);
         out = put_piece(w, out, w->keys[key]);
-        out = put_piece(w, out, query_token);
-        out = put_piece(w, out, token_of(w, tokens, key));
+        out = put_piece(w, out, parts->query_token);
+        out = put_piece(w, out, token_of(w, parts->key_tokens, key));
         *out++ = ',';
         out += attn_number_text(cells->values[i], w->base.options.precision, out);
         *out++ = '\n';
-        w->lines.size = (size_t)(out - w->lines.data);
+        text->size = (size_t)(out - text->data);
     }
 }
 
-static void write_row(struct tidy_writer *w, const struct attn_trace_event *event, size_t r)
+/* An attn_row_text_fn. */
+static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
+                       const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
-    const struct piece *tokens =
-        attn_writer_has_own_keys(&w->base, event->layer) ? w->tokens : w->source_tokens;
+    const struct tidy_writer *w = (const struct tidy_writer *)writer;
+    size_t query = event->row0 + r;
+    struct line_parts parts = {
+        .query_token = token_of(w, w->tokens, query),
+        .key_tokens = attn_writer_has_own_keys(writer, event->layer) ? w->tokens : w->source_tokens,
+    };
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
 
-    attn_buffer_reset(&w->lines);
-    while (attn_row_next(&row, &cells))
-        append_lines(w, &cells, event->row0 + r, tokens);
-    attn_sink_write(w->base.sink, w->lines.data, w->lines.size);
+    (void)place;
+    attn_buffer_append(&parts.start, w->id.data, w->id.size);
+    attn_buffer_append_format(&parts.start, ",%d,%d,%zu,", event->layer, event->head, query);
+    attn_buffer_reserve(&parts.start, COPY_SIZE);
+    text->has_failed |= parts.start.has_failed;
+    while (!text->has_failed && attn_row_next(&row, &cells))
+        append_lines(w, &parts, &cells, text);
+    attn_buffer_release(&parts.start);
 }
 
 static enum attn_status event_tidy(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct tidy_writer *w = (struct tidy_writer *)writer;
-    enum attn_status status = ATTN_OK;
-
-    (void)place;
     if (event->site != ATTN_SITE_PATTERN)
         return ATTN_OK;
-    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        attn_buffer_reset(&w->start);
-        attn_buffer_append(&w->start, w->id.data, w->id.size);
-        attn_buffer_append_format(&w->start, ",%d,%d,%zu,", event->layer, event->head,
-                                  event->row0 + r);
-        attn_buffer_reserve(&w->start, COPY_SIZE);
-        status = attn_buffer_check(&w->start, err);
-        if (status == ATTN_OK)
-            write_row(w, event, r);
-        if (status == ATTN_OK)
-            status = attn_buffer_check(&w->lines, err);
-    }
-    return status;
+    return attn_row_text_write(writer, event, place, append_row, writer->sink, err);
 }
 
 static enum attn_status finish_tidy(struct attn_writer *writer, struct attn_error *err)
@@ -227,8 +226,6 @@ static void release_tidy(struct attn_writer *writer)
 
     attn_buffer_release(&w->texts);
     attn_buffer_release(&w->id);
-    attn_buffer_release(&w->start);
-    attn_buffer_release(&w->lines);
     attn_free(w->keys);
     attn_free(w->tokens);
     attn_free(w->source_tokens);

@@ -405,6 +405,7 @@ void attn_writer_free(struct attn_writer *writer)
         return;
     writer->ops->release(writer);
     attn_event_queue_free(writer->queue);
+    attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);
     attn_free(writer->queries);

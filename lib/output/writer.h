@@ -9,6 +9,7 @@
 #ifndef ATTN_OUTPUT_WRITER_H
 #define ATTN_OUTPUT_WRITER_H
 
+#include "base/pieces.h"
 #include "output/output.h"
 #include "output/row.h"
 
@@ -64,10 +65,11 @@ struct attn_writer {
     size_t n_position;              /* positions of the run */
     size_t *queries;                /* [n_query] owns; the kept queries, ascending */
     size_t n_query;                 /* their number */
-    size_t *query_rank;        /* [n_position] owns; index in `queries`, SIZE_MAX for the others */
-    size_t *rows_left;         /* [(n_layer + 1) * ATTN_N_SITE] owns; rows still to come */
-    size_t n_row_left;         /* their sum */
-    struct attn_error failure; /* the first; it is repeated from then on */
+    size_t *query_rank;         /* [n_position] owns; index in `queries`, SIZE_MAX for the others */
+    size_t *rows_left;          /* [(n_layer + 1) * ATTN_N_SITE] owns; rows still to come */
+    size_t n_row_left;          /* their sum */
+    struct attn_pieces *pieces; /* owns; NULL until rows are written as text */
+    struct attn_error failure;  /* the first; it is repeated from then on */
 };
 
 /* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */

@@ -94,15 +94,17 @@ static enum attn_status write_tensors(struct parts *parts, const struct job *job
                                       struct attn_error *err)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_writer_options writer_options = ATTN_WRITER_OPTIONS_DEFAULT;
     enum attn_status status;
 
     parts->run.selection = parts->selection;
     parts->run.model = attn_model_name(parts->model);
     parts->run.ids = parts->ids;
-    status = attn_writer_create(job->format, job->path, &parts->run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                &parts->writer, err);
+    status = attn_pool_create(job->n_thread, &parts->pool, err);
+    writer_options.pool = parts->pool;
     if (status == ATTN_OK)
-        status = attn_pool_create(job->n_thread, &parts->pool, err);
+        status = attn_writer_create(job->format, job->path, &parts->run, &writer_options,
+                                    &parts->writer, err);
     if (status != ATTN_OK)
         return status;
     parts->trace = (struct attn_trace){parts->selection, pass_on, parts->writer};
@@ -126,8 +128,8 @@ static enum attn_status perform(const struct job *job, struct attn_error *err)
     if (status == ATTN_OK)
         status = write_tensors(&parts, job, err);
     attn_session_free(parts.session);
-    attn_pool_free(parts.pool);
     attn_writer_free(parts.writer);
+    attn_pool_free(parts.pool);
     attn_selection_free(parts.selection);
     attn_encoding_release(&parts.encoding);
     attn_tokenizer_close(parts.tokenizer);
