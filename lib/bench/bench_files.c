@@ -1,5 +1,5 @@
-/* bench_files.c - every writer on the same patterns, beside plain writes of the same number of
- * bytes. */
+/* bench_files.c - every writer on the patterns of one layer of the model, beside plain writes of as
+ * many bytes. */
 #include "bench/bench_state.h"
 
 #include "base/memory.h"
@@ -13,13 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { N_HEAD = 12, N_TOKEN = 256 };
+enum {
+    MOST_TOKENS = 1024,
+    AT_ONCE = 4 << 20,    /* bytes, as many as a matrix of so many tokens has */
+    PLAIN_FROM = 64 << 20 /* bytes of memory that plain writes come from: more than caches hold */
+};
 
 struct files {
     struct attn_bench *bench;
     struct attn_selection *selection;
     enum attn_output_format format;
-    float *pattern; /* [N_TOKEN, N_TOKEN] */
+    size_t n_head, n_token;
+    float *patterns; /* [n_head, n_token, n_token]; no writer finds the next one in a cache */
     char path[4096];
     size_t n_byte; /* of what is written */
 };
@@ -62,13 +67,14 @@ static enum attn_status write_events(struct files *files, struct attn_writer *wr
 {
     enum attn_status status = ATTN_OK;
 
-    for (int head = 0; status == ATTN_OK && head < N_HEAD; head++) {
+    for (size_t head = 0; status == ATTN_OK && head < files->n_head; head++) {
         const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
-                                               .head = head,
-                                               .n_row = N_TOKEN,
-                                               .n_col = N_TOKEN,
-                                               .ld = N_TOKEN,
-                                               .data = files->pattern,
+                                               .head = (int)head,
+                                               .n_row = files->n_token,
+                                               .n_col = files->n_token,
+                                               .ld = files->n_token,
+                                               .data = files->patterns +
+                                                       head * files->n_token * files->n_token,
                                                .is_causal = true};
 
         status = attn_writer_event(writer, &event, err);
@@ -80,15 +86,27 @@ static enum attn_status run_writer(void *context, struct attn_error *err)
 {
     struct files *files = context;
     const struct attn_run run = {.selection = files->selection, .model = "bench"};
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_writer *writer;
-    enum attn_status status = attn_writer_create(files->format, files->path, &run,
-                                                 &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err);
+    enum attn_status status;
 
+    options.pool = files->bench->options->pool;
+    status = attn_writer_create(files->format, files->path, &run, &options, &writer, err);
     if (status != ATTN_OK)
         return status;
     status = write_events(files, writer, err);
     attn_writer_free(writer);
     return status;
+}
+
+/* To replace files costs more than to write new ones: each round begins without. */
+static enum attn_status remove_files(void *context, struct attn_error *err)
+{
+    struct files *files = context;
+
+    (void)err;
+    visit_files(files->path, true);
+    return ATTN_OK;
 }
 
 /* Seconds that write(2) takes for as many bytes, into one file. */
@@ -97,15 +115,17 @@ static double write_plainly(void *context)
     const struct files *files = context;
     const struct attn_bench *bench = files->bench;
     char path[sizeof files->path + 8];
-    const double begun = attn_bench_now();
     size_t left = files->n_byte;
+    double begun, seconds;
     int file;
 
     snprintf(path, sizeof path, "%s.plain", files->path);
+    remove_files(context, NULL);
+    begun = attn_bench_now();
     file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     while (file >= 0 && left > 0) {
-        const size_t most = bench->n_memory * sizeof *bench->memory;
-        const ssize_t n = write(file, bench->memory, left < most ? left : most);
+        const char *bytes = (const char *)bench->memory + left % PLAIN_FROM;
+        const ssize_t n = write(file, bytes, left < AT_ONCE ? left : AT_ONCE);
 
         if (n <= 0)
             break;
@@ -113,18 +133,22 @@ static double write_plainly(void *context)
     }
     if (file >= 0)
         close(file);
+    seconds = attn_bench_now() - begun;
     unlink(path);
-    return left > 0 ? 0 : attn_bench_now() - begun;
+    return left > 0 ? 0 : seconds;
 }
 
 /* Rows as a softmax gives them. */
 static void fill(struct files *files)
 {
-    for (size_t i = 0; i < N_TOKEN; i++) {
-        float *row = files->pattern + i * N_TOKEN;
+    const struct attn_bench *bench = files->bench;
+    const size_t n = files->n_token;
 
-        memcpy(row, files->bench->random + i * N_TOKEN, N_TOKEN * sizeof *row);
-        files->bench->gemm.kernels->softmax(row, i + 1, N_TOKEN, 4);
+    for (size_t i = 0; i < files->n_head * n; i++) {
+        float *row = files->patterns + i * n;
+
+        memcpy(row, bench->random + i * n % (bench->n_random - n), n * sizeof *row);
+        bench->gemm.kernels->softmax(row, i % n + 1, n, 4);
     }
 }
 
@@ -132,14 +156,18 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
 {
     struct attn_bench *bench = files->bench;
     char name[ATTN_BENCH_NAME_SIZE];
-    struct attn_bench_part part = {
-        .part = "write", .name = name, .limit = write_plainly, .run = run_writer, .context = files};
+    struct attn_bench_part part = {.part = "write",
+                                   .name = name,
+                                   .limit = write_plainly,
+                                   .prepare = remove_files,
+                                   .run = run_writer,
+                                   .context = files};
     enum attn_status status;
 
     snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld.%s", bench->options->directory,
              (long)getpid(), format_names[files->format]);
-    snprintf(name, sizeof name, "%s, %d heads, %d tokens", format_names[files->format], N_HEAD,
-             N_TOKEN);
+    snprintf(name, sizeof name, "%s, %zu heads, %zu tokens", format_names[files->format],
+             files->n_head, files->n_token);
     status = run_writer(files, err);
     files->n_byte = visit_files(files->path, false);
     part.n_byte = (double)files->n_byte;
@@ -151,19 +179,21 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
 
 enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err)
 {
+    const struct attn_config *config = bench->config;
+    const size_t n_token = config->n_ctx < MOST_TOKENS ? config->n_ctx : MOST_TOKENS;
     const struct attn_dims dims = {.n_layer = 1,
-                                   .n_head = N_HEAD,
-                                   .n_kv_head = N_HEAD,
-                                   .n_position = N_TOKEN,
+                                   .n_head = config->n_head,
+                                   .n_kv_head = config->n_head,
+                                   .n_position = n_token,
                                    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
-    struct files files = {.bench = bench};
+    struct files files = {.bench = bench, .n_head = config->n_head, .n_token = n_token};
     enum attn_status status;
 
     if (bench->options->directory == NULL)
         return ATTN_OK;
     status = attn_selection_create(&dims, &files.selection, err);
-    files.pattern = attn_alloc((size_t)N_TOKEN * N_TOKEN, sizeof *files.pattern, err);
-    if (status == ATTN_OK && files.pattern == NULL)
+    files.patterns = attn_alloc(n_token * n_token, config->n_head * sizeof *files.patterns, err);
+    if (status == ATTN_OK && files.patterns == NULL)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         fill(&files);
@@ -172,6 +202,6 @@ enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *e
         status = measure_format(&files, err);
     }
     attn_selection_free(files.selection);
-    attn_free(files.pattern);
+    attn_free(files.patterns);
     return status;
 }
