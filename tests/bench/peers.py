@@ -155,8 +155,10 @@ def question(part, name):
     return (part, numbers[-1]) if part in ("prefill", "decode") else None
 
 
-def is_wanted(args, part, name):
+def is_wanted(args, part, name, compute):
     asked = question(part, name)
+    if part == "write":
+        return compute == "float32"  # files are the same
     return asked is not None and (part != "prefill" or asked[1] in args.lengths)
 
 
@@ -173,7 +175,7 @@ def measure(args, model, folder, workers):
         for compute, options in computes.items():
             rows = measure_ours(args, model, folder, options)
             for (part, name), (seconds, share) in rows.items():
-                if not is_wanted(args, part, name):
+                if not is_wanted(args, part, name, compute):
                     continue
                 key = (part, name, compute)
                 ours.setdefault(key, []).append((seconds, share))
@@ -196,12 +198,13 @@ def show(ours, theirs):
     for (part, name, compute), figures in ours.items():
         seconds, share = medians(figures)
         title = f"{part}, {name.removesuffix(', all patterns')}" + (
-            "" if compute == "float32" else f", {compute}")
+            "" if compute == "float32" else ", bf16")
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
         for worker, values in theirs.get((part, name, compute), {}).items():
             seconds, ratio = medians(values)
-            remark = "" if worker.peer.has_patterns or part == "write" else "   (returns no attention)"
-            print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}{remark}")
+            is_less = part == "prefill" and not worker.peer.has_patterns
+            print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
+                  + ("   (returns no attention)" if is_less else ""))
 
 
 def words(text):

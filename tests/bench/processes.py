@@ -105,9 +105,11 @@ class Bench:
 
     def theirs(self, n, *folder):
         """Those who can save patterns, if it is into a folder."""
+        peers = [peer for peer in self.peers
+                 if peer.compute == "float32" and (peer.has_patterns or not folder)]
         return [Command(peer.label, [*peer.command(self.model, self.args.threads), "once", str(n),
                                      *folder], peer.environment(self.args.threads))
-                for peer in self.peers if peer.compute == "float32" and (peer.has_patterns or not folder)]
+                for peer in peers]
 
     def ranges(self, is_wanted=lambda name: ".h." in name):
         return tensor_ranges(self.weights, is_wanted)

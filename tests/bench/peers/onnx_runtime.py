@@ -18,7 +18,8 @@ class Graph:
         self.nodes, self.initializers = [], {}
 
     def constant(self, name, values):
-        self.initializers[name] = self.numpy_helper.from_array(numpy.asarray(values, order="C"), name)
+        values = numpy.asarray(values, order="C")
+        self.initializers[name] = self.numpy_helper.from_array(values, name)
         return name
 
     def weight(self, name):
@@ -60,7 +61,7 @@ def add_layer(graph, layer, x):
 
 
 def write_graph(model, path):
-    """Inputs: ids [n], mask [n, n]; outputs: the patterns [head, n, n], logits of the last token."""
+    """Inputs: ids [n], mask [n, n]; outputs: patterns [head, n, n], logits of the last token."""
     import onnx
     from onnx import TensorProto, helper
 
