@@ -333,6 +333,7 @@ static int start_session(struct run *run)
     session_options.n_source = run->second.n;
     session_options.cache = run->prediction.n > 0 ? ATTN_CACHE_ALL_LAYERS : ATTN_CACHE_ONE_LAYER;
     session_options.has_logits = prediction_is_wanted(&run->args.prediction);
+    session_options.reads_once = run->prediction.n == 0;
     session_options.pool = run->pool;
     session_options.trace = is_watched ? &run->trace : NULL;
     session_options.edits = run->edits;

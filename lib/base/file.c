@@ -69,6 +69,13 @@ fail:
     return status;
 }
 
+/* A model may have more files than a process may have open: half of these are left to others. */
+static bool may_keep(int descriptor)
+{
+    return descriptor < sysconf(_SC_OPEN_MAX) / 2;
+}
+
+/* Maps or reads DESCRIPTOR. A mapped file may keep it: then file->descriptor is not -1. */
 static enum attn_status load_descriptor(int descriptor, struct loading loading,
                                         struct attn_file *file, struct attn_error *err)
 {
@@ -95,6 +102,7 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
             file->data = data;
             file->size = size;
             file->storage = ATTN_FILE_MAPPED;
+            file->descriptor = may_keep(descriptor) ? descriptor : -1;
             return ATTN_OK;
         }
     }
@@ -105,7 +113,7 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
-    struct attn_file opened = {0};
+    struct attn_file opened = {.descriptor = -1};
     enum attn_status status;
     int descriptor;
 
@@ -118,7 +126,8 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
         goto fail;
     }
     status = load_descriptor(descriptor, loading, &opened, err);
-    close(descriptor);
+    if (opened.descriptor < 0)
+        close(descriptor);
     if (status != ATTN_OK)
         goto fail;
     *file = opened;
@@ -246,15 +255,37 @@ void attn_file_drop_pages(const void *data, size_t size)
     (void)madvise((void *)first, (uintptr_t)data + size - first, MADV_DONTNEED);
 }
 
+bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy)
+{
+    const size_t offset = (uintptr_t)data - (uintptr_t)file->data;
+    size_t done = 0;
+
+    if (file->storage != ATTN_FILE_MAPPED || file->descriptor < 0 || offset > file->size ||
+        size > file->size - offset)
+        return false;
+    while (done < size) {
+        const ssize_t n =
+            pread(file->descriptor, (char *)copy + done, size - done, (off_t)(offset + done));
+
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 void attn_file_close(struct attn_file *file)
 {
     /* mmap and attn_alloc gave this memory; it is const only for those who read it. */
     void *data = (void *)(uintptr_t)file->data;
 
-    if (file->storage == ATTN_FILE_MAPPED)
+    if (file->storage == ATTN_FILE_MAPPED) {
         munmap(data, file->size);
-    else if (file->storage == ATTN_FILE_ALLOCATED)
+        if (file->descriptor >= 0)
+            close(file->descriptor);
+    } else if (file->storage == ATTN_FILE_ALLOCATED) {
         attn_free(data);
+    }
     attn_free(file->path);
     *file = (struct attn_file){0};
 }

@@ -14,6 +14,7 @@ struct attn_file {
     const unsigned char *data; /* [size]; not NULL once open, also for an empty file */
     size_t size;               /* bytes */
     enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED } storage;
+    int descriptor; /* of a mapped file, owns; -1 where too many are open already */
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
@@ -43,6 +44,13 @@ bool attn_source_has_part(const struct attn_source *source, const char *name);
  * reads them again. For scattered reads, around which the system brings in much that nobody wants.
  */
 void attn_file_drop_pages(const void *data, size_t size);
+
+/*
+ * Reads the SIZE bytes at DATA, which must lie in a mapped file, into COPY by way of the file: the
+ * map's pages are not touched, and bringing these in costs more than a copy does. False when the
+ * file does not give them; COPY then holds anything.
+ */
+bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);
 
 void attn_file_close(struct attn_file *file); /* releases and zeroes; a zeroed file is allowed */
 

@@ -381,14 +381,28 @@ size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard)
     return st->shards[shard].file.size;
 }
 
-bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
+/* The mapped file that ADDRESS lies in, or NULL. */
+static const struct attn_file *find_file(const struct attn_safetensors *st, const void *address)
 {
     for (int i = 0; i < st->n_shard; i++) {
         const struct attn_file *file = &st->shards[i].file;
 
         if (file->storage == ATTN_FILE_MAPPED &&
             (uintptr_t)address - (uintptr_t)file->data < file->size)
-            return true;
+            return file;
     }
-    return false;
+    return NULL;
+}
+
+bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *data, size_t size,
+                                 void *copy)
+{
+    const struct attn_file *file = find_file(st, data);
+
+    return file != NULL && attn_file_read_again(file, data, size, copy);
+}
+
+bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
+{
+    return find_file(st, address) != NULL;
 }

@@ -61,6 +61,13 @@ ATTN_API int attn_safetensors_n_shard(const struct attn_safetensors *st);
 ATTN_API const char *attn_safetensors_path(const struct attn_safetensors *st, int shard);
 ATTN_API size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard);
 
+/*
+ * Copies the SIZE bytes at DATA, which lie in one of its files, without touching a page of a map.
+ * False where that cannot be done; COPY then holds anything.
+ */
+ATTN_API bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *data,
+                                          size_t size, void *copy);
+
 /* Whether ADDRESS lies in one of its maps (for a SIGBUS handler; async-signal-safe). */
 ATTN_API bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address);
 

@@ -159,7 +159,7 @@ static void multiply(struct attn_session *session, int layer, const struct produ
         .is_violated = p->is_checked ? &is_violated : NULL,
     };
 
-    attn_linear_run(p->linear, &args);
+    attn_session_multiply(session, p->linear, &args);
     if (atomic_load_explicit(&is_violated, memory_order_relaxed))
         attn_session_blame(session, layer);
 }

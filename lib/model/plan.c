@@ -173,6 +173,8 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->logits = take(arena, session->n_logit_row, c->n_vocab);
     session->final = take(arena, session->options.has_logits ? n : 0, c->d_model);
     session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
+    session->stage.capacity = attn_stage_size(session);
+    session->stage.bytes = attn_arena_take(arena, session->stage.capacity, 1);
     plan_heads(session, arena);
     session->kv = attn_heads_plan_kv(arena, &session->shape, session->n_cache_layer * c->n_kv_head,
                                      state_size(session));

@@ -30,6 +30,17 @@ struct attn_step {
     struct attn_pool *pool; /* NULL when the work is too small to share */
 };
 
+/*
+ * The bytes of one matrix, for sessions that read weights once. Read, they are a copy that passes
+ * through the caches; mapped, every 4 KiB is a page that the system has to bring in.
+ */
+struct attn_stage {
+    unsigned char *bytes; /* [capacity]; NULL: weights are used where they lie */
+    size_t capacity;
+    const unsigned char *first; /* the place of bytes[0] in a file's map */
+    size_t size;                /* how many are there; 0: none */
+};
+
 struct attn_session {
     const struct attn_model *model;
     const struct attn_config *config;
@@ -63,6 +74,7 @@ struct attn_session {
     float *logits;           /* [n_logit_row, V]: watched logits, a few rows at a time */
     float *final;            /* [n_max, D] by position, for logits: what the output layer reads */
     float *last_logits;      /* [V] */
+    struct attn_stage stage;
     struct attn_heads_memory heads;
     struct attn_kv *kv; /* [n_cache_layer, G] */
     size_t n_logit_row, n_cache_layer;
@@ -115,6 +127,12 @@ void attn_session_attend(struct attn_session *session, int layer);
 void attn_block_run(struct attn_session *session, int layer);
 void attn_normalize(struct attn_session *session, const struct attn_norm_weights *weights,
                     const float *x, float *y);
+
+/* stage.c: y = x W + b, as ARGS say; W is read by way of its file where that is cheaper. And the
+ * bytes that this needs. */
+void attn_session_multiply(struct attn_session *session, const struct attn_linear *linear,
+                           const struct attn_linear_args *args);
+size_t attn_stage_size(const struct attn_session *session);
 
 /* unembed.c: final norm and logits. */
 void attn_session_finish(struct attn_session *session);

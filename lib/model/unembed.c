@@ -41,7 +41,10 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
                                             .ld = n_vocab,
                                             .data = logits};
 
-    attn_linear_run(linear, &args);
+    if (session->n_logit_row > 0 && session->n_logit_row < session->step.n_row)
+        attn_linear_run(linear, &args); /* the matrix is read several times */
+    else
+        attn_session_multiply(session, linear, &args);
     attn_session_apply(session, &target);
 }
 

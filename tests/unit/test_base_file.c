@@ -40,6 +40,31 @@ START_TEST(mapped_and_read_files_are_the_same)
 }
 END_TEST
 
+START_TEST(mapped_files_are_read_again)
+{
+    struct attn_file file = {0};
+    char copy[8] = "";
+
+    attn_folder_enter();
+    attn_folder_write("a.txt", "Life is short", 13);
+    ck_assert_int_eq(attn_file_open("a.txt", ATTN_MAP, &file, NULL), ATTN_OK);
+    ck_assert(attn_file_read_again(&file, file.data + 5, 8, copy));
+    ck_assert_int_eq(memcmp(copy, "is short", 8), 0);
+    ck_assert(attn_file_read_again(&file, file.data + 13, 0, copy));
+    ck_assert(!attn_file_read_again(&file, file.data + 6, 8, copy));
+    ck_assert(!attn_file_read_again(&file, file.data + 14, 0, copy));
+    ck_assert_int_eq(truncate("a.txt", 12), 0);
+    ck_assert(attn_file_read_again(&file, file.data + 5, 7, copy));
+    ck_assert(!attn_file_read_again(&file, file.data + 5, 8, copy));
+    attn_file_close(&file);
+
+    ck_assert_int_eq(attn_file_open("a.txt", ATTN_READ, &file, NULL), ATTN_OK);
+    ck_assert(!attn_file_read_again(&file, file.data, 1, copy));
+    attn_file_close(&file);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(empty_files_have_data)
 {
     struct attn_file file = {0};
@@ -258,9 +283,9 @@ START_TEST(opening_survives_lack_of_memory)
 }
 END_TEST
 
-ATTN_SUITE("base file", mapped_and_read_files_are_the_same, empty_files_have_data,
-           files_that_do_not_know_their_size_are_read, pipes_are_read_to_their_end,
-           what_cannot_be_opened_is_named, devices_are_refused,
+ATTN_SUITE("base file", mapped_and_read_files_are_the_same, mapped_files_are_read_again,
+           empty_files_have_data, files_that_do_not_know_their_size_are_read,
+           pipes_are_read_to_their_end, what_cannot_be_opened_is_named, devices_are_refused,
            texts_that_are_too_large_are_not_read, parts_come_from_blobs,
            parts_come_from_a_directory, overrides_win_over_blobs_and_directories,
            opening_survives_lack_of_memory)

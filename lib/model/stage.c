@@ -1,0 +1,189 @@
+/*
+ * stage.c - products of a session that reads weights once: each matrix is copied from its file into
+ * one buffer, which stays in the caches, and multiplied there.
+ *
+ * Nothing depends on whether it could be copied: what cannot be is used where it is mapped. There a
+ * file that lost its end shows itself as it does without a copy.
+ */
+#include "model/session_state.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+enum {
+    TASK_BYTES = 256 << 10,   /* of one task: what a core's second cache holds */
+    PIECE_BYTES = 8 << 20,    /* of a matrix whose columns lie one after another */
+    LARGEST_BYTES = 64 << 20, /* of a matrix that is copied whole */
+    SMALLEST_BYTES = 64 << 10 /* less comes in with one page fault */
+};
+
+static size_t element_size(const struct attn_matrix *w)
+{
+    return attn_dtype_bits(w->dtype) / 8;
+}
+
+/* Whether any range of columns is one piece of the file, as of an output matrix [V, D]. */
+static bool has_whole_columns(const struct attn_matrix *w)
+{
+    return w->row_stride == 1 && w->col_stride == w->n_row && w->group == w->n_col;
+}
+
+/* Bytes from the beginning of W to the end of its first N_COL columns. */
+static size_t extent(const struct attn_matrix *w, size_t n_col)
+{
+    const size_t n = n_col - 1;
+    const size_t last_column = n / w->group * w->group_stride + n % w->group * w->col_stride;
+
+    return (last_column + (w->n_row - 1) * w->row_stride + 1) * element_size(w);
+}
+
+/* The same with the last row to its end: where q, k and v are one matrix, q brings in all. */
+static size_t row_extent(const struct attn_matrix *w, size_t n_col)
+{
+    const size_t rows = w->n_row * w->row_stride * element_size(w), size = extent(w, n_col);
+
+    return size > rows ? size : rows;
+}
+
+static size_t stage_bytes(const struct attn_matrix *w)
+{
+    const size_t size = w->data != NULL ? row_extent(w, w->n_col) : 0;
+
+    if (size > PIECE_BYTES && has_whole_columns(w))
+        return PIECE_BYTES;
+    return size > LARGEST_BYTES ? 0 : size;
+}
+
+size_t attn_stage_size(const struct attn_session *session)
+{
+    const struct attn_weights *weights = &session->model->weights;
+    size_t largest = 0;
+
+    if (!session->options.reads_once)
+        return 0;
+    if (session->end.site == ATTN_SITE_LOGITS)
+        largest = stage_bytes(&weights->unembed.weight);
+    for (int layer = 0; layer < (int)session->config->n_layer && layer <= session->end.layer;
+         layer++) {
+        const struct attn_block_weights *w = &weights->blocks[layer];
+        const struct attn_linear *linears[] = {&w->q,   &w->k,      &w->v,
+                                               &w->out, &w->mlp_in, &w->mlp_out};
+
+        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++)
+            if (stage_bytes(&linears[i]->weight) > largest)
+                largest = stage_bytes(&linears[i]->weight);
+    }
+    return largest < SMALLEST_BYTES ? 0 : largest;
+}
+
+struct copying {
+    const struct attn_session *session;
+    const unsigned char *from;
+    size_t size;
+    atomic_bool has_failed;
+};
+
+static void copy_task(void *context, size_t task, int worker)
+{
+    struct copying *copying = context;
+    const size_t at = task * TASK_BYTES, left = copying->size - at;
+
+    (void)worker;
+    if (!attn_safetensors_read_again(copying->session->model->st, copying->from + at,
+                                     left < TASK_BYTES ? left : TASK_BYTES,
+                                     copying->session->stage.bytes + at))
+        atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
+}
+
+static bool holds(const struct attn_stage *stage, const unsigned char *from, size_t size)
+{
+    const size_t offset = (uintptr_t)from - (uintptr_t)stage->first;
+
+    return offset < stage->size && size <= stage->size - offset;
+}
+
+/* Brings the SIZE bytes at FROM into the stage. */
+static bool bring(struct attn_session *session, const unsigned char *from, size_t size)
+{
+    struct attn_stage *stage = &session->stage;
+    struct copying copying = {.session = session, .from = from, .size = size};
+
+    stage->size = 0;
+    attn_pool_run(session->step.pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
+    if (atomic_load_explicit(&copying.has_failed, memory_order_relaxed))
+        return false;
+    stage->first = from;
+    stage->size = size;
+    return true;
+}
+
+/* LINEAR with its first N_COL columns in the stage, or as it is. N_USED of these are needed. */
+static struct attn_linear find_staged(struct attn_session *session,
+                                      const struct attn_linear *linear, size_t n_col, size_t n_used)
+{
+    const struct attn_stage *stage = &session->stage;
+    struct attn_linear staged = *linear;
+    const struct attn_matrix *w = &linear->weight;
+    const size_t size = row_extent(w, n_col), used = w->n_row * n_used * element_size(w);
+
+    if (!holds(stage, w->data, extent(w, n_col))) {
+        /* Of a few heads less is touched in the map: nothing is read that is not needed. */
+        if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used ||
+            !bring(session, w->data, size))
+            return staged;
+    }
+    staged.weight.data = stage->bytes + ((const unsigned char *)w->data - stage->first);
+    return staged;
+}
+
+/* Columns first .. first+n_col-1 as a linear map of their own. */
+static struct attn_linear cut_columns(const struct attn_linear *linear, size_t first, size_t n_col)
+{
+    struct attn_linear part = *linear;
+
+    part.weight.data = (const char *)linear->weight.data +
+                       first * linear->weight.col_stride * element_size(&linear->weight);
+    part.weight.n_col = part.weight.group = n_col;
+    if (linear->bias.data != NULL)
+        part.bias.data =
+            (const char *)linear->bias.data + first * (attn_dtype_bits(linear->bias.dtype) / 8);
+    part.bias.n = n_col;
+    return part;
+}
+
+static void multiply_pieces(struct attn_session *session, const struct attn_linear *linear,
+                            const struct attn_linear_args *args)
+{
+    const struct attn_matrix *w = &linear->weight;
+    const size_t n_fit = PIECE_BYTES / (w->n_row * element_size(w));
+    const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* whole panels */
+
+    for (size_t first = args->first_col; first < args->last_col; first += step) {
+        const size_t left = args->last_col - first, n_col = left < step ? left : step;
+        const struct attn_linear piece = cut_columns(linear, first, n_col);
+        const struct attn_linear staged = find_staged(session, &piece, n_col, n_col);
+        struct attn_linear_args part = *args;
+
+        part.y = args->y + (first - args->first_col);
+        part.sum = args->sum != NULL ? args->sum + (first - args->first_col) : NULL;
+        part.first_col = 0;
+        part.last_col = n_col;
+        attn_linear_run(&staged, &part);
+    }
+}
+
+void attn_session_multiply(struct attn_session *session, const struct attn_linear *linear,
+                           const struct attn_linear_args *args)
+{
+    struct attn_linear staged;
+
+    if (session->stage.capacity == 0 || linear->packed != NULL ||
+        args->first_col >= args->last_col) {
+        attn_linear_run(linear, args);
+    } else if (has_whole_columns(&linear->weight)) {
+        multiply_pieces(session, linear, args);
+    } else {
+        staged = find_staged(session, linear, args->last_col, args->last_col - args->first_col);
+        attn_linear_run(&staged, args);
+    }
+}

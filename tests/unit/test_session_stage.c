@@ -1,0 +1,160 @@
+/*
+ * test_session_stage.c - sessions that read weights once: they copy matrices from the file instead
+ * of touching its map, and nothing else differs.
+ */
+#include "attn.h"
+#include "model/session_state.h"
+#include "tests/support/folder.h"
+#include "tests/support/recording.h"
+#include "tests/support/suite.h"
+
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { N_ID = 70, FEW = 3 };
+
+static struct attn_model *open_model(const char *directory)
+{
+    struct attn_source source = {.directory = directory};
+    struct attn_model *model;
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
+                  "%s", err.message);
+    return model;
+}
+
+/* Everything that MODEL tells, N ids STEP at a time. Release it. */
+static void record(const struct attn_model *model, const struct attn_session_options *options,
+                   size_t n, size_t step, struct attn_recording *recording)
+{
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_error err = {0};
+    int32_t ids[N_ID];
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)((7 * i + i * i / 3) % config->n_vocab);
+    attn_recording_init(recording, config, n);
+    ck_assert_msg(attn_recording_run(recording, model, options, ids, step, &err) == ATTN_OK, "%s",
+                  err.message);
+}
+
+/* Whether a feed leaves something in the session's stage. */
+static bool uses_stage(const struct attn_model *model, const char *heads)
+{
+    struct attn_dims dims = attn_config_dims(attn_model_config(model), FEW);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording recording;
+    struct attn_session *session;
+    const int32_t ids[FEW] = {1, 2, 3};
+    struct attn_error err = {0};
+    bool is_used;
+
+    attn_recording_init_dims(&recording, &dims);
+    ck_assert_int_eq(attn_selection_set_heads(recording.selection, heads, &err), ATTN_OK);
+    ck_assert_int_eq(
+        attn_selection_set_sites(recording.selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), &err),
+        ATTN_OK);
+    options.n_max = FEW;
+    options.reads_once = true;
+    options.trace = &recording.trace;
+    ck_assert_int_eq(attn_session_create(model, &options, &session, &err), ATTN_OK);
+    ck_assert_int_eq(attn_session_feed(session, ids, FEW, &err), ATTN_OK);
+    is_used = session->stage.size > 0;
+    attn_session_free(session);
+    attn_recording_release(&recording);
+    return is_used;
+}
+
+static void check_same(const char *directory, struct attn_pool *pool)
+{
+    struct attn_model *model = open_model(directory);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    static const struct {
+        size_t n, step;
+    } feeds[] = {{N_ID, N_ID}, {N_ID, 30}, {FEW, FEW}};
+
+    options.pool = pool;
+    for (size_t i = 0; i < sizeof feeds / sizeof *feeds; i++) {
+        struct attn_recording mapped, copied;
+
+        options.reads_once = false;
+        record(model, &options, feeds[i].n, feeds[i].step, &mapped);
+        options.reads_once = true;
+        record(model, &options, feeds[i].n, feeds[i].step, &copied);
+        attn_assert_same_recording(directory, &copied, &mapped);
+        attn_recording_release(&mapped);
+        attn_recording_release(&copied);
+    }
+    ck_assert(uses_stage(model, "0-1"));
+    attn_model_close(model);
+}
+
+START_TEST(copied_weights_give_the_same_bits)
+{
+    struct attn_pool *pool;
+
+    ck_assert_int_eq(attn_pool_create(2, &pool, NULL), ATTN_OK);
+    check_same("models/fable", NULL);
+    check_same("models/fable", pool);
+    attn_pool_free(pool);
+}
+END_TEST
+
+/* An output matrix of 10 MB, float32, in pieces. */
+START_TEST(large_output_matrices_are_copied_in_pieces)
+{
+    static const char *const settings[] = {"d_model=128",   "d_head=64", "n_head=2",
+                                           "n_vocab=20000", "n_ctx=100", "output=tied"};
+    const struct attn_init_options options = {.settings = settings,
+                                              .n_setting = sizeof settings / sizeof *settings};
+    struct attn_init *init;
+    struct attn_error err = {0};
+
+    attn_folder_enter();
+    ck_assert_msg(attn_init_create(&options, &init, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_init_write(init, "m", &err) == ATTN_OK, "%s", err.message);
+    attn_init_free(init);
+    check_same("m", NULL);
+    ck_assert_int_eq(unlink("m/config.json"), 0);
+    ck_assert_int_eq(unlink("m/model.safetensors"), 0);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(few_heads_are_read_where_they_are_mapped)
+{
+    struct attn_model *model = open_model("models/fable");
+
+    ck_assert(uses_stage(model, "3.*"));
+    ck_assert(!uses_stage(model, "0.0"));
+    attn_model_close(model);
+}
+END_TEST
+
+START_TEST(weights_are_mapped_where_no_file_may_stay_open)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording mapped, copied;
+    struct attn_model *model;
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = 6; /* of which a model may keep 0 to 2 */
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    model = open_model("models/fable");
+    ck_assert(!uses_stage(model, "0-1"));
+    record(model, &options, FEW, FEW, &mapped);
+    options.reads_once = true;
+    record(model, &options, FEW, FEW, &copied);
+    attn_assert_same_recording("without a file", &copied, &mapped);
+    attn_recording_release(&mapped);
+    attn_recording_release(&copied);
+    attn_model_close(model);
+}
+END_TEST
+
+ATTN_SUITE("session stage", copied_weights_give_the_same_bits,
+           large_output_matrices_are_copied_in_pieces, few_heads_are_read_where_they_are_mapped,
+           weights_are_mapped_where_no_file_may_stay_open)
