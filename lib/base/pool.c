@@ -5,6 +5,9 @@
  * left. The caller takes tasks too, then closes the door and waits for those inside. It never waits
  * for a worker that has not entered, so on busy cores a run is no slower than the caller alone.
  *
+ * A worker on its caller's core would only take turns with the caller, and some schedulers put it
+ * there when it wakes: so the workers keep off that core, whichever it is.
+ *
  * Threads wait by spinning for a moment, then in a futex, which costs no system call as long as
  * nobody sleeps.
  */
@@ -51,6 +54,7 @@ struct attn_pool {
     atomic_flag is_taken;   /* a run is in progress; its caller alone touches what follows */
     int n_started;          /* threads that run */
     bool cannot_start;      /* the system refused another thread */
+    int caller_core;        /* which the workers keep off; -1: none */
 
     /* The run. Changes while the door is closed and nobody is inside. */
     attn_task_fn task;
@@ -168,6 +172,31 @@ static void *work(void *argument)
     }
 }
 
+/* Leaves the core of the calling thread to it. The system may refuse: this is for speed only. */
+static void keep_off(struct attn_pool *pool, int first_worker)
+{
+    cpu_set_t cores;
+
+    if (pool->caller_core < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
+        return;
+    CPU_CLR(pool->caller_core, &cores);
+    if (CPU_COUNT(&cores) == 0)
+        return;
+    for (int i = first_worker; i < pool->n_started; i++)
+        (void)pthread_setaffinity_np(pool->workers[i].thread, sizeof cores, &cores);
+}
+
+/* The caller may have come to another core since the last run. */
+static void follow_caller(struct attn_pool *pool)
+{
+    const int core = pool->spin > 0 ? sched_getcpu() : -1;
+
+    if (core == pool->caller_core || core >= CPU_SETSIZE)
+        return;
+    pool->caller_core = core;
+    keep_off(pool, 0);
+}
+
 /*
  * Threads are born with signals blocked, so that the program's handlers run on its own threads,
  * except for those signals that a thread causes itself: a bus error in a mapped file.
@@ -175,6 +204,7 @@ static void *work(void *argument)
 static void start_threads(struct attn_pool *pool, int n_wanted)
 {
     static const int own_faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    const int n_before = pool->n_started;
     sigset_t blocked, before;
 
     if (pool->n_started >= n_wanted || pool->cannot_start)
@@ -194,6 +224,7 @@ static void start_threads(struct attn_pool *pool, int n_wanted)
             pool->cannot_start = true;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
+    keep_off(pool, n_before);
 }
 
 /* --- the caller --------------------------------------------------------------------------- */
@@ -236,6 +267,7 @@ void attn_pool_run(struct attn_pool *pool, size_t n_task, attn_task_fn task, voi
         return;
     }
     n_useful = n_task < (size_t)pool->n_thread ? (int)n_task - 1 : pool->n_thread - 1;
+    follow_caller(pool);
     start_threads(pool, n_useful);
     pool->task = task;
     pool->context = context;
@@ -270,6 +302,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
     if (!created)
         return ATTN_NO_MEMORY;
     created->n_thread = n_thread > 0 ? n_thread : n_core;
+    created->caller_core = -1;
     created->workers = attn_alloc((size_t)created->n_thread, sizeof *created->workers, err);
     if (!created->workers) {
         attn_free(created);

@@ -267,6 +267,84 @@ START_TEST(works_where_threads_cannot_be_started)
 }
 END_TEST
 
+/* The cores that a worker may run on, told while the caller waits in the other task. */
+struct whereabouts {
+    cpu_set_t cores;
+    atomic_bool is_known;
+};
+
+static void tell_cores(void *context, size_t task, int worker)
+{
+    struct whereabouts *at = context;
+
+    (void)task;
+    if (worker == 0) {
+        while (!at->is_known)
+            sched_yield();
+    } else {
+        ck_assert_int_eq(sched_getaffinity(0, sizeof at->cores, &at->cores), 0);
+        at->is_known = true;
+    }
+}
+
+static void find_cores(struct attn_pool *pool, struct whereabouts *at)
+{
+    at->is_known = false;
+    attn_pool_run(pool, 2, tell_cores, at);
+}
+
+/* Leaves this thread the COUNT first cores of ALL. */
+static void keep_cores(const cpu_set_t *all, int count)
+{
+    cpu_set_t kept = *all;
+
+    for (int core = CPU_SETSIZE - 1; CPU_COUNT(&kept) > count; core--)
+        CPU_CLR(core, &kept);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof kept, &kept), 0);
+}
+
+START_TEST(workers_keep_off_the_callers_core)
+{
+    struct whereabouts at;
+    struct attn_pool *pool;
+    cpu_set_t all;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 2)
+        return;
+    keep_cores(&all, 2);
+    pool = create_pool(2);
+    for (int i = 0; i < 200; i++) {
+        const int before = sched_getcpu();
+
+        find_cores(pool, &at);
+        ck_assert_int_eq(CPU_COUNT(&at.cores), 1);
+        ck_assert(before != sched_getcpu() || !CPU_ISSET(before, &at.cores));
+        if (i % 50 == 49) { /* go to the other core */
+            keep_cores(&at.cores, 1);
+            keep_cores(&all, 2);
+        }
+    }
+    attn_pool_free(pool);
+}
+END_TEST
+
+START_TEST(more_threads_than_cores_go_anywhere)
+{
+    struct whereabouts at;
+    struct attn_pool *pool;
+    cpu_set_t all;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    keep_cores(&all, 1);
+    pool = create_pool(2);
+    keep_cores(&all, CPU_COUNT(&all));
+    find_cores(pool, &at);
+    ck_assert(CPU_EQUAL(&at.cores, &all));
+    attn_pool_free(pool);
+}
+END_TEST
+
 START_TEST(unused_pools_start_no_thread)
 {
     for (int i = 0; i < 1000; i++)
@@ -319,5 +397,6 @@ END_TEST
 ATTN_SUITE("base pool", every_task_runs_once, runs_follow_each_other,
            runs_after_a_pause_wake_the_threads, tasks_run_at_the_same_time, callers_share_a_pool,
            a_second_caller_works_alone_as_worker_0, one_task_stays_with_the_caller,
-           works_where_threads_cannot_be_started, unused_pools_start_no_thread,
+           works_where_threads_cannot_be_started, workers_keep_off_the_callers_core,
+           more_threads_than_cores_go_anywhere, unused_pools_start_no_thread,
            thread_counts_out_of_range_are_refused, creation_survives_lack_of_memory)
