@@ -18,6 +18,8 @@
 
 #include <stdio.h>
 
+enum { FEW_BYTES = 128 * 1024 }; /* the CRC of these takes less than to wake a thread */
+
 /* What the archive has around an array. */
 struct npz_member {
     struct attn_zip_entry entry;
@@ -91,20 +93,44 @@ static void emit_headers(struct npz_writer *w, const struct attn_array *array)
     member->has_header = true;
 }
 
+/* Part of an array on its way. */
+struct npz_piece {
+    struct npz_writer *writer;
+    const struct attn_array *array;
+    size_t offset, size; /* in the array's data */
+    const void *bytes;
+};
+
+/* An attn_task_fn: writes the piece, or takes it into the CRC meanwhile. */
+static void take_piece(void *context, size_t task, int worker)
+{
+    const struct npz_piece *piece = context;
+    struct npz_writer *w = piece->writer;
+    struct npz_member *member = member_of(w, piece->array);
+    unsigned char record[ATTN_ZIP_RECORD_SIZE];
+    const size_t array_size = piece->array->size;
+
+    (void)worker;
+    if (task == 0)
+        emit(w,
+             member->entry.offset + attn_zip_local_header(&member->entry, record) +
+                 (member->entry.size - array_size) + piece->offset,
+             piece->bytes, piece->size);
+    else
+        member->crc ^= attn_crc32_piece(&w->crc, piece->bytes, piece->size,
+                                        array_size - piece->offset - piece->size);
+}
+
 /* Part of an array to its place; an attn_array_put_fn. */
 static void put_piece(struct attn_writer *writer, struct attn_array *array, size_t offset,
                       const void *bytes, size_t size)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
-    struct npz_member *member = member_of(w, array);
-    unsigned char record[ATTN_ZIP_RECORD_SIZE];
-    uint64_t data = member->entry.offset + attn_zip_local_header(&member->entry, record) +
-                    (member->entry.size - array->size);
+    struct npz_piece piece = {w, array, offset, size, bytes};
 
-    if (is_stream(w) && !member->has_header)
+    if (is_stream(w) && !member_of(w, array)->has_header)
         emit_headers(w, array);
-    member->crc ^= attn_crc32_piece(&w->crc, bytes, size, array->size - offset - size);
-    emit(w, data + offset, bytes, size);
+    attn_pool_run(size < FEW_BYTES ? NULL : writer->options.pool, 2, take_piece, &piece);
 }
 
 /* All of an array's numbers have come. */

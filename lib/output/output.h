@@ -89,8 +89,8 @@ struct attn_writer_options {
     int precision;  /* digits after the point in csv, tidy and json, 0..17; -1: the shortest that
                        reads back the same float32 */
     const char *id; /* the first column of tidy; NULL: 0. Borrowed by the writer for its life */
-    struct attn_pool *pool; /* its threads make the text of csv, tidy and json, while events are
-                               taken; NULL: the caller alone. Borrowed likewise */
+    struct attn_pool *pool; /* its threads make the text of csv, tidy and json, and the CRC of npz,
+                               while events are taken; NULL: the caller alone. Borrowed likewise */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})
