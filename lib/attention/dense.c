@@ -1,7 +1,7 @@
 /*
  * dense.c - scores, softmax and the weighted sum of values, tile by tile.
  *
- * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole panels of 64 keys: pattern is +0 behind a
+ * z[t,:] = sum_s pattern[t,s] * v[s,:] runs over whole halves of a panel: pattern is +0 behind a
  * row's last key and values are finite there, so the added terms change nothing. The one thing they
  * could change is the sign of a zero, so z is canonical: adding +0 turns -0 into +0.
  */
@@ -10,6 +10,9 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+/* What lies behind the diagonal is computed in pieces of so many keys. */
+enum { HALF_BLOCK = ATTN_KEY_BLOCK / 2 };
 
 static size_t round_up(size_t n, size_t to)
 {
@@ -86,21 +89,23 @@ static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *e
     const struct attn_dense_shape *shape = &dense->shape;
     const struct attn_panels *panels = &dense->value_panels;
     const size_t ld = attn_dense_ld_value(shape);
-    const struct attn_gemm_shape scores = {.m = ATTN_KEY_BLOCK,
-                                           .n = n,
-                                           .k = shape->d_head,
-                                           .lda = ATTN_KEY_BLOCK,
-                                           .ldb = shape->ldq,
-                                           .ldc = ld_scores(shape)};
+    struct attn_gemm_shape scores = {.m = ATTN_KEY_BLOCK,
+                                     .n = n,
+                                     .k = shape->d_head,
+                                     .lda = ATTN_KEY_BLOCK,
+                                     .ldb = shape->ldq,
+                                     .ldc = ld_scores(shape)};
     struct attn_gemm_shape values = {.n = n,
-                                     .k = ATTN_KEY_BLOCK,
+                                     .k = HALF_BLOCK,
                                      .lda = ld,
                                      .ldb = ld_scores(shape),
                                      .ldc = ld,
-                                     .step_a = ATTN_KEY_BLOCK * ld,
-                                     .step_b = ATTN_KEY_BLOCK};
+                                     .step_a = HALF_BLOCK * ld,
+                                     .step_b = HALF_BLOCK};
 
-    dense->scores[which] = attn_gemm_kernel_find(engine, &scores);
+    dense->scores[which][0] = attn_gemm_kernel_find(engine, &scores);
+    scores.m = HALF_BLOCK;
+    dense->scores[which][1] = attn_gemm_kernel_find(engine, &scores);
     for (int kind = 0; kind < ATTN_N_PANEL_KIND; kind++) {
         values.m = attn_panel_width(panels, attn_dense_kind_panel(panels, kind));
         dense->values[which][kind] = attn_gemm_kernel_find(engine, &values);
@@ -127,7 +132,7 @@ struct run {
     struct attn_tile_cells cells;
     float *x; /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
     size_t ld;
-    size_t first, last; /* columns first .. last-1 are computed: whole panels */
+    size_t first, last; /* columns first .. last-1 are computed: panels, of the last maybe half */
     int which;          /* kernels of the full or the last tile */
     size_t n_edited;    /* rows changed */
 };
@@ -166,7 +171,7 @@ static void choose_panels(struct run *run)
         last = tile->n_key;
     }
     run->first = last == 0 ? 0 : first / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
-    run->last = last == 0 ? ATTN_KEY_BLOCK : round_up(last, ATTN_KEY_BLOCK);
+    run->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
 }
 
 /* Sets the computed cells of row I that do not count. */
@@ -231,11 +236,12 @@ static void visit(struct run *run, enum attn_site site, float fill)
 static void compute_products(struct run *run)
 {
     const struct attn_tile *tile = run->tile;
+    const struct attn_gemm_kernel *scores = run->dense->scores[run->which];
     const size_t d_head = run->dense->shape.d_head;
 
     for (size_t s = run->first; tile->given == NULL && s < run->last; s += ATTN_KEY_BLOCK)
-        attn_gemm_kernel_run(&run->dense->scores[run->which], tile->kv->keys + s * d_head, tile->q,
-                             run->x + s, 1);
+        attn_gemm_kernel_run(&scores[run->last - s < ATTN_KEY_BLOCK], tile->kv->keys + s * d_head,
+                             tile->q, run->x + s, 1);
     for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
         memcpy(run->x + i * run->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
         for (size_t j = tile->n_key; j < run->last; j++)
@@ -288,6 +294,8 @@ static void compute_pattern(struct run *run, bool is_scored)
     const enum attn_site site = attn_attention_pattern_site(tile->attention);
     const bool is_after = tile->attention->masking != ATTN_MASKING_INF;
     const bool is_listed = run->cells.keys != NULL;
+    const bool is_kept = attn_tile_kept(tile, site) != NULL,
+               is_edited = attn_tile_is_edited(tile, site);
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
     const size_t last = run->last < tile->n_key ? run->last : tile->n_key;
@@ -302,9 +310,12 @@ static void compute_pattern(struct run *run, bool is_scored)
                                      run->last - run->first, is_scored ? 1.0F : tile->scale);
         if (is_after)
             mask_weights(run, i);
+        if (is_kept && !is_edited)
+            keep_row(run, site, i, 0); /* while it is in the nearest cache */
     }
-    visit(run, site, 0);
-    for (size_t i = 0; i < tile->n_row && is_listed && attn_tile_is_edited(tile, site); i++)
+    if (is_edited)
+        visit(run, site, 0);
+    for (size_t i = 0; i < tile->n_row && is_listed && is_edited; i++)
         fill_masked(run, i, 0);
 }
 
@@ -343,7 +354,7 @@ static void compute_z(struct run *run, float *sums)
 
         attn_gemm_kernel_run(&run->dense->values[run->which][attn_dense_panel_kind(panels, p)],
                              values + first, run->x + run->first, sums + first,
-                             (run->last - run->first) / ATTN_KEY_BLOCK);
+                             (run->last - run->first) / HALF_BLOCK);
     }
     for (size_t i = 0; i < tile->n_row; i++)
         make_canonical(run, sums + i * ld, tile->z + i * tile->ldz);
@@ -369,5 +380,7 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     drop_weights(&run);
     if (tile->z != NULL)
         compute_z(&run, sums);
+    if (tile->keep.is_streamed)
+        dense->kernels->drain();
     return run.n_edited;
 }

@@ -58,8 +58,9 @@ struct attn_dense {
     struct attn_dense_shape shape;
     const struct attn_kernels *kernels;
     struct attn_panels value_panels;
-    size_t rest;                       /* rows of the last tile */
-    struct attn_gemm_kernel scores[2]; /* [full tile, last tile]: q k^T, one panel of keys */
+    size_t rest;                          /* rows of the last tile */
+    struct attn_gemm_kernel scores[2][2]; /* [full tile, last tile]: q k^T, [a panel of keys, the
+                                             first half of one] */
     struct attn_gemm_kernel values[2][ATTN_N_PANEL_KIND]; /* pattern v, one panel of columns */
 };
 

@@ -70,22 +70,28 @@ static struct attn_heads heads_of(struct layer *layer)
     };
 }
 
-static enum attn_status run_layer(void *context, struct attn_error *err)
+static void remember_head(void *context, size_t g, int worker)
 {
     struct layer *layer = context;
     const struct attn_config *config = layer->bench->config;
     const struct attn_heads heads = heads_of(layer);
+    const struct attn_kv_rows rows = {.k = layer->bench->random + g * config->d_head,
+                                      .v = layer->bench->random + g * config->d_value,
+                                      .ldk = config->n_kv_head * config->d_head,
+                                      .ldv = config->n_kv_head * config->d_value,
+                                      .n = layer->n};
+
+    (void)worker;
+    attn_heads_remember(&heads, g, &rows);
+}
+
+static enum attn_status run_layer(void *context, struct attn_error *err)
+{
+    struct layer *layer = context;
+    const struct attn_heads heads = heads_of(layer);
 
     (void)err;
-    for (size_t g = 0; g < config->n_kv_head; g++) {
-        const struct attn_kv_rows rows = {.k = layer->bench->random + g * config->d_head,
-                                          .v = layer->bench->random + g * config->d_value,
-                                          .ldk = config->n_kv_head * config->d_head,
-                                          .ldv = config->n_kv_head * config->d_value,
-                                          .n = layer->n};
-
-        attn_heads_remember(&heads, g, &rows);
-    }
+    attn_pool_run(heads.pool, heads.n_kv_head, remember_head, layer);
     attn_heads_run(&heads);
     return ATTN_OK;
 }

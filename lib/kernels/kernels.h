@@ -94,8 +94,9 @@ struct attn_kernels {
     void (*scale)(const float *a, float factor, size_t n,
                   float *y); /* y = a * factor; y may be a */
     /* y = x [n], then FILL up to n_total, with stores that go past the caches: for what is not read
-     * soon, or is larger than they are. */
+     * soon, or is larger than they are. Others may read it after _drain by the same thread. */
     void (*stream)(const float *x, size_t n, float fill, size_t n_total, float *y);
+    void (*drain)(void);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
     /* What follows a product, in place, on a tile that is still in cache. Returns whether what it

@@ -16,6 +16,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .add = ATTN_FOR_ISA(attn_vector_add),
     .scale = ATTN_FOR_ISA(attn_vector_scale),
     .stream = ATTN_FOR_ISA(attn_vector_stream),
+    .drain = ATTN_FOR_ISA(attn_vector_drain),
     .activate = ATTN_FOR_ISA(attn_vector_activate),
     .finish = ATTN_FOR_ISA(attn_vector_finish),
     .elu_plus_one = ATTN_FOR_ISA(attn_vector_elu_plus_one),

@@ -20,6 +20,7 @@ void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, flo
 void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size_t n_total,
                                       float *y);
+void ATTN_FOR_ISA(attn_vector_drain)(void);
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
 bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y, size_t n_row,
                                       size_t n_col);

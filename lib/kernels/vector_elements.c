@@ -10,8 +10,12 @@ void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, flo
 
 void ATTN_FOR_ISA(attn_vector_scale)(const float *a, float factor, size_t n, float *y)
 {
-    for (size_t i = 0; i < n; i += LANES)
-        v_store_some(y + i, v_load_some(a + i, n - i) * factor, n - i);
+    size_t i = 0;
+
+    for (; n - i >= LANES; i += LANES)
+        v_store(y + i, v_load(a + i) * factor);
+    if (i < n)
+        v_store_first(y + i, v_load_first(a + i, n - i) * factor, n - i);
 }
 
 void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size_t n_total,
@@ -32,7 +36,11 @@ void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size
         v_stream(y + i, v_splat(fill));
     for (; i < n_total; i++)
         y[i] = fill;
-    _mm_sfence(); /* or who reads it next might not see it */
+}
+
+void ATTN_FOR_ISA(attn_vector_drain)(void)
+{
+    _mm_sfence();
 }
 
 /* x / (1 + exp -t): silu for t = x. For t << 0 it keeps the digits that 1 + tanh would lose. */

@@ -29,16 +29,42 @@ static float largest(vf x)
     return m;
 }
 
-/* x *= scale, -inf staying -inf for any scale. Returns the largest result, NaN left aside. */
-static float scale_and_find_largest(float *x, size_t n, float scale)
+/* Whether products with FACTOR keep the order of scores, and -inf as it is. */
+static bool keeps_order(float factor)
 {
-    const vf masked = v_splat(-INFINITY), factor = v_splat(scale);
+    return factor > 0 && factor < INFINITY;
+}
+
+/* The largest of x * factor, NaN left aside. Rounding keeps the order, so one product is enough. */
+static float find_largest(const float *x, size_t n, float factor)
+{
+    enum { N_CHAIN = 4 };
+    vf m[N_CHAIN];
+    size_t i = 0;
+
+    for (size_t c = 0; c < N_CHAIN; c++)
+        m[c] = v_splat(-INFINITY);
+    for (; n - i >= (size_t)N_CHAIN * LANES; i += (size_t)N_CHAIN * LANES)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < N_CHAIN; c++)
+            m[c] = v_max(v_load(x + i + c * LANES), m[c]);
+    for (; n - i >= LANES; i += LANES)
+        m[0] = v_max(v_load(x + i), m[0]);
+    if (i < n)
+        m[0] = v_max(v_select(v_first(n - i), v_load_first(x + i, n - i), m[0]), m[0]);
+    return largest(v_max(v_max(m[0], m[1]), v_max(m[2], m[3]))) * factor;
+}
+
+/* x *= factor, -inf staying -inf for any factor. Returns the largest result, NaN left aside. */
+static float scale_and_find_largest(float *x, size_t n, float factor)
+{
+    const vf masked = v_splat(-INFINITY), factors = v_splat(factor);
     vf m = masked;
 
     for (size_t i = 0; i < n; i += LANES) {
         vf v = v_load_some(x + i, n - i);
 
-        v = v_select(v == masked, masked, v * factor);
+        v = v_select(v == masked, masked, v * factors);
         v_store_some(x + i, v, n - i);
         if (n - i < LANES)
             v = v_select(v_first(n - i), v, masked);
@@ -47,25 +73,42 @@ static float scale_and_find_largest(float *x, size_t n, float scale)
     return largest(m);
 }
 
-/* x = exp(x - m). Returns the sum. */
-static float exponentiate(float *x, size_t n, float m)
+/* x = exp(x * factor - m). Returns the sum. */
+static float exponentiate(float *x, size_t n, float factor, float m)
 {
-    const vf shift = v_splat(m);
+    const vf factors = v_splat(factor), shift = v_splat(m);
     struct sums sums = {0};
+    size_t i = 0;
 
-    for (size_t i = 0; i < n; i += N_PARTIAL)
+    for (; n - i >= N_PARTIAL; i += N_PARTIAL)
 #pragma GCC unroll 4
         for (size_t p = 0; p < N_PART; p++) {
-            size_t at = i + p * LANES;
-            vf e;
+            const vf e = v_exp(v_load(x + i + p * LANES) * factors - shift);
 
-            if (at >= n)
-                break;
-            e = v_exp(v_load_some(x + at, n - at) - shift);
-            v_store_some(x + at, e, n - at);
-            sums.part[p] += v_keep_some(e, n - at);
+            v_store(x + i + p * LANES, e);
+            sums.part[p] += e;
         }
+    for (size_t p = 0; p < N_PART && i + p * LANES < n; p++) {
+        const size_t at = i + p * LANES;
+        const vf e = v_exp(v_load_some(x + at, n - at) * factors - shift);
+
+        v_store_some(x + at, e, n - at);
+        sums.part[p] += v_keep_some(e, n - at);
+    }
     return sums_total(&sums);
+}
+
+/* What the exponents are taken of: the largest x * *factor, where x is left as it is or, for a
+ * factor that would not do that, already multiplied. */
+static float begin_softmax(float *x, size_t n, float *factor)
+{
+    float m;
+
+    if (keeps_order(*factor))
+        return find_largest(x, n, *factor);
+    m = scale_and_find_largest(x, n, *factor);
+    *factor = 1;
+    return m;
 }
 
 /* Weights of a row in which nothing is allowed, or which holds nothing but NaN; returns their
@@ -87,14 +130,14 @@ static float fill_without_score(float *x, size_t n)
  */
 void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale)
 {
-    float m = scale_and_find_largest(x, n_valid, scale), sum;
+    float m = begin_softmax(x, n_valid, &scale), sum;
 
     fill(x + n_valid, n - n_valid, 0);
     if (m == -INFINITY) {
         fill_without_score(x, n_valid);
         return;
     }
-    sum = exponentiate(x, n_valid, m);
+    sum = exponentiate(x, n_valid, scale, m);
     if (isnan(sum))
         fill(x, n_valid, NAN); /* one NaN for all, whatever its bits were */
     else
@@ -104,7 +147,7 @@ void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float
 float ATTN_FOR_ISA(attn_vector_softmax_block)(float *x, size_t n_valid, size_t n, float scale,
                                               struct attn_running_softmax *running)
 {
-    float m = scale_and_find_largest(x, n_valid, scale), factor;
+    float m = begin_softmax(x, n_valid, &scale), factor;
 
     fill(x + n_valid, n - n_valid, 0);
     m = running->max > m ? running->max : m;
@@ -114,7 +157,7 @@ float ATTN_FOR_ISA(attn_vector_softmax_block)(float *x, size_t n_valid, size_t n
     }
     factor = v_exp(v_splat(running->max - m))[0];
     running->max = m;
-    running->sum = running->sum * factor + exponentiate(x, n_valid, m);
+    running->sum = running->sum * factor + exponentiate(x, n_valid, scale, m);
     return factor;
 }
 
