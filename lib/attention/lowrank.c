@@ -47,12 +47,14 @@ void attn_lowrank_project(const struct attn_lowrank_args *args, float *scratch)
 {
     const struct attn_linear linear = as_linear(args->n_key, args->n_col, args->x, args->ldx);
 
-    attn_linear_run(&linear, &(struct attn_linear_args){.engine = args->engine,
-                                                        .scratch = &scratch,
-                                                        .x = args->map,
-                                                        .ldx = args->n_key,
-                                                        .n_row = args->n_rank,
-                                                        .y = args->y,
-                                                        .ldy = args->ldy,
-                                                        .last_col = args->n_col});
+    attn_linear_run(&(struct attn_linear_args){.linear = &linear,
+                                               .engine = args->engine,
+                                               .scratch = &scratch,
+                                               .x = args->map,
+                                               .ldx = args->n_key,
+                                               .n_row = args->n_rank,
+                                               .y = args->y,
+                                               .ldy = args->ldy,
+                                               .last_col = args->n_col},
+                    1, NULL);
 }

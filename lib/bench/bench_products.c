@@ -25,8 +25,9 @@ static enum attn_status run_product(void *context, struct attn_error *err)
     struct product *product = context;
     struct attn_bench *bench = product->bench;
     const struct attn_linear *map = product->maps[product->next++ % product->n_map];
-    const struct attn_linear_args args = {.engine = &bench->gemm,
-                                          .pool = bench->options->pool,
+    const struct attn_linear_args args = {.linear = map,
+                                          .next = product->maps[product->next % product->n_map],
+                                          .engine = &bench->gemm,
                                           .scratch = product->scratch,
                                           .x = bench->random,
                                           .ldx = map->weight.n_row,
@@ -36,7 +37,7 @@ static enum attn_status run_product(void *context, struct attn_error *err)
                                           .last_col = map->weight.n_col};
 
     (void)err;
-    attn_linear_run(map, &args);
+    attn_linear_run(&args, 1, bench->options->pool);
     return ATTN_OK;
 }
 

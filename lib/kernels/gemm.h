@@ -83,8 +83,9 @@ void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernel
                       struct attn_pool *pool, float *packed);
 
 struct attn_linear_args {
+    const struct attn_linear *linear;
+    const struct attn_linear *next; /* speed only: what is likely to be run after this; or NULL */
     const struct attn_gemm_engine *engine;
-    struct attn_pool *pool;
     float *const *scratch; /* [n_thread], each attn_linear_scratch floats, 64-byte aligned */
     const float *x;        /* [n_row, weight.n_row], stride ldx */
     size_t ldx, n_row;
@@ -99,9 +100,14 @@ struct attn_linear_args {
     atomic_bool *is_violated; /* set when y is not finite before the activation; NULL: who cares */
 };
 
-/* Weights that are not packed are used in place for few rows where their layout allows, else packed
- * panel by panel; same bits. */
-void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args);
+enum { ATTN_LINEAR_MOST = 8 };
+
+/*
+ * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share what they read and
+ * nothing that they write. Weights that are not packed are used in place for few rows where their
+ * layout allows, else packed panel by panel; same bits.
+ */
+void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);
 
 /* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);

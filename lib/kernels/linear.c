@@ -29,7 +29,7 @@ size_t attn_linear_scratch(const struct attn_linear *linear)
     return linear->weight.n_row * ATTN_PANEL + ATTN_PANEL + (size_t)TILE * PADDED;
 }
 
-/* One run, as its tasks see it. */
+/* One map, as its tasks see it. */
 struct run {
     const struct attn_linear *linear;
     const struct attn_linear_args *args;
@@ -37,7 +37,13 @@ struct run {
     size_t tile, n_tile; /* rows of a tile, the last may have fewer; tiles */
     size_t n_chunk;      /* tasks that share a panel, each with its own tiles */
     size_t n_piece;      /* of the depth */
-    size_t n_thread;
+    size_t n_task;
+};
+
+/* Maps side by side, their tasks one after the other; the one behind the last is only called for. */
+struct runs {
+    struct run runs[ATTN_LINEAR_MOST + 1];
+    size_t n, n_thread;
 };
 
 /* A panel [n_in, width] with stride lda, n_col of its columns real. */
@@ -50,7 +56,7 @@ struct strip {
     bool is_ahead; /* it pays to call for what comes next */
 };
 
-/* The panel inside the packed weight or the weight itself, or NULL where it must be packed. */
+/* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
 static const float *find_panel(const struct run *run, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &run->linear->weight;
@@ -150,31 +156,56 @@ static void multiply_strip(const struct run *run, const struct strip *strip, siz
     }
 }
 
+/* The map that a task belongs to, and which of its tasks that is; NULL behind the last. */
+static const struct run *find_run(const struct runs *runs, size_t *task)
+{
+    for (size_t i = 0; i <= runs->n; i++) {
+        if (*task < runs->runs[i].n_task)
+            return &runs->runs[i];
+        *task -= runs->runs[i].n_task;
+    }
+    return NULL;
+}
+
+/* What the worker that does TASK of all tasks is likely to multiply by next: a panel that lies as
+ * the strip's does. */
+static const float *find_next(const struct runs *runs, size_t task, const struct strip *strip)
+{
+    size_t next = task + runs->n_thread, lda;
+    const struct run *here = find_run(runs, &task), *run = find_run(runs, &next);
+    const float *a;
+
+    if (run == NULL || (run == here && next / run->n_chunk == task / run->n_chunk))
+        return NULL;
+    a = find_panel(run, next / run->n_chunk, &lda);
+    return lda == strip->lda ? a : NULL;
+}
+
 static void run_task(void *context, size_t task, int worker)
 {
-    const struct run *run = context;
+    const struct runs *runs = context;
+    size_t index = task;
+    const struct run *run = find_run(runs, &index);
     const struct attn_linear_args *args = run->args;
     const struct attn_matrix *w = &run->linear->weight;
     const struct attn_vector *b = &run->linear->bias;
-    const size_t panel = task / run->n_chunk, chunk = task % run->n_chunk;
-    const size_t next = (task + run->n_thread) / run->n_chunk;
+    const size_t panel = index / run->n_chunk, chunk = index % run->n_chunk;
     float *packed = args->scratch[worker], *bias = packed + w->n_row * ATTN_PANEL;
     struct strip strip = {.column = attn_panel_first(&run->panels, panel),
                           .width = attn_panel_width(&run->panels, panel),
                           .n_col = attn_panel_n_col(&run->panels, panel),
                           .padded = bias + ATTN_PANEL};
     const size_t first = args->first_col + strip.column;
-    size_t lda_next;
 
     strip.a = find_panel(run, panel, &strip.lda);
     if (strip.a == NULL) {
         args->engine->kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
         strip.a = packed;
-    } else if (next != panel && next < run->panels.n_panel) {
-        strip.next = find_panel(run, next, &lda_next);
+    } else if (args->n_row >= AHEAD_FROM &&
+               (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
+        strip.is_ahead = true;
+        strip.next = find_next(runs, task, &strip);
     }
-    strip.is_ahead =
-        args->n_row >= AHEAD_FROM && (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO);
     if (b->data) {
         size_t size = attn_dtype_bits(b->dtype) / 8;
 
@@ -203,22 +234,41 @@ static size_t cut_depth(const struct run *run)
     return attn_panel_width(&run->panels, 0) > n_col ? 1 : (depth + DEPTH - 1) / DEPTH;
 }
 
-void attn_linear_run(const struct attn_linear *linear, const struct attn_linear_args *args)
+static void plan(struct run *run, const struct attn_linear *linear,
+                 const struct attn_linear_args *args, size_t n_thread)
 {
-    struct run run = {.linear = linear,
-                      .args = args,
-                      .panels = attn_panels_split(args->last_col - args->first_col),
-                      .n_chunk = 1,
-                      .n_thread = (size_t)attn_pool_n_thread(args->pool)};
-
+    *run = (struct run){.linear = linear,
+                        .args = args,
+                        .panels = attn_panels_split(args->last_col - args->first_col),
+                        .n_chunk = 1};
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
-    if (args->n_row == 0 || run.panels.n_panel == 0)
+    if (args->n_row == 0 || run->panels.n_panel == 0)
         return;
-    cut_rows(&run, args->n_row);
-    run.n_piece = cut_depth(&run);
-    if (run.n_thread > 1 && run.panels.n_panel < TASKS_EACH * run.n_thread)
-        run.n_chunk = (TASKS_EACH * run.n_thread + run.panels.n_panel - 1) / run.panels.n_panel;
-    if (run.n_chunk > run.n_tile)
-        run.n_chunk = run.n_tile;
-    attn_pool_run(args->pool, run.panels.n_panel * run.n_chunk, run_task, &run);
+    cut_rows(run, args->n_row);
+    run->n_piece = cut_depth(run);
+    if (n_thread > 1 && run->panels.n_panel < TASKS_EACH * n_thread)
+        run->n_chunk = (TASKS_EACH * n_thread + run->panels.n_panel - 1) / run->panels.n_panel;
+    if (run->n_chunk > run->n_tile)
+        run->n_chunk = run->n_tile;
+    run->n_task = run->panels.n_panel * run->n_chunk;
+}
+
+void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool)
+{
+    struct runs runs = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
+    const struct attn_linear *next = args[n - 1].next;
+    struct attn_linear_args behind;
+    size_t n_task = 0;
+
+    assert(n >= 1 && n <= ATTN_LINEAR_MOST);
+    for (size_t i = 0; i < n; i++) {
+        plan(&runs.runs[i], args[i].linear, &args[i], runs.n_thread);
+        n_task += runs.runs[i].n_task;
+    }
+    if (next != NULL) {
+        behind =
+            (struct attn_linear_args){.n_row = args[n - 1].n_row, .last_col = next->weight.n_col};
+        plan(&runs.runs[n], next, &behind, runs.n_thread);
+    }
+    attn_pool_run(pool, n_task, run_task, &runs);
 }

@@ -114,52 +114,42 @@ static void join(struct attn_session *session, const float *x)
         memcpy(work.y, x, work.n_row * work.n_col * sizeof(float));
 }
 
-/* y = x W + b, and what is done with it while it is in cache. */
-struct product {
-    const struct attn_linear *linear;
-    const float *x; /* [n_row, W's rows] */
-    float *y;       /* [n_row, W's columns], of which FIRST .. LAST-1 are computed */
-    size_t n_row, first, last;
-    float *sum; /* like y: sum += y; NULL: none */
-    bool is_activated;
-    bool is_checked; /* for values that are not finite, which LAYER is blamed for */
-};
-
-static struct product product_of(const struct attn_session *session,
-                                 const struct attn_linear *linear, const float *x, float *y)
+/* y = x W + b for all columns; y and x hold the rows of the step. */
+static struct attn_linear_args product_of(const struct attn_session *session,
+                                          const struct attn_linear *linear, const float *x,
+                                          float *y)
 {
-    return (struct product){.linear = linear,
-                            .x = x,
-                            .y = y,
-                            .n_row = session->step.n_row,
-                            .last = linear->weight.n_col};
+    return (struct attn_linear_args){.linear = linear,
+                                     .engine = &session->engine,
+                                     .scratch = session->heads.scratch,
+                                     .x = x,
+                                     .ldx = linear->weight.n_row,
+                                     .n_row = session->step.n_row,
+                                     .y = y,
+                                     .ldy = linear->weight.n_col,
+                                     .last_col = linear->weight.n_col,
+                                     .activation = session->activation};
 }
+
+/* Products that wait to be made together, of one layer. */
+struct products {
+    struct attn_linear_args list[ATTN_LINEAR_MOST];
+    size_t n;
+};
 
 /*
  * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf
  * out, and relu makes -inf 0. So q, k, v and mlp_pre are looked at as well.
  */
-static void multiply(struct attn_session *session, int layer, const struct product *p)
+static void multiply_checked(struct attn_session *session, int layer, struct products *products)
 {
     atomic_bool is_violated = false;
-    const struct attn_linear_args args = {
-        .engine = &session->engine,
-        .pool = session->step.pool,
-        .scratch = session->heads.scratch,
-        .x = p->x,
-        .ldx = p->linear->weight.n_row,
-        .n_row = p->n_row,
-        .y = p->y + p->first,
-        .ldy = p->linear->weight.n_col,
-        .first_col = p->first,
-        .last_col = p->last,
-        .has_activation = p->is_activated,
-        .activation = session->activation,
-        .sum = p->sum,
-        .is_violated = p->is_checked ? &is_violated : NULL,
-    };
 
-    attn_session_multiply(session, p->linear, &args);
+    for (size_t i = 0; i < products->n; i++)
+        products->list[i].is_violated = &is_violated;
+    if (products->n > 0)
+        attn_session_multiply(session, products->list, products->n);
+    products->n = 0;
     if (atomic_load_explicit(&is_violated, memory_order_relaxed))
         attn_session_blame(session, layer);
 }
@@ -175,10 +165,11 @@ struct projection {
 };
 
 /* Heads are projected run by run; without weights a head is the input itself. */
-static void project(struct attn_session *session, int layer, const struct projection *p)
+static void project(struct attn_session *session, int layer, const struct projection *p,
+                    struct products *products)
 {
     const size_t n_col = p->n_head * p->width;
-    struct product product = product_of(session, p->linear, p->x, p->y);
+    struct attn_linear_args product;
     int head = 0;
 
     if (!session->config->has_projections) {
@@ -186,28 +177,31 @@ static void project(struct attn_session *session, int layer, const struct projec
         attn_session_check_finite(session, layer, p->y, p->n_row * n_col);
         return;
     }
+    product = product_of(session, p->linear, p->x, p->y);
     product.n_row = p->n_row;
-    product.is_checked = true;
     while (head < (int)p->n_head) {
-        product.first = (size_t)head * p->width;
+        product.first_col = (size_t)head * p->width;
         while (head < (int)p->n_head && p->needs(session, layer, head))
             head++;
-        product.last = (size_t)head * p->width;
-        if (product.last > product.first)
-            multiply(session, layer, &product);
-        else
+        product.last_col = (size_t)head * p->width;
+        if (product.last_col == product.first_col) {
             head++;
+            continue;
+        }
+        product.y = p->y + product.first_col;
+        if (products->n == ATTN_LINEAR_MOST)
+            multiply_checked(session, layer, products);
+        products->list[products->n++] = product;
     }
 }
 
-/* k and v of a layer, into the cache. A source is projected once, with the first positions. */
-static void run_keys(struct attn_session *session, int layer)
+/* Projections of keys and values. A source is projected once, with the first positions. */
+static void project_keys(struct attn_session *session, int layer, bool has_values,
+                         struct products *products)
 {
     const struct attn_config *config = session->config;
     const struct attn_block_weights *w = &session->model->weights.blocks[layer];
     const bool is_cross = attn_session_is_cross(session, layer);
-    const bool has_values = attn_session_needs(session, layer, ATTN_SITE_Z) ||
-                            attn_session_watches(session, ATTN_SITE_V, layer);
     struct projection p = {.linear = &w->k,
                            .x = is_cross ? session->source : session->normed,
                            .n_row = is_cross ? session->n_source : session->step.n_row,
@@ -216,24 +210,23 @@ static void run_keys(struct attn_session *session, int layer)
                            .width = config->d_head,
                            .needs = attn_session_needs_kv_head};
 
-    if (is_cross && session->step.row0 > 0)
+    project(session, layer, &p, products);
+    if (!has_values)
         return;
-    project(session, layer, &p);
-    attn_session_visit(session, ATTN_SITE_K, layer, session->k);
-    if (has_values) {
-        p.linear = &w->v;
-        p.y = session->v;
-        p.width = config->d_value;
-        project(session, layer, &p);
-        attn_session_visit(session, ATTN_SITE_V, layer, session->v);
-    }
-    attn_session_remember(session, layer, p.n_row, has_values);
+    p.linear = &w->v;
+    p.y = session->v;
+    p.width = config->d_value;
+    project(session, layer, &p, products);
 }
 
-/* q, k, v and z of a layer. */
+/* q, k, v and z of a layer; k and v into the cache. */
 static void run_heads(struct attn_session *session, int layer)
 {
     const struct attn_block_weights *w = &session->model->weights.blocks[layer];
+    const bool is_cross = attn_session_is_cross(session, layer);
+    const bool has_keys = !is_cross || session->step.row0 == 0;
+    const bool has_values = has_keys && (attn_session_needs(session, layer, ATTN_SITE_Z) ||
+                                         attn_session_watches(session, ATTN_SITE_V, layer));
     const struct projection q = {.linear = &w->q,
                                  .x = session->normed,
                                  .n_row = session->step.n_row,
@@ -241,11 +234,21 @@ static void run_heads(struct attn_session *session, int layer)
                                  .n_head = session->config->n_head,
                                  .width = session->config->d_head,
                                  .needs = attn_session_needs_head};
+    struct products products = {.n = 0};
 
     attn_normalize(session, &w->ln1, session->resid, session->normed);
-    project(session, layer, &q);
+    project(session, layer, &q, &products);
+    if (has_keys)
+        project_keys(session, layer, has_values, &products);
+    multiply_checked(session, layer, &products);
     attn_session_visit(session, ATTN_SITE_Q, layer, session->q);
-    run_keys(session, layer);
+    if (has_keys)
+        attn_session_visit(session, ATTN_SITE_K, layer, session->k);
+    if (has_values)
+        attn_session_visit(session, ATTN_SITE_V, layer, session->v);
+    if (has_keys)
+        attn_session_remember(session, layer, is_cross ? session->n_source : session->step.n_row,
+                              has_values);
     if (!attn_session_needs(session, layer, ATTN_SITE_QK))
         return;
     attn_session_attend(session, layer);
@@ -256,13 +259,12 @@ static void run_heads(struct attn_session *session, int layer)
 /* What a part of the block adds to the residual stream, SITE: out = x W + b; resid = resid + out. At
  * once, unless an edit may come between. */
 static void add_product(struct attn_session *session, int layer, enum attn_site site,
-                        const struct attn_linear *linear, const float *x)
+                        struct attn_linear_args product)
 {
     const bool at_once = session->config->has_residual && session->options.n_edit == 0;
-    struct product product = product_of(session, linear, x, session->out);
 
     product.sum = at_once ? session->resid : NULL;
-    multiply(session, layer, &product);
+    attn_session_multiply(session, &product, 1);
     attn_session_visit(session, site, layer, session->out);
     if (!at_once)
         join(session, session->out);
@@ -270,20 +272,33 @@ static void add_product(struct attn_session *session, int layer, enum attn_site 
 
 /* mlp = act(x W + b), at once unless somebody looks at what lies between. */
 static void activate_product(struct attn_session *session, int layer,
-                             const struct attn_linear *linear, const float *x)
+                             struct attn_linear_args product)
 {
     const bool at_once =
         !attn_session_watches(session, ATTN_SITE_MLP_PRE, layer) && session->options.n_edit == 0;
-    struct product product = product_of(session, linear, x, session->mlp);
+    struct products products = {.n = 1};
 
-    product.is_checked = true;
-    product.is_activated = at_once;
-    multiply(session, layer, &product);
+    product.has_activation = at_once;
+    products.list[0] = product;
+    multiply_checked(session, layer, &products);
     if (!at_once) {
         attn_session_visit(session, ATTN_SITE_MLP_PRE, layer, session->mlp);
         activate(session);
     }
     attn_session_visit(session, ATTN_SITE_MLP_POST, layer, session->mlp);
+}
+
+static void run_mlp(struct attn_session *session, int layer)
+{
+    const struct attn_block_weights *w = &session->model->weights.blocks[layer];
+    struct attn_linear_args in = product_of(session, &w->mlp_in, session->normed, session->mlp);
+    struct attn_linear_args out = product_of(session, &w->mlp_out, session->mlp, session->out);
+
+    in.next = &w->mlp_out;
+    out.next = layer + 1 < (int)session->config->n_layer ? &w[1].q : NULL;
+    attn_normalize(session, &w->ln2, session->resid, session->normed);
+    activate_product(session, layer, in);
+    add_product(session, layer, ATTN_SITE_MLP_OUT, out);
 }
 
 void attn_block_run(struct attn_session *session, int layer)
@@ -299,7 +314,10 @@ void attn_block_run(struct attn_session *session, int layer)
     if (!attn_session_needs(session, layer, ATTN_SITE_ATTN_OUT))
         return;
     if (config->has_out_proj) {
-        add_product(session, layer, ATTN_SITE_ATTN_OUT, &w->out, session->z);
+        struct attn_linear_args out = product_of(session, &w->out, session->z, session->out);
+
+        out.next = config->d_mlp > 0 ? &w->mlp_in : NULL;
+        add_product(session, layer, ATTN_SITE_ATTN_OUT, out);
     } else {
         attn_session_visit(session, ATTN_SITE_ATTN_OUT, layer, session->z);
         join(session, session->z);
@@ -308,9 +326,7 @@ void attn_block_run(struct attn_session *session, int layer)
         attn_session_visit(session, ATTN_SITE_RESID_MID, layer, resid);
         if (!attn_session_needs(session, layer, ATTN_SITE_MLP_PRE))
             return;
-        attn_normalize(session, &w->ln2, resid, session->normed);
-        activate_product(session, layer, &w->mlp_in, session->normed);
-        add_product(session, layer, ATTN_SITE_MLP_OUT, &w->mlp_out, session->mlp);
+        run_mlp(session, layer);
     }
     attn_session_visit(session, ATTN_SITE_RESID_POST, layer, resid);
 }

@@ -128,10 +128,10 @@ void attn_block_run(struct attn_session *session, int layer);
 void attn_normalize(struct attn_session *session, const struct attn_norm_weights *weights,
                     const float *x, float *y);
 
-/* stage.c: y = x W + b, as ARGS say; W is read by way of its file where that is cheaper. And the
- * bytes that this needs. */
-void attn_session_multiply(struct attn_session *session, const struct attn_linear *linear,
-                           const struct attn_linear_args *args);
+/* stage.c: attn_linear_run of ARGS [n]; weights are read by way of their file where that is cheaper.
+ * And the bytes that this needs. */
+void attn_session_multiply(struct attn_session *session, const struct attn_linear_args *args,
+                           size_t n);
 size_t attn_stage_size(const struct attn_session *session);
 
 /* unembed.c: final norm and logits. */

@@ -151,39 +151,51 @@ static struct attn_linear cut_columns(const struct attn_linear *linear, size_t f
     return part;
 }
 
-static void multiply_pieces(struct attn_session *session, const struct attn_linear *linear,
-                            const struct attn_linear_args *args)
+static void multiply_pieces(struct attn_session *session, const struct attn_linear_args *args)
 {
-    const struct attn_matrix *w = &linear->weight;
+    const struct attn_matrix *w = &args->linear->weight;
     const size_t n_fit = PIECE_BYTES / (w->n_row * element_size(w));
     const size_t step = n_fit < 64 ? 64 : n_fit / 64 * 64; /* whole panels */
 
     for (size_t first = args->first_col; first < args->last_col; first += step) {
         const size_t left = args->last_col - first, n_col = left < step ? left : step;
-        const struct attn_linear piece = cut_columns(linear, first, n_col);
+        const struct attn_linear piece = cut_columns(args->linear, first, n_col);
         const struct attn_linear staged = find_staged(session, &piece, n_col, n_col);
         struct attn_linear_args part = *args;
 
+        part.linear = &staged;
         part.y = args->y + (first - args->first_col);
         part.sum = args->sum != NULL ? args->sum + (first - args->first_col) : NULL;
         part.first_col = 0;
         part.last_col = n_col;
-        attn_linear_run(&staged, &part);
+        attn_linear_run(&part, 1, session->step.pool);
     }
 }
 
-void attn_session_multiply(struct attn_session *session, const struct attn_linear *linear,
-                           const struct attn_linear_args *args)
+/* One map by way of the stage. */
+static void multiply_staged(struct attn_session *session, struct attn_linear_args args)
 {
     struct attn_linear staged;
 
-    if (session->stage.capacity == 0 || linear->packed != NULL ||
-        args->first_col >= args->last_col) {
-        attn_linear_run(linear, args);
-    } else if (has_whole_columns(&linear->weight)) {
-        multiply_pieces(session, linear, args);
-    } else {
-        staged = find_staged(session, linear, args->last_col, args->last_col - args->first_col);
-        attn_linear_run(&staged, args);
+    args.next = NULL; /* it will lie where this one does */
+    if (args.first_col >= args.last_col)
+        return;
+    if (has_whole_columns(&args.linear->weight)) {
+        multiply_pieces(session, &args);
+        return;
     }
+    staged = find_staged(session, args.linear, args.last_col, args.last_col - args.first_col);
+    args.linear = &staged;
+    attn_linear_run(&args, 1, session->step.pool);
+}
+
+void attn_session_multiply(struct attn_session *session, const struct attn_linear_args *args,
+                           size_t n)
+{
+    if (session->stage.capacity == 0 || args->linear->packed != NULL) {
+        attn_linear_run(args, n, session->step.pool);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        multiply_staged(session, args[i]);
 }

@@ -21,8 +21,8 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
     const struct attn_linear *linear = &session->model->weights.unembed;
     const size_t n_vocab = session->config->n_vocab, d = session->config->d_model;
     const struct attn_linear_args args = {
+        .linear = linear,
         .engine = &session->engine,
-        .pool = session->step.pool,
         .scratch = session->heads.scratch,
         .x = x,
         .ldx = d,
@@ -42,9 +42,9 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
                                             .data = logits};
 
     if (session->n_logit_row > 0 && session->n_logit_row < session->step.n_row)
-        attn_linear_run(linear, &args); /* the matrix is read several times */
+        attn_linear_run(&args, 1, session->step.pool); /* the matrix is read several times */
     else
-        attn_session_multiply(session, linear, &args);
+        attn_session_multiply(session, &args, 1);
     attn_session_apply(session, &target);
 }
 

@@ -40,7 +40,10 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
     struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
     float *scratch[MAX_THREADS], *y = allocate(n_row * ldy, sizeof *y);
     struct attn_linear map = *linear;
-    struct attn_linear_args args = {.engine = &engine,
+    struct attn_pool *pool = NULL;
+    struct attn_linear_args args = {.linear = &map,
+                                    .next = &map,
+                                    .engine = &engine,
                                     .scratch = scratch,
                                     .x = x,
                                     .ldx = linear->weight.n_row + GAP,
@@ -51,7 +54,7 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
                                     .last_col = set->last_col};
 
     if (set->n_thread > 0)
-        ck_assert_int_eq(attn_pool_create(set->n_thread, &args.pool, NULL), ATTN_OK);
+        ck_assert_int_eq(attn_pool_create(set->n_thread, &pool, NULL), ATTN_OK);
     for (int i = 0; i < MAX_THREADS; i++) {
         scratch[i] = allocate(n_scratch, sizeof **scratch);
         for (size_t j = 0; j < n_scratch; j++)
@@ -61,16 +64,16 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
         y[i] = -7;
     if (set->is_packed) {
         map.packed = allocate(attn_linear_packed_size(linear), sizeof *map.packed);
-        attn_linear_pack(linear, engine.kernels, args.pool, map.packed);
+        attn_linear_pack(linear, engine.kernels, pool, map.packed);
         map.weight.data = NULL; /* but for columns that are no whole panels, it is not read again */
         if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col)
             map.weight.data = linear->weight.data;
     }
-    attn_linear_run(&map, &args);
+    attn_linear_run(&args, 1, pool);
     attn_free(map.packed);
     for (int i = 0; i < MAX_THREADS; i++)
         attn_free(scratch[i]);
-    attn_pool_free(args.pool);
+    attn_pool_free(pool);
     return y;
 }
 
@@ -360,20 +363,21 @@ static void check_what_follows(const struct sizes *s, struct attn_linear_args ar
     scratch = allocate(attn_linear_scratch(&linear), sizeof *scratch);
     linear.weight.data = w;
     linear.bias.data = bias;
+    args.linear = &linear;
     args.scratch = &scratch;
     args.x = x;
     args.ldx = s->n_in + GAP;
     args.n_row = s->n_row;
     args.ldy = args.last_col = s->n_out;
     args.y = expected;
-    attn_linear_run(&linear, &args);
+    attn_linear_run(&args, 1, NULL);
     kernels->activate(ATTN_ACTIVATION_GELU_NEW, expected, n);
     kernels->add(sum, expected, n, expected_sum);
     args.y = y;
     args.has_activation = true;
     args.activation = ATTN_ACTIVATION_GELU_NEW;
     args.sum = sum;
-    attn_linear_run(&linear, &args);
+    attn_linear_run(&args, 1, NULL);
     attn_assert_same_bits("activated", y, expected, n);
     attn_assert_same_bits("added", sum, expected_sum, n);
     attn_free(x), attn_free(w), attn_free(bias), attn_free(y), attn_free(expected);
@@ -405,17 +409,19 @@ static bool is_violated_by(float weight, size_t column)
 
     w[N_OUT + column] = weight;
     x[2 * N_IN + 1] = 1;
-    attn_linear_run(&linear, &(struct attn_linear_args){.engine = &engine,
-                                                        .scratch = &scratch,
-                                                        .x = x,
-                                                        .ldx = N_IN,
-                                                        .n_row = N_ROW,
-                                                        .y = y,
-                                                        .ldy = N_OUT,
-                                                        .last_col = N_OUT,
-                                                        .has_activation = true,
-                                                        .activation = ATTN_ACTIVATION_RELU,
-                                                        .is_violated = &is_violated});
+    attn_linear_run(&(struct attn_linear_args){.linear = &linear,
+                                               .engine = &engine,
+                                               .scratch = &scratch,
+                                               .x = x,
+                                               .ldx = N_IN,
+                                               .n_row = N_ROW,
+                                               .y = y,
+                                               .ldy = N_OUT,
+                                               .last_col = N_OUT,
+                                               .has_activation = true,
+                                               .activation = ATTN_ACTIVATION_RELU,
+                                               .is_violated = &is_violated},
+                    1, NULL);
     attn_free(scratch);
     return is_violated;
 }
@@ -436,13 +442,18 @@ START_TEST(no_rows_and_no_columns_are_no_work)
     float w[20] = {0}, scratch[1] = {0}, *const scratches[] = {scratch}, y = -7;
     struct attn_gemm_engine engine = attn_gemm_engine_start(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST, 0);
     struct attn_linear linear = {.weight = {w, ATTN_DTYPE_F32, 1, 20, 20, 1, 20, 0}};
-    struct attn_linear_args args = {
-        .engine = &engine, .scratch = scratches, .x = w, .y = &y, .ldx = 1, .ldy = 20};
+    struct attn_linear_args args = {.linear = &linear,
+                                    .engine = &engine,
+                                    .scratch = scratches,
+                                    .x = w,
+                                    .y = &y,
+                                    .ldx = 1,
+                                    .ldy = 20};
 
     args.last_col = 20;
-    attn_linear_run(&linear, &args);
+    attn_linear_run(&args, 1, NULL);
     args.n_row = 1, args.last_col = 0;
-    attn_linear_run(&linear, &args);
+    attn_linear_run(&args, 1, NULL);
     ck_assert(y == -7);
 }
 END_TEST
