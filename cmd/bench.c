@@ -47,6 +47,7 @@ struct bench {
 static const struct option options[] = {
     MODEL_ROWS(bench_args),
     WEIGHTS_ROWS(bench_args),
+    COMPUTE_ROW(bench_args),
     {.name = "parts",
      .argument = "LIST",
      .group = "Measuring",
@@ -117,6 +118,7 @@ static int open_model(struct bench *bench)
         return code;
     model_options.load = (enum attn_load)bench->args.model.load;
     model_options.reuse = true;
+    model_options.compute = (enum attn_compute)bench->args.model.compute;
     model_options.pool = bench->pool;
     if (attn_model_open(&bench->source.source, &model_options, &bench->model, &err) != ATTN_OK)
         return report(&err, EXIT_MODEL);
@@ -233,6 +235,7 @@ static int measure(struct bench *bench)
     bench_options.on_row = print_row;
     bench_options.user = bench;
     bench_options.cancel = interrupt_flag();
+    bench_options.compute = (enum attn_compute)bench->args.model.compute;
     bench_options.gemm = gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm;
     bench_options.isa = running_isa();
     enum attn_status status = attn_bench_run(&bench_options, &err);

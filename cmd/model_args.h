@@ -10,7 +10,8 @@
 struct model_args {
     const char *name; /* directory or name; NULL: the built-in default */
     const char *config, *vocab, *weights;
-    int load; /* enum attn_load */
+    int load;    /* enum attn_load */
+    int compute; /* enum attn_compute */
 };
 
 /* Rows for the option table of a command whose struct T has a `struct model_args model`. */
@@ -47,6 +48,15 @@ struct model_args {
         .name = "load", .argument = "map|read", .group = "Model", .kind = OPTION_CHOICE,           \
         .offset = offsetof(struct T, model.load),                                                  \
         .help = "map the weights (default), or read them into memory: safe from files that change" \
+    }
+
+/* For those that multiply by them. */
+#define COMPUTE_ROW(T)                                                                             \
+    {                                                                                              \
+        .name = "compute", .argument = "f32|bf16", .group = "Precision", .kind = OPTION_CHOICE,    \
+        .offset = offsetof(struct T, model.compute),                                               \
+        .help = "multiply by the weights in float32 (default), or in bfloat16 with float32 sums: " \
+                "faster and less exact"                                                            \
     }
 
 enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };

@@ -49,7 +49,7 @@ bool outputs_are_wanted(const struct output_args *args)
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_run_option **options, size_t *n)
 {
-    static const char *const groups[] = {"Attention", "Selection", "Interventions"};
+    static const char *const groups[] = {"Attention", "Precision", "Selection", "Interventions"};
     struct attn_run_option *made = calloc(command->n_option, sizeof(*made));
     if (!made)
         return report_no_memory();

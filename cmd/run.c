@@ -102,6 +102,7 @@ static const struct option options[] = {
     SOURCE_ROWS(run_args),
     MODEL_ROWS(run_args),
     WEIGHTS_ROWS(run_args),
+    COMPUTE_ROW(run_args),
     ATTENTION_ROWS(run_args),
     COMPARISON_ROW(run_args),
     SELECTION_ROWS(run_args),
@@ -340,6 +341,7 @@ static int start_session(struct run *run)
     session_options.n_edit = run->n_edit;
     session_options.attention = run->attention.layers;
     session_options.cancel = interrupt_flag();
+    session_options.compute = (enum attn_compute)run->args.model.compute;
     session_options.isa = running_isa();
     session_options.gemm = running_gemm();
     enum attn_status status =
@@ -433,6 +435,7 @@ static int compare(struct run *run)
                                            .source = run->second.x,
                                            .n_source = run->second.n,
                                            .attention = run->attention.layers,
+                                           .compute = (enum attn_compute)run->args.model.compute,
                                            .selection = run->selection};
     struct comparison comparison = {.labels = &run->labels,
                                     .tokenizer = run->tokenizer,

@@ -18,6 +18,7 @@ struct product {
     size_t n_row;
     float *y;        /* [n_row, n_col] */
     float **scratch; /* [n_thread] */
+    uint16_t *rounded;
 };
 
 static enum attn_status run_product(void *context, struct attn_error *err)
@@ -32,6 +33,8 @@ static enum attn_status run_product(void *context, struct attn_error *err)
                                           .x = bench->random,
                                           .ldx = map->weight.n_row,
                                           .n_row = product->n_row,
+                                          .compute = bench->options->compute,
+                                          .rounded = product->rounded,
                                           .y = product->y,
                                           .ldy = map->weight.n_col,
                                           .last_col = map->weight.n_col};
@@ -53,12 +56,13 @@ static enum attn_status measure_product(struct product *product, struct attn_err
     const struct attn_linear *map = product->maps[0];
     const double n_in = (double)map->weight.n_row, n_out = (double)map->weight.n_col;
     char name[ATTN_BENCH_NAME_SIZE];
-    const struct attn_bench_part part = {.part = "product",
-                                         .name = name,
-                                         .n_flop = 2 * n_in * n_out * (double)product->n_row,
-                                         .n_byte = weight_bytes(map),
-                                         .run = run_product,
-                                         .context = product};
+    const struct attn_bench_part part = {
+        .part = "product",
+        .name = name,
+        .n_flop = 2 * n_in * n_out * (double)product->n_row,
+        .n_byte = (double)attn_linear_packed_size(map, product->bench->options->compute),
+        .run = run_product,
+        .context = product};
 
     snprintf(name, sizeof name, "%zu x %zu, %zu rows", map->weight.n_row, map->weight.n_col,
              product->n_row);
@@ -77,8 +81,12 @@ static enum attn_status run_lengths(struct product *product, struct attn_error *
         if (product->n_row * map->weight.n_row > bench->n_random)
             break;
         product->y = attn_alloc(product->n_row * map->weight.n_col, sizeof *product->y, err);
-        status = product->y == NULL ? ATTN_NO_MEMORY : measure_product(product, err);
+        product->rounded = attn_alloc(product->n_row * attn_linear_rounded_size(map),
+                                      sizeof *product->rounded, err);
+        status = product->y == NULL || product->rounded == NULL ? ATTN_NO_MEMORY
+                                                                : measure_product(product, err);
         attn_free(product->y);
+        attn_free(product->rounded);
     }
     return status;
 }

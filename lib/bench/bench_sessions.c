@@ -53,6 +53,7 @@ static enum attn_status open_run(struct run *run, size_t n, bool is_watched, str
     session.pool = options->pool;
     session.trace = is_watched ? &run->trace : NULL;
     session.has_logits = run->bench->config->output != ATTN_OUTPUT_NONE;
+    session.compute = options->compute;
     session.gemm = options->gemm;
     session.isa = options->isa;
     session.cancel = options->cancel;
@@ -90,6 +91,16 @@ static double block_bytes(const struct attn_bench *bench, const struct attn_cost
            (double)output->weight.n_row * (double)output->weight.n_col * (double)element;
 }
 
+/* Bytes of the weights that a run with logits reads, from packed ones. */
+static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
+{
+    const struct attn_matrix *output = &bench->options->model->weights.blocks[0].q.weight;
+    const size_t element = attn_dtype_bits(output->dtype) / 8;
+    const double packed = bench->options->compute == ATTN_COMPUTE_BF16 ? 2 : 4;
+
+    return (double)cost->weights * packed / (double)element;
+}
+
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
 {
     const struct attn_config *config = bench->config;
@@ -112,7 +123,7 @@ enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error 
                                    : (double)config->d_model * (double)config->n_vocab;
 
             part.n_flop = 2 * ((double)(cost.projections + cost.matrices + cost.mlp) + row);
-            part.n_byte = (double)cost.weights;
+            part.n_byte = read_bytes(bench, &cost);
             status = attn_bench_measure(bench, &part, err);
         }
         close_run(&run);
@@ -139,7 +150,7 @@ enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *
     if (status == ATTN_OK)
         status = attn_session_feed(run.session, run.ids, run.n_before, err);
     if (status == ATTN_OK) {
-        part.n_byte = (double)cost.weights + (double)cost.keys_values;
+        part.n_byte = read_bytes(bench, &cost) + (double)cost.keys_values;
         status = attn_bench_measure(bench, &part, err);
     }
     close_run(&run);
@@ -182,6 +193,7 @@ static enum attn_status first_run(void *context, struct attn_error *err)
     session_options.n_max = 6;
     session_options.pool = options->pool;
     session_options.trace = &trace;
+    session_options.compute = options->compute;
     session_options.gemm = options->gemm;
     session_options.isa = options->isa;
     if (status == ATTN_OK)

@@ -8,7 +8,8 @@
  *
  * Machines that are shared change from second to second. So the limits, multiply-adds on registers
  * and reading of memory, are measured by the same threads again beside each round of each part, and
- * what counts is the median of the quotients: a share, and not a time.
+ * what counts is the median of the quotients: a share, and not a time. Multiply-adds of the limit are
+ * those of float32 also where products are made in bfloat16.
  */
 #ifndef ATTN_BENCH_MEASURE_H
 #define ATTN_BENCH_MEASURE_H
@@ -48,6 +49,7 @@ struct attn_bench_options {
     attn_bench_fn on_row;
     void *user;
     const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED */
+    enum attn_compute compute; /* of products, and of what is read for them */
     enum attn_gemm gemm;
     enum attn_isa isa;
 };

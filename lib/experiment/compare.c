@@ -102,10 +102,10 @@ static enum attn_status prepare(struct attn_comparing *comparing,
     return ATTN_OK;
 }
 
-/* Feeds a new session with ATTENTION in its layers. */
-static enum attn_status feed(const struct attn_comparing *comparing,
-                             const struct attn_attention *attention, const struct attn_trace *trace,
-                             struct attn_session **session, struct attn_error *err)
+/* Feeds a new session that computes what was chosen, or what is exact. */
+static enum attn_status feed(const struct attn_comparing *comparing, bool is_chosen,
+                             const struct attn_trace *trace, struct attn_session **session,
+                             struct attn_error *err)
 {
     const struct attn_compare_args *args = comparing->args;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -117,7 +117,8 @@ static enum attn_status feed(const struct attn_comparing *comparing,
     options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
     options.pool = args->pool;
     options.trace = trace;
-    options.attention = attention;
+    options.attention = is_chosen ? comparing->chosen : comparing->exact;
+    options.compute = is_chosen ? args->compute : ATTN_COMPUTE_F32;
     options.cancel = args->cancel;
     options.gemm = args->gemm;
     options.isa = args->isa;
@@ -205,12 +206,12 @@ static enum attn_status compare_run(struct attn_comparing *comparing,
     enum attn_status status = choose_kept(comparing, err);
 
     if (status == ATTN_OK)
-        status = feed(comparing, comparing->exact, attn_capture_trace(comparing->capture),
+        status = feed(comparing, false, attn_capture_trace(comparing->capture),
                       &comparing->exact_run, err);
     if (status == ATTN_OK)
         status = compare_layers(comparing, comparison, err);
     if (status == ATTN_OK)
-        status = feed(comparing, comparing->chosen, &trace, &comparing->run, err);
+        status = feed(comparing, true, &trace, &comparing->run, err);
     if (status == ATTN_OK && comparing->config->output != ATTN_OUTPUT_NONE) {
         comparison->n_logits = attn_selection_n_query(comparing->selection);
         status = attn_compare_logits(comparing, comparison->logits, err);

@@ -34,6 +34,8 @@ struct attn_compare_args {
     size_t n_source;
     const struct attn_attention *attention; /* [n_layer] what was chosen */
 
+    enum attn_compute compute; /* of the run that was chosen; the exact one multiplies in float32 */
+
     /* Layers, heads and queries that are compared; sites pattern and z, those of them that there
      * are. Logits are compared after these queries. */
     const struct attn_selection *selection;

@@ -49,6 +49,12 @@ static bool is_target_exact(int target)
     return target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
 }
 
+/* Targets with instructions for bfloat16: where it emulates them, bits depend on the rows. */
+static bool has_bf16(int target)
+{
+    return target >= LIBXSMM_X86_AVX512_CPX;
+}
+
 /* Starts libxsmm, or joins the one that the process has started. False when it is of no use. */
 static bool start_libxsmm(enum attn_isa limit)
 {
@@ -67,6 +73,7 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 
     if (wants_jit && engine.kernels->isa >= ATTN_ISA_AVX2 && attn_gemm_can_jit())
         engine.is_jit = start_libxsmm(engine.kernels->isa);
+    engine.is_jit_bf16 = engine.is_jit && has_bf16(libxsmm_get_target_archid());
     return engine;
 }
 
@@ -103,51 +110,63 @@ static bool fits_libxsmm(const struct attn_gemm_shape *s)
            s->step_a <= most / sizeof(float) && s->step_b <= most / sizeof(float);
 }
 
+/* libxsmm's code for a shape that it can take; NULL: it has none. */
+static void (*dispatch(const struct attn_gemm_shape *s))(void)
+{
+    const libxsmm_blasint m = (int)s->m, n = (int)s->n, k = (int)s->k;
+    const libxsmm_blasint lda = (int)s->lda, ldb = (int)s->ldb, ldc = (int)s->ldc;
+    const int flags = LIBXSMM_GEMM_FLAG_NONE, flags_bf16 = LIBXSMM_GEMM_FLAG_VNNI_A;
+    const int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
+    const float alpha = 1, beta = s->is_continued ? 1 : 0;
+
+    if (s->is_bf16)
+        return (void (*)(void))libxsmm_bsmmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta,
+                                                    &flags_bf16, &prefetch);
+    if (s->step_a == 0 && s->step_b == 0)
+        return (void (*)(void))libxsmm_smmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta, &flags,
+                                                   &prefetch);
+    return (void (*)(void))libxsmm_smmdispatch_reducebatch_strd(
+        m, n, k, (int)(s->step_a * sizeof(float)), (int)(s->step_b * sizeof(float)), &lda, &ldb,
+        &ldc, &alpha, &beta, &flags, NULL);
+}
+
 struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
                                               const struct attn_gemm_shape *s)
 {
     struct attn_gemm_kernel kernel = {.shape = *s, .kernels = engine->kernels};
-    libxsmm_blasint m = (int)s->m, n = (int)s->n, k = (int)s->k;
-    libxsmm_blasint lda = (int)s->lda, ldb = (int)s->ldb, ldc = (int)s->ldc;
-    int flags = LIBXSMM_GEMM_FLAG_NONE;
-    int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
-    float alpha = 1, beta = s->is_continued ? 1 : 0;
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
-    assert(!kernel.is_batch || !s->is_ahead);
-    if (!engine->is_jit || !fits_libxsmm(s))
-        return kernel;
-    if (kernel.is_batch)
-        kernel.jit = (void (*)(void))libxsmm_smmdispatch_reducebatch_strd(
-            m, n, k, (int)(s->step_a * sizeof(float)), (int)(s->step_b * sizeof(float)), &lda, &ldb,
-            &ldc, &alpha, &beta, &flags, NULL);
-    else
-        kernel.jit = (void (*)(void))libxsmm_smmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta,
-                                                         &flags, &prefetch);
+    assert(!kernel.is_batch || (!s->is_ahead && !s->is_bf16));
+    if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && fits_libxsmm(s))
+        kernel.jit = dispatch(s);
     return kernel;
 }
 
-void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a, const float *b,
+void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
     unsigned long long n_block = count;
 
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
-    if (!kernel->jit)
-        kernel->kernels->gemm(&kernel->shape, a, b, c, count);
-    else if (kernel->is_batch)
+    if (kernel->is_batch && kernel->jit)
         ((libxsmm_smmfunction_reducebatch_strd)kernel->jit)(a, b, c, &n_block);
+    else if (kernel->jit)
+        ((libxsmm_smmfunction)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
+    else if (kernel->shape.is_bf16)
+        kernel->kernels->gemm_bf16(&kernel->shape, a, b, c);
     else
-        ((libxsmm_smmfunction)kernel->jit)(a, b, c);
+        kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }
 
-void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const float *a,
-                                const float *b, float *c, const float *next)
+void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                                float *c, const void *next)
 {
     assert(!kernel->is_batch && kernel->shape.is_ahead);
-    if (!kernel->jit)
-        kernel->kernels->gemm(&kernel->shape, a, b, c, 1);
-    else
+    if (kernel->jit)
         ((libxsmm_smmfunction)kernel->jit)(a, b, c, next, b, c);
+    else if (kernel->shape.is_bf16)
+        kernel->kernels->gemm_bf16(&kernel->shape, a, b, c);
+    else
+        kernel->kernels->gemm(&kernel->shape, a, b, c, 1);
 }

@@ -16,7 +16,8 @@
 /* How products are made in one session. */
 struct attn_gemm_engine {
     const struct attn_kernels *kernels;
-    bool is_jit; /* libxsmm has been started and may make kernels */
+    bool is_jit;      /* libxsmm has been started and may make kernels */
+    bool is_jit_bf16; /* also for bfloat16 */
 };
 
 /*
@@ -40,14 +41,14 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
                                               const struct attn_gemm_shape *shape);
 
 /* c [n, m] = b [n, k*count] a [k*count, m], overwriting c or going on from it; COUNT blocks, at
- * least 1. */
-void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const float *a, const float *b,
+ * least 1, and no more in bfloat16. A and B are float32, or bfloat16 as the shape says. */
+void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count);
 
 /* The same for one block of a shape that is_ahead: calls for NEXT, laid out as A is, meanwhile. It
  * need not be readable. */
-void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const float *a,
-                                const float *b, float *c, const float *next);
+void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                                float *c, const void *next);
 
 /*
  * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
@@ -70,17 +71,25 @@ size_t attn_panel_find(const struct attn_panels *panels, size_t column); /* the 
 struct attn_linear {
     struct attn_matrix weight;
     struct attn_vector bias; /* data NULL: none */
-    float *packed; /* borrowed: the weight as attn_linear_pack leaves it; NULL: used as it lies */
+    void *packed; /* borrowed: the weight as attn_linear_pack leaves it; NULL: used as it lies */
+    enum attn_compute packed_for;
 };
 
 /* Floats of scratch that attn_linear_run needs from each worker, for any number of rows. */
 size_t attn_linear_scratch(const struct attn_linear *linear);
 
-/* Floats of the weight in panels; and puts all of them there, 64-byte aligned. For maps that are run
- * again and again. */
-size_t attn_linear_packed_size(const struct attn_linear *linear);
+/* Bytes of the weight in panels for COMPUTE; and puts all of them into linear->packed, 64-byte
+ * aligned. For maps that are run again and again. */
+size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute);
 void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
-                      struct attn_pool *pool, float *packed);
+                      struct attn_pool *pool);
+
+/* One panel in bfloat16, [n_row rounded up to even / 2][width][2]; columns m .. width-1 become 0. */
+void attn_panel_pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                          size_t first, size_t m, size_t width, uint16_t *panel);
+
+/* Numbers of a row of x in bfloat16: its length, rounded up to even. */
+size_t attn_linear_rounded_size(const struct attn_linear *linear);
 
 struct attn_linear_args {
     const struct attn_linear *linear;
@@ -89,7 +98,9 @@ struct attn_linear_args {
     float *const *scratch; /* [n_thread], each attn_linear_scratch floats, 64-byte aligned */
     const float *x;        /* [n_row, weight.n_row], stride ldx */
     size_t ldx, n_row;
-    float *y; /* [n_row, last_col - first_col], stride ldy; never x */
+    enum attn_compute compute;
+    uint16_t *rounded; /* for BF16: room for x, n_row times attn_linear_rounded_size numbers */
+    float *y;          /* [n_row, last_col - first_col], stride ldy; never x */
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */
 
@@ -104,7 +115,7 @@ enum { ATTN_LINEAR_MOST = 8 };
 
 /*
  * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share what they read and
- * nothing that they write. Weights that are not packed are used in place for few rows where their
+ * nothing that they write; in bfloat16 they read the same x. Weights that are not packed are used in place for few rows where their
  * layout allows, else packed panel by panel; same bits.
  */
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);

@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Elementwise functions of the MLP, by the names of Hugging Face's config. X(name, text) */
 #define ATTN_ACTIVATION_MAP(X)                                                                     \
@@ -36,14 +37,17 @@ enum attn_activation {
         ATTN_N_ACTIVATION
 };
 
-/* A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m
- * columns. */
+/*
+ * A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m columns.
+ * In bfloat16 a and b are 16-bit, k is even, and two rows of a lie interleaved: [k/2, lda, 2].
+ */
 struct attn_gemm_shape {
     size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
     size_t step_a, step_b; /* floats from one k-block to the next, when count > 1 */
     bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
-    bool is_ahead;         /* speed only: calls are told what the next one multiplies by */
+    bool is_bf16;
+    bool is_ahead; /* speed only: calls are told what the next one multiplies by */
 };
 
 /* y = y + bias, then activated; then sum += y. */
@@ -71,6 +75,16 @@ struct attn_kernels {
      * The reference for the JIT kernels, bit for bit. */
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
+
+    /* The same in bfloat16, each product added by one fma, k ascending. COUNT is 1. */
+    void (*gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,
+                      float *c);
+
+    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. */
+    void (*round_bf16)(const float *x, size_t n, uint16_t *y);
+
+    /* Two rows x0, x1 [n] rounded and interleaved: y [n, 2]. x1 NULL: zeros. */
+    void (*pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 
     /* Columns first .. first+m-1 of MATRIX as a panel [n_row, width] of floats; columns m ..
      * width-1 become +0. */

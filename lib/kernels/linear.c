@@ -20,13 +20,14 @@ enum {
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
     AHEAD_FROM = 4,         /* rows from which there is time to call for what comes next */
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
-    DEPTH = 1024,   /* of a piece, at most: half of a 1 MB cache, the other half for the next */
-    TASKS_EACH = 4, /* tasks for each thread, so that a slow one does not hold up the rest */
+    DEPTH_BYTES = 4096, /* of a column of a piece, at most: a quarter of a 1 MB cache for the piece,
+                           another for the next */
+    TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
 };
 
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return linear->weight.n_row * ATTN_PANEL + ATTN_PANEL + (size_t)TILE * PADDED;
+    return attn_linear_rounded_size(linear) * ATTN_PANEL + ATTN_PANEL + (size_t)TILE * PADDED;
 }
 
 /* One map, as its tasks see it. */
@@ -36,7 +37,9 @@ struct run {
     struct attn_panels panels;
     size_t tile, n_tile; /* rows of a tile, the last may have fewer; tiles */
     size_t n_chunk;      /* tasks that share a panel, each with its own tiles */
+    size_t depth;        /* of the panels */
     size_t n_piece;      /* of the depth */
+    size_t size;         /* bytes of an element of them */
     size_t n_task;
 };
 
@@ -48,62 +51,69 @@ struct runs {
 
 /* A panel [n_in, width] with stride lda, n_col of its columns real. */
 struct strip {
-    const float *a, *bias; /* bias NULL: none */
-    const float *next;     /* the panel that this worker is likely to take next; NULL: unknown */
-    float *padded;         /* [TILE, PADDED] for a panel with columns that do not exist */
-    size_t column;         /* its first one, of those wanted */
+    const char *a;     /* float32 or bfloat16 */
+    const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
+    const float *bias; /* NULL: none */
+    float *padded;     /* [TILE, PADDED] for a panel with columns that do not exist */
+    size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
     bool is_ahead; /* it pays to call for what comes next */
 };
 
 /* A panel inside the packed weight or the weight itself, or NULL where it must be packed. */
-static const float *find_panel(const struct run *run, size_t panel, size_t *lda)
+static const char *find_panel(const struct run *run, size_t panel, size_t *lda)
 {
     const struct attn_matrix *w = &run->linear->weight;
     const size_t first = run->args->first_col + attn_panel_first(&run->panels, panel);
     const size_t n_col = attn_panel_n_col(&run->panels, panel);
     const size_t width = attn_panel_width(&run->panels, panel);
-    const float *data = w->data;
+    const struct attn_linear *linear = run->linear;
+    const char *data = w->data;
 
     *lda = width;
-    if (run->linear->packed != NULL) {
+    if (linear->packed != NULL && linear->packed_for == run->args->compute) {
         const struct attn_panels all = attn_panels_split(w->n_col);
         const size_t p = attn_panel_find(&all, first);
 
         if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col)
-            return run->linear->packed + first * w->n_row;
+            return (const char *)linear->packed + first * run->depth * run->size;
     }
-    if (run->args->n_row >= PACK_FROM || w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 ||
-        width != n_col || first % w->group + n_col > w->group ||
-        (uintptr_t)w->data % _Alignof(float) != 0 || w->row_stride < width)
+    if (run->args->compute != ATTN_COMPUTE_F32 || run->args->n_row >= PACK_FROM ||
+        w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || width != n_col ||
+        first % w->group + n_col > w->group || (uintptr_t)w->data % _Alignof(float) != 0 ||
+        w->row_stride < width)
         return NULL;
     *lda = w->row_stride;
-    return data + first / w->group * w->group_stride + first % w->group;
+    return data + (first / w->group * w->group_stride + first % w->group) * run->size;
 }
 
 /* What is multiplied: rows ROW .. ROW+n_row-1 by FIRST .. LAST-1 of the strip's depth. */
 struct piece {
     size_t row, n_row, first, last;
-    const float *next; /* called for meanwhile; NULL: nothing */
+    const char *next; /* called for meanwhile; NULL: nothing */
 };
 
 static void multiply(const struct run *run, const struct strip *strip, const struct piece *piece)
 {
     const struct attn_linear_args *args = run->args;
+    const bool is_bf16 = args->compute == ATTN_COMPUTE_BF16;
+    const char *x = is_bf16 ? (const char *)args->rounded : (const char *)args->x;
+    const size_t ldx = is_bf16 ? run->depth : args->ldx;
     const bool is_padded = strip->width != strip->n_col;
     const struct attn_gemm_shape shape = {.m = strip->width,
                                           .n = piece->n_row,
                                           .k = piece->last - piece->first,
                                           .lda = strip->lda,
-                                          .ldb = args->ldx,
+                                          .ldb = ldx,
                                           .ldc = is_padded ? PADDED : args->ldy,
                                           .is_continued = piece->first > 0,
+                                          .is_bf16 = is_bf16,
                                           .is_ahead = piece->next != NULL};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
-    const float *a = strip->a + piece->first * strip->lda;
-    const float *x = args->x + piece->row * args->ldx + piece->first;
+    const char *a = strip->a + piece->first * strip->lda * run->size;
     float *y = is_padded ? strip->padded : args->y + piece->row * args->ldy + strip->column;
 
+    x += (piece->row * ldx + piece->first) * run->size;
     if (shape.is_ahead)
         attn_gemm_kernel_run_ahead(&kernel, a, x, y, piece->next);
     else
@@ -135,20 +145,20 @@ static void finish_tile(const struct run *run, const struct strip *strip, size_t
 static void multiply_strip(const struct run *run, const struct strip *strip, size_t begin,
                            size_t end)
 {
-    const size_t depth = run->linear->weight.n_row, n_row = run->args->n_row;
+    const size_t n_row = run->args->n_row, n_pair = run->depth / 2;
     struct piece piece = {0};
 
     for (size_t i = 0; i < run->n_piece; i++) {
         const bool is_last = i + 1 == run->n_piece;
 
-        piece.first = depth * i / run->n_piece;
-        piece.last = depth * (i + 1) / run->n_piece;
+        piece.first = n_pair * i / run->n_piece * 2; /* bfloat16 goes in pairs */
+        piece.last = is_last ? run->depth : n_pair * (i + 1) / run->n_piece * 2;
         for (size_t t = begin; t < end; t++) {
             piece.row = t * run->tile;
             piece.n_row = n_row - piece.row < run->tile ? n_row - piece.row : run->tile;
             piece.next = NULL;
             if (t + 1 == end && strip->is_ahead)
-                piece.next = is_last ? strip->next : strip->a + piece.last * strip->lda;
+                piece.next = is_last ? strip->next : strip->a + piece.last * strip->lda * run->size;
             multiply(run, strip, &piece);
             if (is_last)
                 finish_tile(run, strip, piece.row, piece.n_row);
@@ -169,11 +179,11 @@ static const struct run *find_run(const struct runs *runs, size_t *task)
 
 /* What the worker that does TASK of all tasks is likely to multiply by next: a panel that lies as
  * the strip's does. */
-static const float *find_next(const struct runs *runs, size_t task, const struct strip *strip)
+static const char *find_next(const struct runs *runs, size_t task, const struct strip *strip)
 {
     size_t next = task + runs->n_thread, lda;
     const struct run *here = find_run(runs, &task), *run = find_run(runs, &next);
-    const float *a;
+    const char *a;
 
     if (run == NULL || (run == here && next / run->n_chunk == task / run->n_chunk))
         return NULL;
@@ -190,7 +200,8 @@ static void run_task(void *context, size_t task, int worker)
     const struct attn_matrix *w = &run->linear->weight;
     const struct attn_vector *b = &run->linear->bias;
     const size_t panel = index / run->n_chunk, chunk = index % run->n_chunk;
-    float *packed = args->scratch[worker], *bias = packed + w->n_row * ATTN_PANEL;
+    float *packed = args->scratch[worker];
+    float *bias = packed + attn_linear_rounded_size(run->linear) * ATTN_PANEL;
     struct strip strip = {.column = attn_panel_first(&run->panels, panel),
                           .width = attn_panel_width(&run->panels, panel),
                           .n_col = attn_panel_n_col(&run->panels, panel),
@@ -199,8 +210,12 @@ static void run_task(void *context, size_t task, int worker)
 
     strip.a = find_panel(run, panel, &strip.lda);
     if (strip.a == NULL) {
-        args->engine->kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
-        strip.a = packed;
+        if (args->compute == ATTN_COMPUTE_BF16)
+            attn_panel_pack_bf16(w, args->engine->kernels, first, strip.n_col, strip.width,
+                                 (uint16_t *)(void *)packed);
+        else
+            args->engine->kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
+        strip.a = (const char *)packed;
     } else if (args->n_row >= AHEAD_FROM &&
                (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
@@ -229,9 +244,26 @@ static void cut_rows(struct run *run, size_t n_row)
 /* A padded panel has room for one piece of one tile. */
 static size_t cut_depth(const struct run *run)
 {
-    const size_t n_col = run->panels.n_col, depth = run->linear->weight.n_row;
+    const size_t n_byte = run->depth * run->size;
 
-    return attn_panel_width(&run->panels, 0) > n_col ? 1 : (depth + DEPTH - 1) / DEPTH;
+    return attn_panel_width(&run->panels, 0) > run->panels.n_col
+               ? 1
+               : (n_byte + DEPTH_BYTES - 1) / DEPTH_BYTES;
+}
+
+static void round_rows(void *context, size_t task, int worker)
+{
+    const struct runs *runs = context;
+    const struct attn_linear_args *args = runs->runs[0].args;
+    const size_t n_in = args->linear->weight.n_row, ld = attn_linear_rounded_size(args->linear);
+    const size_t first = task * TILE;
+
+    (void)worker;
+    for (size_t i = first; i < first + TILE && i < args->n_row; i++) {
+        args->engine->kernels->round_bf16(args->x + i * args->ldx, n_in, args->rounded + i * ld);
+        if (ld > n_in)
+            args->rounded[i * ld + n_in] = 0;
+    }
 }
 
 static void plan(struct run *run, const struct attn_linear *linear,
@@ -240,7 +272,13 @@ static void plan(struct run *run, const struct attn_linear *linear,
     *run = (struct run){.linear = linear,
                         .args = args,
                         .panels = attn_panels_split(args->last_col - args->first_col),
+                        .depth = linear->weight.n_row,
+                        .size = sizeof(float),
                         .n_chunk = 1};
+    if (args->compute == ATTN_COMPUTE_BF16) {
+        run->depth = attn_linear_rounded_size(linear);
+        run->size = sizeof(uint16_t);
+    }
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || run->panels.n_panel == 0)
         return;
@@ -270,5 +308,7 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
             (struct attn_linear_args){.n_row = args[n - 1].n_row, .last_col = next->weight.n_col};
         plan(&runs.runs[n], next, &behind, runs.n_thread);
     }
+    if (args->compute == ATTN_COMPUTE_BF16) /* one x for all */
+        attn_pool_run(pool, (args->n_row + TILE - 1) / TILE, round_rows, &runs);
     attn_pool_run(pool, n_task, run_task, &runs);
 }

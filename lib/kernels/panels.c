@@ -50,42 +50,71 @@ size_t attn_panel_find(const struct attn_panels *panels, size_t column)
     return column >= attn_panel_first(panels, last) ? last : panel < last ? panel : last - 1;
 }
 
+size_t attn_linear_rounded_size(const struct attn_linear *linear)
+{
+    return linear->weight.n_row + linear->weight.n_row % 2;
+}
+
+void attn_panel_pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                          size_t first, size_t m, size_t width, uint16_t *panel)
+{
+    enum { N_ROW = 128 }; /* packed as float32 at a time: an even number */
+    const size_t size = attn_dtype_bits(matrix->dtype) / 8;
+    float rows[N_ROW * ATTN_PANEL];
+
+    for (size_t k = 0; k < matrix->n_row; k += N_ROW) {
+        struct attn_matrix piece = *matrix;
+
+        piece.data = (const char *)matrix->data + k * matrix->row_stride * size;
+        piece.n_row = matrix->n_row - k < N_ROW ? matrix->n_row - k : N_ROW;
+        kernels->pack_panel(&piece, first, m, width, rows);
+        for (size_t r = 0; r < piece.n_row; r += 2)
+            kernels->pair_bf16(rows + r * width,
+                               r + 1 < piece.n_row ? rows + (r + 1) * width : NULL, width,
+                               panel + (k + r) * width);
+    }
+}
+
 /* Panels lie one after the other, so that one begins at its first column times the depth. */
-size_t attn_linear_packed_size(const struct attn_linear *linear)
+size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
 {
     const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
     const size_t last = panels.n_panel - 1;
+    const size_t n_col = attn_panel_first(&panels, last) + attn_panel_width(&panels, last);
 
-    return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
-           linear->weight.n_row;
+    if (compute == ATTN_COMPUTE_BF16)
+        return n_col * attn_linear_rounded_size(linear) * sizeof(uint16_t);
+    return n_col * linear->weight.n_row * sizeof(float);
 }
 
 struct packing {
-    const struct attn_matrix *weight;
+    const struct attn_linear *linear;
     const struct attn_kernels *kernels;
     struct attn_panels panels;
-    float *packed;
 };
 
 static void pack_panel(void *context, size_t task, int worker)
 {
     const struct packing *packing = context;
+    const struct attn_linear *linear = packing->linear;
     const struct attn_panels *panels = &packing->panels;
-    const size_t first = attn_panel_first(panels, task);
+    const size_t first = attn_panel_first(panels, task), m = attn_panel_n_col(panels, task);
+    const size_t width = attn_panel_width(panels, task);
 
     (void)worker;
-    packing->kernels->pack_panel(packing->weight, first, attn_panel_n_col(panels, task),
-                                 attn_panel_width(panels, task),
-                                 packing->packed + first * packing->weight->n_row);
+    if (linear->packed_for == ATTN_COMPUTE_BF16)
+        attn_panel_pack_bf16(&linear->weight, packing->kernels, first, m, width,
+                             (uint16_t *)linear->packed + first * attn_linear_rounded_size(linear));
+    else
+        packing->kernels->pack_panel(&linear->weight, first, m, width,
+                                     (float *)linear->packed + first * linear->weight.n_row);
 }
 
 void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
-                      struct attn_pool *pool, float *packed)
+                      struct attn_pool *pool)
 {
-    struct packing packing = {.weight = &linear->weight,
-                              .kernels = kernels,
-                              .panels = attn_panels_split(linear->weight.n_col),
-                              .packed = packed};
+    struct packing packing = {
+        .linear = linear, .kernels = kernels, .panels = attn_panels_split(linear->weight.n_col)};
 
     attn_pool_run(pool, packing.panels.n_panel, pack_panel, &packing);
 }

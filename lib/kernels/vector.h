@@ -11,6 +11,10 @@
 
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *shape, const float *a,
                                     const float *b, float *c, size_t count);
+void ATTN_FOR_ISA(attn_vector_gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a,
+                                         const uint16_t *b, float *c);
+void ATTN_FOR_ISA(attn_vector_round_bf16)(const float *x, size_t n, uint16_t *y);
+void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
                                           size_t width, float *panel);
 void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);

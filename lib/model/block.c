@@ -125,6 +125,8 @@ static struct attn_linear_args product_of(const struct attn_session *session,
                                      .x = x,
                                      .ldx = linear->weight.n_row,
                                      .n_row = session->step.n_row,
+                                     .compute = session->options.compute,
+                                     .rounded = session->rounded,
                                      .y = y,
                                      .ldy = linear->weight.n_col,
                                      .last_col = linear->weight.n_col,
@@ -189,7 +191,7 @@ static void project(struct attn_session *session, int layer, const struct projec
             continue;
         }
         product.y = p->y + product.first_col;
-        if (products->n == ATTN_LINEAR_MOST)
+        if (products->n == ATTN_LINEAR_MOST || (products->n > 0 && products->list[0].x != p->x))
             multiply_checked(session, layer, products);
         products->list[products->n++] = product;
     }

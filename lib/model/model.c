@@ -79,7 +79,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
     if (status == ATTN_OK)
         status = attn_weights_bind(&m->weights, &m->config, m->st, err);
     if (status == ATTN_OK && options->reuse)
-        status = attn_weights_pack(&m->weights, &m->config, m->st, options->pool, err);
+        status = attn_weights_pack(&m->weights, &m->config, m->st, options, err);
     if (status != ATTN_OK)
         goto fail;
     if (options->on_note != NULL)

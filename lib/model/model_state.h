@@ -14,4 +14,11 @@ struct attn_model {
     char *name; /* owns */
 };
 
+/* weights_packed.c: makes a packed copy of every matrix that products read, and gives the pages of
+ * ST behind them back. */
+enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
+                                   const struct attn_safetensors *st,
+                                   const struct attn_model_options *options,
+                                   struct attn_error *err);
+
 #endif

@@ -80,24 +80,38 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Floats of scratch for one worker: the largest of all linear maps. */
-static size_t scratch_size(const struct attn_session *session)
+/* What the linear maps of a session need: the most of all. */
+struct linear_needs {
+    size_t n_scratch; /* floats, of each worker */
+    size_t n_rounded; /* numbers of a row of x in bfloat16 */
+};
+
+static void raise_linear(struct linear_needs *needs, const struct attn_linear *linear)
+{
+    if (linear->weight.data == NULL)
+        return;
+    needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
+    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded_size(linear));
+}
+
+static struct linear_needs linear_needs(const struct attn_session *session)
 {
     const struct attn_weights *weights = &session->model->weights;
-    size_t size = 0;
+    struct linear_needs needs = {0};
 
     for (size_t layer = 0; layer < session->config->n_layer; layer++) {
         const struct attn_block_weights *w = &weights->blocks[layer];
-        const struct attn_linear *linears[] = {&w->q,   &w->k,      &w->v,
-                                               &w->out, &w->mlp_in, &w->mlp_out};
 
-        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++)
-            if (linears[i]->weight.data != NULL)
-                size = max_size(size, attn_linear_scratch(linears[i]));
+        raise_linear(&needs, &w->q);
+        raise_linear(&needs, &w->k);
+        raise_linear(&needs, &w->v);
+        raise_linear(&needs, &w->out);
+        raise_linear(&needs, &w->mlp_in);
+        raise_linear(&needs, &w->mlp_out);
     }
     if (session->end.site == ATTN_SITE_LOGITS)
-        size = max_size(size, attn_linear_scratch(&weights->unembed));
-    return size;
+        raise_linear(&needs, &weights->unembed);
+    return needs;
 }
 
 static void plan_heads(struct attn_session *session, struct attn_arena *arena)
@@ -110,7 +124,7 @@ static void plan_heads(struct attn_session *session, struct attn_arena *arena)
                                            .n_query = session->options.n_max,
                                            .n_key = session->shape.n_max,
                                            .n_worker = session->n_worker};
-    struct attn_heads_needs needs = {.n_scratch = scratch_size(session)};
+    struct attn_heads_needs needs = {.n_scratch = linear_needs(session).n_scratch};
 
     for (size_t layer = 0; layer < session->config->n_layer; layer++)
         attn_heads_raise(&needs, &sizes, &session->attention[layer],
@@ -163,6 +177,10 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->normed = take(arena, n, c->d_model);
     plan_shared(session, arena);
     session->out = take(arena, n, c->d_model);
+    session->rounded = NULL;
+    if (session->options.compute == ATTN_COMPUTE_BF16)
+        session->rounded = attn_arena_take(arena, max_size(n, session->options.n_source),
+                                           linear_needs(session).n_rounded * sizeof(uint16_t));
     session->vectors = take(arena, 2, c->d_model);
     session->n_logit_row = 0;
     if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER)) {

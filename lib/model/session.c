@@ -8,6 +8,7 @@
 #include "model/config_read.h"
 #include "model/session_state.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -85,6 +86,15 @@ static void release(struct attn_session *session)
     attn_free(session->attention);
 }
 
+/* Multiply-adds that decide whether libxsmm is started: in bfloat16 it must not depend on the length
+ * of the prompt, since the portable loop gives other bits. */
+static double work_of(const struct attn_session *session)
+{
+    if (session->options.compute == ATTN_COMPUTE_BF16)
+        return INFINITY;
+    return attn_session_work(session, session->options.n_max);
+}
+
 enum attn_status attn_session_create(const struct attn_model *model,
                                      const struct attn_session_options *options,
                                      struct attn_session **session, struct attn_error *err)
@@ -101,8 +111,7 @@ enum attn_status attn_session_create(const struct attn_model *model,
         goto fail;
     attn_session_plan(s, &s->arena);
     attn_heads_clear_kv(s->kv, &s->shape, s->n_cache_layer * s->config->n_kv_head);
-    s->engine =
-        attn_gemm_engine_start(options->gemm, options->isa, attn_session_work(s, options->n_max));
+    s->engine = attn_gemm_engine_start(options->gemm, options->isa, work_of(s));
     *session = s;
     return ATTN_OK;
 fail:

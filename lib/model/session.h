@@ -48,6 +48,7 @@ struct attn_session_options {
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
     const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
                                                0: the feed ends with ATTN_CANCELED */
+    enum attn_compute compute;              /* in which numbers weights are multiplied */
     enum attn_gemm gemm;                    /* speed only */
     enum attn_isa isa;                      /* the best that may be used; speed only */
 };

@@ -68,6 +68,7 @@ struct attn_session {
     float *resid;            /* [n_max, D] */
     float *normed;           /* [n_max, D] */
     float *q, *k, *v, *z;    /* [n_max, H*E], [n_max, G*E], [n_max, G*Ev], [n_max, H*Ev] */
+    uint16_t *rounded;       /* [rows, most inputs of a map] for products in bfloat16 */
     float *out;              /* [n_max, D]: attn_out, later mlp_out */
     float *mlp;              /* [n_max, F] */
     float *vectors;          /* [2, D]: a norm's weight and bias, or a row of positions */

@@ -27,6 +27,8 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
         .x = x,
         .ldx = d,
         .n_row = n_row,
+        .compute = session->options.compute,
+        .rounded = session->rounded,
         .y = logits,
         .ldy = n_vocab,
         .first_col = 0,

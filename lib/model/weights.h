@@ -123,12 +123,6 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
                                    const struct attn_safetensors *st, struct attn_error *err);
 void attn_weights_release(struct attn_weights *weights);
 
-/* Makes a packed copy of every matrix that products read, and gives the pages of ST behind them
- * back. */
-enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_safetensors *st, struct attn_pool *pool,
-                                   struct attn_error *err);
-
 /* Calls FN for each tensor of ST that the naming of MODEL_TYPE does not know. */
 void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
                               attn_unused_fn fn, void *user);

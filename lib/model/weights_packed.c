@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/weights.h"
+#include "model/model_state.h"
 
 /* Every linear map that a model of CONFIG has: I from 0 on. NULL behind the last. */
 static struct attn_linear *find_linear(struct attn_weights *weights,
@@ -21,14 +21,17 @@ static struct attn_linear *find_linear(struct attn_weights *weights,
 }
 
 /* The same code measures and carves; see base/arena.h. */
-static void plan(struct attn_weights *weights, const struct attn_config *config)
+static void plan(struct attn_weights *weights, const struct attn_config *config,
+                 enum attn_compute compute)
 {
     struct attn_linear *linear;
 
     for (size_t i = 0; (linear = find_linear(weights, config, i)) != NULL; i++)
-        if (linear->weight.data != NULL)
-            linear->packed = attn_arena_take(&weights->packed, attn_linear_packed_size(linear),
-                                             sizeof *linear->packed);
+        if (linear->weight.data != NULL) {
+            linear->packed =
+                attn_arena_take(&weights->packed, attn_linear_packed_size(linear, compute), 1);
+            linear->packed_for = compute;
+        }
 }
 
 /* Gives back the pages of MATRIX; they are read again if its elements are wanted once more. */
@@ -41,22 +44,22 @@ static void drop_pages(const struct attn_matrix *matrix, const struct attn_safet
 }
 
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
-                                   const struct attn_safetensors *st, struct attn_pool *pool,
-                                   struct attn_error *err)
+                                   const struct attn_safetensors *st,
+                                   const struct attn_model_options *options, struct attn_error *err)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     struct attn_linear *linear;
     enum attn_status status;
 
-    plan(weights, config);
+    plan(weights, config, options->compute);
     status = attn_arena_allocate(&weights->packed, err);
     if (status != ATTN_OK)
         return status;
-    plan(weights, config);
+    plan(weights, config, options->compute);
     for (size_t i = 0; (linear = find_linear(weights, config, i)) != NULL; i++) {
         if (linear->packed == NULL)
             continue;
-        attn_linear_pack(linear, kernels, pool, linear->packed);
+        attn_linear_pack(linear, kernels, options->pool);
         drop_pages(&linear->weight, st);
     }
     return ATTN_OK;

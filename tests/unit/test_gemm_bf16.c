@@ -1,0 +1,231 @@
+/*
+ * test_gemm_bf16.c - products in bfloat16: rounding, the portable loop is its definition, and
+ * whatever makes them gives a row the same bits alone or among others, in one piece or in two.
+ */
+#include "base/memory.h"
+#include "kernels/gemm.h"
+#include "tests/support/near.h"
+#include "tests/support/reference.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_K = 768, MAX_N = 64, WIDE = 64 };
+
+static uint16_t a[MAX_K * WIDE], b[MAX_N * MAX_K];
+static float c[MAX_N * WIDE], expected[MAX_N * WIDE];
+
+static float widen(uint16_t half)
+{
+    const uint32_t bits = (uint32_t)half << 16;
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static struct attn_gemm_engine engine_of(enum attn_gemm how, enum attn_isa isa)
+{
+    return attn_gemm_engine_start(how, isa, INFINITY);
+}
+
+static void fill_inputs(void)
+{
+    static float numbers[MAX_K * WIDE];
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    attn_reference_fill(numbers, (size_t)MAX_K * WIDE, 1, 3);
+    kernels->round_bf16(numbers, (size_t)MAX_K * WIDE, a);
+    attn_reference_fill(numbers, (size_t)MAX_N * MAX_K, 1, 4);
+    kernels->round_bf16(numbers, (size_t)MAX_N * MAX_K, b);
+}
+
+START_TEST(numbers_are_rounded_to_nearest_even)
+{
+    static const struct {
+        float x;
+        uint32_t half;
+    } cases[] = {
+        {1, 0x3f80},         {-2, 0xc000},          {0x1.01p0F, 0x3f80},
+        {0x1.03p0F, 0x3f82}, {0x1.0101p0F, 0x3f81}, {0x1.fffffep127F, 0x7f80},
+        {INFINITY, 0x7f80},  {-INFINITY, 0xff80},   {0, 0},
+        {-0.0F, 0x8000},     {0x1p-149F, 0},        {0x1p-133F, 1},
+    };
+    enum { N_CASE = sizeof cases / sizeof *cases };
+
+    for (int isa = 0; isa <= ATTN_ISA_BEST; isa++) {
+        const struct attn_kernels *kernels = attn_kernels_find((enum attn_isa)isa);
+
+        for (size_t n = 1; n <= N_CASE; n++) {
+            float x[N_CASE];
+            uint16_t y[N_CASE + 1], pairs[2 * N_CASE + 1];
+
+            memset(y, 0x55, sizeof y);
+            memset(pairs, 0x55, sizeof pairs);
+            for (size_t i = 0; i < n; i++)
+                x[i] = cases[i].x;
+            kernels->round_bf16(x, n, y);
+            kernels->pair_bf16(x, x, n, pairs);
+            for (size_t i = 0; i < n; i++)
+                ck_assert(y[i] == cases[i].half && pairs[2 * i] == y[i] &&
+                          pairs[2 * i + 1] == y[i]);
+            kernels->pair_bf16(x, NULL, n, pairs);
+            ck_assert(y[n] == 0x5555 && pairs[2 * n] == 0x5555 && pairs[2 * n - 1] == 0);
+            x[0] = NAN;
+            kernels->round_bf16(x, 1, y);
+            ck_assert(isnan(widen(y[0])));
+        }
+    }
+}
+END_TEST
+
+static void multiply(const struct attn_gemm_engine *engine, const struct attn_gemm_shape *shape,
+                     size_t row, size_t k)
+{
+    const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(engine, shape);
+
+    ck_assert(!engine->is_jit_bf16 || kernel.jit != NULL);
+    if (shape->is_ahead)
+        attn_gemm_kernel_run_ahead(&kernel, a + k * shape->lda, b + row * MAX_K + k, c + row * WIDE,
+                                   a);
+    else
+        attn_gemm_kernel_run(&kernel, a + k * shape->lda, b + row * MAX_K + k, c + row * WIDE, 1);
+}
+
+START_TEST(the_portable_loop_is_the_definition)
+{
+    fill_inputs();
+    for (size_t m = 17; m <= 64; m++)
+        for (size_t n = 1; n <= 7; n += 3)
+            for (int isa = 0; isa <= ATTN_ISA_BEST; isa++) {
+                const struct attn_gemm_engine loop =
+                    engine_of(ATTN_GEMM_PORTABLE, (enum attn_isa)isa);
+                const struct attn_gemm_shape shape = {
+                    .m = m, .n = n, .k = 30, .lda = m, .ldb = MAX_K, .ldc = WIDE, .is_bf16 = true};
+
+                for (size_t i = 0; i < (size_t)MAX_N * WIDE; i++)
+                    c[i] = expected[i] = -7;
+                for (size_t i = 0; i < n; i++)
+                    for (size_t j = 0; j < m; j++) {
+                        float sum = 0;
+
+                        for (size_t k = 0; k < 30; k++)
+                            sum = fmaf(widen(b[i * MAX_K + k]),
+                                       widen(a[(k / 2 * m + j) * 2 + k % 2]), sum);
+                        expected[i * WIDE + j] = sum;
+                    }
+                multiply(&loop, &shape, 0, 0);
+                attn_assert_same_bits("portable", c, expected, (size_t)MAX_N * WIDE);
+            }
+}
+END_TEST
+
+static const size_t some_rows[] = {1, 2, 3, 5, 6, 7, 12, 31, 32, 48};
+
+static void check_independence(const struct attn_gemm_engine *engine)
+{
+    fill_inputs();
+    for (size_t m = 17; m <= 64; m++) {
+        struct attn_gemm_shape shape = {
+            .m = m, .n = MAX_N, .k = MAX_K, .lda = m, .ldb = MAX_K, .ldc = WIDE, .is_bf16 = true};
+
+        multiply(engine, &shape, 0, 0);
+        memcpy(expected, c, sizeof c);
+        for (size_t r = 0; r < sizeof some_rows / sizeof *some_rows; r++)
+            for (int is_cut = 0; is_cut < 2; is_cut++) {
+                const size_t row = 3, first = is_cut ? 254 : MAX_K;
+
+                shape.n = some_rows[r];
+                shape.k = first;
+                shape.is_ahead = is_cut;
+                multiply(engine, &shape, row, 0);
+                if (is_cut) {
+                    shape.k = MAX_K - first;
+                    shape.is_continued = true;
+                    multiply(engine, &shape, row, first);
+                    shape.is_continued = false;
+                }
+                attn_assert_same_bits("rows", c, expected, (size_t)MAX_N * WIDE);
+            }
+    }
+}
+
+START_TEST(a_row_has_the_same_bits_alone_and_in_pieces)
+{
+    struct attn_gemm_engine jit = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
+    struct attn_gemm_engine loop = engine_of(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST);
+
+    check_independence(&jit);
+    check_independence(&loop);
+}
+END_TEST
+
+/* A map of odd depth, its weight packed before or not, whole or a range of its columns. */
+static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_t n_in,
+                      size_t n_out)
+{
+    float *w = attn_alloc(n_in * n_out, sizeof *w, NULL), *scratch;
+    float *x = attn_alloc(n_row * n_in, sizeof *x, NULL), *rows = x;
+    float *y = attn_alloc(n_row * n_out, sizeof *y, NULL);
+    float *again = attn_alloc(n_row * n_out, sizeof *again, NULL);
+    struct attn_linear linear = {.weight = {w, ATTN_DTYPE_F32, n_in, n_out, n_out, 1, n_out, 0}};
+    struct attn_linear_args args = {.linear = &linear,
+                                    .engine = engine,
+                                    .scratch = &scratch,
+                                    .x = x,
+                                    .ldx = n_in,
+                                    .n_row = n_row,
+                                    .compute = ATTN_COMPUTE_BF16,
+                                    .y = y,
+                                    .ldy = n_out,
+                                    .last_col = n_out};
+
+    ck_assert(w != NULL && rows != NULL && y != NULL && again != NULL);
+    scratch = attn_alloc(attn_linear_scratch(&linear), sizeof *scratch, NULL);
+    args.rounded = attn_alloc(n_row * attn_linear_rounded_size(&linear), sizeof(uint16_t), NULL);
+    attn_reference_fill(w, n_in * n_out, 1, n_out);
+    attn_reference_fill(x, n_row * n_in, 1, n_in);
+    attn_linear_run(&args, 1, NULL);
+    for (size_t i = 0; i < n_row; i++)
+        for (size_t j = 0; j < n_out; j++) {
+            double sum = 0, size = 0;
+
+            for (size_t k = 0; k < n_in; k++) {
+                sum += (double)x[i * n_in + k] * (double)w[k * n_out + j];
+                size += fabs((double)x[i * n_in + k] * (double)w[k * n_out + j]);
+            }
+            /* either operand is off by 2^-8 of itself at most; float32 sums add little */
+            ck_assert_double_le(fabs((double)y[i * n_out + j] - sum), size * 0x1.02p-7);
+        }
+    linear.packed = attn_alloc(attn_linear_packed_size(&linear, ATTN_COMPUTE_BF16), 1, NULL);
+    linear.packed_for = ATTN_COMPUTE_BF16;
+    attn_linear_pack(&linear, engine->kernels, NULL);
+    args.y = again;
+    attn_linear_run(&args, 1, NULL);
+    attn_assert_same_bits("packed", again, y, n_row * n_out);
+    args.n_row = 1;
+    args.x = x + (n_row - 1) * n_in;
+    args.y = again + (n_row - 1) * n_out;
+    attn_linear_run(&args, 1, NULL);
+    attn_assert_same_bits("alone", again, y, n_row * n_out);
+    attn_free(linear.packed), attn_free(args.rounded), attn_free(scratch);
+    attn_free(w), attn_free(x), attn_free(y), attn_free(again);
+}
+
+START_TEST(a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)
+{
+    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
+        struct attn_gemm_engine engine = engine_of((enum attn_gemm)how, ATTN_ISA_BEST);
+
+        check_map(&engine, 50, 33, 15);
+        check_map(&engine, 7, 5001, 66);
+        check_map(&engine, 60, 129, 200);
+        check_map(&engine, 3, 1, 64);
+    }
+}
+END_TEST
+
+ATTN_SUITE("gemm: bfloat16", numbers_are_rounded_to_nearest_even,
+           the_portable_loop_is_the_definition, a_row_has_the_same_bits_alone_and_in_pieces,
+           a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)

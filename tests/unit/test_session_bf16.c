@@ -1,0 +1,126 @@
+/*
+ * test_session_bf16.c - sessions that multiply in bfloat16: the same bits for any threads, feeds and
+ * packing, and near those in float32.
+ */
+#include "tests/support/recording.h"
+#include "tests/support/suite.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+
+enum { MOST = 40 };
+
+static const char *const directories[] = {
+    "tests/fixtures/gpt2-long",
+    "tests/fixtures/gpt2-wide",
+    "tests/fixtures/gpt2-bf16",
+    "tests/fixtures/attn-grouped",
+    "models/fable",
+};
+enum { N_DIRECTORY = sizeof directories / sizeof *directories };
+
+static struct attn_model *open_model(const char *directory,
+                                     const struct attn_model_options *options)
+{
+    const struct attn_source source = {.directory = directory};
+    struct attn_model *model;
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_model_open(&source, options, &model, &err) == ATTN_OK, "%s", err.message);
+    return model;
+}
+
+/* Records MODEL over some ids, STEP a feed. */
+static void record(struct attn_recording *recording, const struct attn_model *model,
+                   const struct attn_session_options *options, size_t step)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const size_t n = config->n_ctx < MOST ? config->n_ctx : MOST;
+    struct attn_error err = {0};
+    int32_t ids[MOST];
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)((5 * i + 1) % config->n_vocab);
+    attn_recording_init(recording, config, n);
+    ck_assert_msg(attn_recording_run(recording, model, options, ids, step < n ? step : n, &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+}
+
+/* Beside the same in one feed, on one thread, from weights as they lie. */
+static void check_same(const char *directory, const struct attn_model_options *model_options,
+                       int n_thread, size_t step)
+{
+    struct attn_model *model = open_model(directory, &ATTN_MODEL_OPTIONS_DEFAULT);
+    struct attn_model *other = open_model(directory, model_options);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording expected, actual;
+    struct attn_error err = {0};
+
+    options.compute = ATTN_COMPUTE_BF16;
+    record(&expected, model, &options, MOST);
+    ck_assert(attn_pool_create(n_thread, &options.pool, &err) == ATTN_OK);
+    record(&actual, other, &options, step);
+    attn_assert_same_recording(directory, &actual, &expected);
+    attn_recording_release(&expected);
+    attn_recording_release(&actual);
+    attn_pool_free(options.pool);
+    attn_model_close(other);
+    attn_model_close(model);
+}
+
+START_TEST(threads_feeds_and_packing_do_not_change_bits)
+{
+    struct attn_model_options packed = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_model_options packed_in_float32 = {.reuse = true};
+
+    packed.reuse = true;
+    packed.compute = ATTN_COMPUTE_BF16;
+    for (int i = 0; i < N_DIRECTORY; i++) {
+        check_same(directories[i], &packed, 2, 7);
+        check_same(directories[i], &packed_in_float32, 3, MOST);
+        check_same(directories[i], &ATTN_MODEL_OPTIONS_DEFAULT, 1, 1);
+    }
+}
+END_TEST
+
+/* The largest difference of a site, as a part of the largest number. */
+static double difference(const struct attn_recording *a, const struct attn_recording *b,
+                         enum attn_site site, int layer)
+{
+    const struct attn_record *x = attn_recording_find(a, site, layer);
+    const struct attn_record *y = attn_recording_find(b, site, layer);
+    double worst = 0, largest = 0;
+
+    for (size_t i = 0; i < x->n; i++) {
+        worst = fmax(worst, fabs((double)x->data[i] - (double)y->data[i]));
+        largest = fmax(largest, fabs((double)y->data[i]));
+    }
+    return worst / largest;
+}
+
+START_TEST(it_is_near_float32_and_not_it)
+{
+    struct attn_model *model = open_model("models/fable", &ATTN_MODEL_OPTIONS_DEFAULT);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording exact, rounded;
+
+    record(&exact, model, &options, MOST);
+    options.compute = ATTN_COMPUTE_BF16;
+    record(&rounded, model, &options, MOST);
+    for (int layer = 0; layer < 4; layer++) {
+        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_PATTERN, layer), 0.2);
+        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_RESID_POST, layer), 0.05);
+    }
+    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_Q, 0), 1e-4);
+    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), 1e-4);
+    ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), 0.05);
+    attn_recording_release(&exact);
+    attn_recording_release(&rounded);
+    attn_model_close(model);
+}
+END_TEST
+
+ATTN_SUITE("session: bfloat16", threads_feeds_and_packing_do_not_change_bits,
+           it_is_near_float32_and_not_it)
