@@ -137,6 +137,7 @@ static struct attn_linear_args product_of(const struct attn_session *session,
 struct products {
     struct attn_linear_args list[ATTN_LINEAR_MOST];
     size_t n;
+    atomic_bool is_violated; /* some product is not finite */
 };
 
 /*
@@ -145,14 +146,12 @@ struct products {
  */
 static void multiply_checked(struct attn_session *session, int layer, struct products *products)
 {
-    atomic_bool is_violated = false;
-
     for (size_t i = 0; i < products->n; i++)
-        products->list[i].is_violated = &is_violated;
+        products->list[i].is_violated = &products->is_violated;
     if (products->n > 0)
         attn_session_multiply(session, products->list, products->n);
     products->n = 0;
-    if (atomic_load_explicit(&is_violated, memory_order_relaxed))
+    if (atomic_load_explicit(&products->is_violated, memory_order_relaxed))
         attn_session_blame(session, layer);
 }
 
