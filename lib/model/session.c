@@ -86,11 +86,12 @@ static void release(struct attn_session *session)
     attn_free(session->attention);
 }
 
-/* Multiply-adds that decide whether libxsmm is started: in bfloat16 it must not depend on the length
- * of the prompt, since the portable loop gives other bits. */
+/* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run often,
+ * and in bfloat16, where the portable loop gives other bits, the length of the prompt has no say. */
 static double work_of(const struct attn_session *session)
 {
-    if (session->options.compute == ATTN_COMPUTE_BF16)
+    if (session->options.compute == ATTN_COMPUTE_BF16 ||
+        session->model->weights.packed.base != NULL)
         return INFINITY;
     return attn_session_work(session, session->options.n_max);
 }
