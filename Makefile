@@ -52,6 +52,9 @@ ISA_FLAGS_baseline :=
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
+# gcc puts the steps of several exponentials beside each other only when it schedules early.
+FLAGS_vector_rows := $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pressure)
+
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
@@ -119,7 +122,8 @@ $(BUILD)/%.o: %.c
 define isa_rule
 $(BUILD)/%_$(1).o: %.c
 	@mkdir -p $$(@D)
-	$$(call say,CC)$$(COMPILE) $$(CFLAGS_ALL:-O2=-O3) $$(ISA_FLAGS_$(1)) -DATTN_ISA=$(1) -c $$< -o $$@
+	$$(call say,CC)$$(COMPILE) $$(CFLAGS_ALL:-O2=-O3) $$(ISA_FLAGS_$(1)) $$(FLAGS_$$(notdir $$*)) \
+	    -DATTN_ISA=$(1) -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 

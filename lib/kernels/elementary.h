@@ -26,12 +26,12 @@ static inline vf v_scale_by_power(vf x, vf n)
  * exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2. Results below 2^-126 are
  * denormals rounded once, below x = -104 (2^-150.04) +0; from 88.73 on inf; NaN stays NaN.
  */
-static inline vf v_exp(vf x)
+static inline vf v_exp_below(vf x) /* for x <= 89, or NaN */
 {
     const vf to_integer = v_splat(0x1.8p23f); /* adding it leaves no bits for a fraction */
     vf n, r, q;
 
-    x = v_min(v_splat(89.0f), v_max(v_splat(-104.0f), x));
+    x = v_max(v_splat(-104.0f), x);
     n = v_fma(x, v_splat(0x1.715476p+0f), to_integer) - to_integer;
     r = v_fma(n, v_splat(-0x1.62e430p-1f), x); /* ln 2 in two parts; this step is exact */
     r = v_fma(n, v_splat(0x1.05c610p-29f), r);
@@ -41,6 +41,11 @@ static inline vf v_exp(vf x)
     q = v_fma(q, r, v_splat(0x1.555492p-3f));
     q = v_fma(q, r, v_splat(0x1.fffffcp-2f));
     return v_scale_by_power(1.0f + v_fma(q, r * r, r), n);
+}
+
+static inline vf v_exp(vf x)
+{
+    return v_exp_below(v_min(v_splat(89.0f), x));
 }
 
 /* tanh(x) = x + x^3 P(x^2) up to 0.6, then 1 - 2/(exp(2|x|) + 1). */

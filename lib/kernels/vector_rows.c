@@ -35,10 +35,11 @@ static bool keeps_order(float factor)
     return factor > 0 && factor < INFINITY;
 }
 
+enum { N_CHAIN = 4 }; /* registers that are worked on side by side; a multiple of N_PART */
+
 /* The largest of x * factor, NaN left aside. Rounding keeps the order, so one product is enough. */
 static float find_largest(const float *x, size_t n, float factor)
 {
-    enum { N_CHAIN = 4 };
     vf m[N_CHAIN];
     size_t i = 0;
 
@@ -73,27 +74,31 @@ static float scale_and_find_largest(float *x, size_t n, float factor)
     return largest(m);
 }
 
-/* x = exp(x * factor - m). Returns the sum. */
+/* x = exp(x * factor - m), where m is the largest product. Returns the sum. Several registers at a
+ * time: one alone would wait for itself at every step. */
 static float exponentiate(float *x, size_t n, float factor, float m)
 {
     const vf factors = v_splat(factor), shift = v_splat(m);
     struct sums sums = {0};
     size_t i = 0;
 
-    for (; n - i >= N_PARTIAL; i += N_PARTIAL)
+    for (; n - i >= (size_t)N_CHAIN * LANES; i += (size_t)N_CHAIN * LANES) {
+        vf e[N_CHAIN];
+
 #pragma GCC unroll 4
-        for (size_t p = 0; p < N_PART; p++) {
-            const vf e = v_exp(v_load(x + i + p * LANES) * factors - shift);
-
-            v_store(x + i + p * LANES, e);
-            sums.part[p] += e;
+        for (size_t c = 0; c < N_CHAIN; c++)
+            e[c] = v_exp_below(v_load(x + i + c * LANES) * factors - shift);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < N_CHAIN; c++) {
+            v_store(x + i + c * LANES, e[c]);
+            sums.part[c % N_PART] += e[c];
         }
-    for (size_t p = 0; p < N_PART && i + p * LANES < n; p++) {
-        const size_t at = i + p * LANES;
-        const vf e = v_exp(v_load_some(x + at, n - at) * factors - shift);
+    }
+    for (size_t c = 0; i < n; i += LANES, c++) {
+        const vf e = v_exp_below(v_load_some(x + i, n - i) * factors - shift);
 
-        v_store_some(x + at, e, n - at);
-        sums.part[p] += v_keep_some(e, n - at);
+        v_store_some(x + i, e, n - i);
+        sums.part[c % N_PART] += v_keep_some(e, n - i);
     }
     return sums_total(&sums);
 }
