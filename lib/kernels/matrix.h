@@ -22,6 +22,16 @@ struct attn_matrix {
     size_t group, group_stride;    /* columns in a group; elements from one group to the next */
 };
 
+/* Bytes from the first element of MATRIX to the end of its first N_COL columns, at least one. */
+static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t n_col)
+{
+    const size_t group = (n_col - 1) / matrix->group, rest = (n_col - 1) % matrix->group;
+    const size_t last = group * matrix->group_stride + rest * matrix->col_stride +
+                        (matrix->n_row - 1) * matrix->row_stride;
+
+    return (last + 1) * (attn_dtype_bits(matrix->dtype) / 8);
+}
+
 /* A vector of n elements (bias, norm weight) as it lies in a file. */
 struct attn_vector {
     const void *data; /* borrowed; any alignment; NULL when there is none */

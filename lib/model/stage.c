@@ -28,27 +28,23 @@ static bool has_whole_columns(const struct attn_matrix *w)
     return w->row_stride == 1 && w->col_stride == w->n_row && w->group == w->n_col;
 }
 
-/* Bytes from the beginning of W to the end of its first N_COL columns. */
-static size_t extent(const struct attn_matrix *w, size_t n_col)
-{
-    const size_t n = n_col - 1;
-    const size_t last_column = n / w->group * w->group_stride + n % w->group * w->col_stride;
-
-    return (last_column + (w->n_row - 1) * w->row_stride + 1) * element_size(w);
-}
-
-/* The same with the last row to its end: where q, k and v are one matrix, q brings in all. */
+/* Bytes from the beginning of W to the end of its first N_COL columns, with the last row to its
+ * end: where q, k and v are one matrix, q brings in all. */
 static size_t row_extent(const struct attn_matrix *w, size_t n_col)
 {
-    const size_t rows = w->n_row * w->row_stride * element_size(w), size = extent(w, n_col);
+    const size_t rows = w->n_row * w->row_stride * element_size(w);
+    const size_t size = attn_matrix_extent(w, n_col);
 
     return size > rows ? size : rows;
 }
 
-static size_t stage_bytes(const struct attn_matrix *w)
+static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_matrix *w)
 {
-    const size_t size = w->data != NULL ? row_extent(w, w->n_col) : 0;
+    size_t size;
 
+    if (w->data == NULL || !attn_safetensors_owns_address(st, w->data))
+        return 0;
+    size = row_extent(w, w->n_col);
     if (size > PIECE_BYTES && has_whole_columns(w))
         return PIECE_BYTES;
     return size > LARGEST_BYTES ? 0 : size;
@@ -56,22 +52,25 @@ static size_t stage_bytes(const struct attn_matrix *w)
 
 size_t attn_stage_size(const struct attn_session *session)
 {
+    const struct attn_safetensors *st = session->model->st;
     const struct attn_weights *weights = &session->model->weights;
     size_t largest = 0;
 
-    if (!session->options.reads_once)
+    if (!session->options.reads_once || weights->packed.base != NULL)
         return 0;
     if (session->end.site == ATTN_SITE_LOGITS)
-        largest = stage_bytes(&weights->unembed.weight);
+        largest = stage_bytes(st, &weights->unembed.weight);
     for (int layer = 0; layer < (int)session->config->n_layer && layer <= session->end.layer;
          layer++) {
         const struct attn_block_weights *w = &weights->blocks[layer];
         const struct attn_linear *linears[] = {&w->q,   &w->k,      &w->v,
                                                &w->out, &w->mlp_in, &w->mlp_out};
 
-        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++)
-            if (stage_bytes(&linears[i]->weight) > largest)
-                largest = stage_bytes(&linears[i]->weight);
+        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++) {
+            const size_t size = stage_bytes(st, &linears[i]->weight);
+
+            largest = size > largest ? size : largest;
+        }
     }
     return largest < SMALLEST_BYTES ? 0 : largest;
 }
@@ -126,7 +125,7 @@ static struct attn_linear find_staged(struct attn_session *session,
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = w->n_row * n_used * element_size(w);
 
-    if (!holds(stage, w->data, extent(w, n_col))) {
+    if (!holds(stage, w->data, attn_matrix_extent(w, n_col))) {
         /* Of a few heads less is touched in the map: nothing is read that is not needed. */
         if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used ||
             !bring(session, w->data, size))
@@ -192,7 +191,7 @@ static void multiply_staged(struct attn_session *session, struct attn_linear_arg
 void attn_session_multiply(struct attn_session *session, const struct attn_linear_args *args,
                            size_t n)
 {
-    if (session->stage.capacity == 0 || args->linear->packed != NULL) {
+    if (session->stage.capacity == 0) {
         attn_linear_run(args, n, session->step.pool);
         return;
     }

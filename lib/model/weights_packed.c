@@ -5,17 +5,19 @@
 #include "base/memory.h"
 #include "model/model_state.h"
 
+enum { N_LINEAR = 6 }; /* linear maps of a block */
+
 /* Every linear map that a model of CONFIG has: I from 0 on. NULL behind the last. */
 static struct attn_linear *find_linear(struct attn_weights *weights,
                                        const struct attn_config *config, size_t i)
 {
-    enum { N_LINEAR = 6 };
-    struct attn_block_weights *block = &weights->blocks[i / N_LINEAR];
+    struct attn_block_weights *block;
 
     if (i == config->n_layer * N_LINEAR)
         return &weights->unembed;
     if (i > config->n_layer * N_LINEAR)
         return NULL;
+    block = &weights->blocks[i / N_LINEAR];
     return (struct attn_linear *[]){&block->q,   &block->k,      &block->v,
                                     &block->out, &block->mlp_in, &block->mlp_out}[i % N_LINEAR];
 }
@@ -37,18 +39,44 @@ static void plan(struct attn_weights *weights, const struct attn_config *config,
 /* Gives back the pages of MATRIX; they are read again if its elements are wanted once more. */
 static void drop_pages(const struct attn_matrix *matrix, const struct attn_safetensors *st)
 {
-    const size_t size = attn_dtype_bits(matrix->dtype) / 8;
-
     if (attn_safetensors_owns_address(st, matrix->data))
-        attn_file_drop_pages(matrix->data, matrix->n_row * matrix->n_col * size);
+        attn_file_drop_pages(matrix->data, attn_matrix_extent(matrix, matrix->n_col));
+}
+
+/* What is packed, and from which files. */
+struct packing {
+    struct attn_weights *weights;
+    const struct attn_config *config;
+    const struct attn_safetensors *st;
+    const struct attn_kernels *kernels;
+    struct attn_pool *pool;
+};
+
+/* Packs the maps from BEGIN on that a block has. As q, k and v may lie in the same pages, these are
+ * given back when all of them are packed. */
+static void pack_block(const struct packing *p, size_t begin)
+{
+    struct attn_linear *linears[N_LINEAR];
+    size_t n = 0;
+
+    for (size_t i = begin; i < begin + N_LINEAR; i++) {
+        struct attn_linear *linear = find_linear(p->weights, p->config, i);
+
+        if (linear != NULL && linear->packed != NULL)
+            linears[n++] = linear;
+    }
+    for (size_t i = 0; i < n; i++)
+        attn_linear_pack(linears[i], p->kernels, p->pool);
+    for (size_t i = 0; i < n; i++)
+        drop_pages(&linears[i]->weight, p->st);
 }
 
 enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
                                    const struct attn_safetensors *st,
                                    const struct attn_model_options *options, struct attn_error *err)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    struct attn_linear *linear;
+    const struct packing packing = {weights, config, st, attn_kernels_find(ATTN_ISA_BEST),
+                                    options->pool};
     enum attn_status status;
 
     plan(weights, config, options->compute);
@@ -56,11 +84,7 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     if (status != ATTN_OK)
         return status;
     plan(weights, config, options->compute);
-    for (size_t i = 0; (linear = find_linear(weights, config, i)) != NULL; i++) {
-        if (linear->packed == NULL)
-            continue;
-        attn_linear_pack(linear, kernels, options->pool);
-        drop_pages(&linear->weight, st);
-    }
+    for (size_t i = 0; find_linear(weights, config, i) != NULL; i += N_LINEAR)
+        pack_block(&packing, i);
     return ATTN_OK;
 }

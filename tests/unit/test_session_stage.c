@@ -1,6 +1,6 @@
 /*
  * test_session_stage.c - sessions that read weights once: they copy matrices from the file instead
- * of touching its map, and nothing else differs.
+ * of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
 #include "model/session_state.h"
@@ -9,20 +9,28 @@
 #include "tests/support/suite.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 enum { N_ID = 70, FEW = 3 };
 
-static struct attn_model *open_model(const char *directory)
+static struct attn_model *open_model_as(const char *directory,
+                                        const struct attn_model_options *options)
 {
     struct attn_source source = {.directory = directory};
     struct attn_model *model;
     struct attn_error err = {0};
 
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
+    ck_assert_msg(attn_model_open(&source, options, &model, &err) == ATTN_OK, "%s", err.message);
     return model;
+}
+
+static struct attn_model *open_model(const char *directory)
+{
+    return open_model_as(directory, &ATTN_MODEL_OPTIONS_DEFAULT);
 }
 
 /* Everything that MODEL tells, N ids STEP at a time. Release it. */
@@ -67,7 +75,7 @@ static bool uses_stage(const struct attn_model *model, const char *heads)
     return is_used;
 }
 
-static void check_same(const char *directory, struct attn_pool *pool)
+static void check_same(const char *directory, enum attn_compute compute, struct attn_pool *pool)
 {
     struct attn_model *model = open_model(directory);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -76,6 +84,7 @@ static void check_same(const char *directory, struct attn_pool *pool)
     } feeds[] = {{N_ID, N_ID}, {N_ID, 30}, {FEW, FEW}};
 
     options.pool = pool;
+    options.compute = compute;
     for (size_t i = 0; i < sizeof feeds / sizeof *feeds; i++) {
         struct attn_recording mapped, copied;
 
@@ -96,8 +105,9 @@ START_TEST(copied_weights_give_the_same_bits)
     struct attn_pool *pool;
 
     ck_assert_int_eq(attn_pool_create(2, &pool, NULL), ATTN_OK);
-    check_same("models/fable", NULL);
-    check_same("models/fable", pool);
+    check_same("models/fable", ATTN_COMPUTE_F32, NULL);
+    check_same("models/fable", ATTN_COMPUTE_F32, pool);
+    check_same("models/fable", ATTN_COMPUTE_BF16, pool);
     attn_pool_free(pool);
 }
 END_TEST
@@ -116,7 +126,8 @@ START_TEST(large_output_matrices_are_copied_in_pieces)
     ck_assert_msg(attn_init_create(&options, &init, &err) == ATTN_OK, "%s", err.message);
     ck_assert_msg(attn_init_write(init, "m", &err) == ATTN_OK, "%s", err.message);
     attn_init_free(init);
-    check_same("m", NULL);
+    check_same("m", ATTN_COMPUTE_F32, NULL);
+    check_same("m", ATTN_COMPUTE_BF16, NULL);
     ck_assert_int_eq(unlink("m/config.json"), 0);
     ck_assert_int_eq(unlink("m/model.safetensors"), 0);
     attn_folder_leave();
@@ -155,6 +166,71 @@ START_TEST(weights_are_mapped_where_no_file_may_stay_open)
 }
 END_TEST
 
+/* What a session with or without a stage takes. */
+static size_t measure(const struct attn_model *model, bool reads_once)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    size_t n_byte;
+
+    options.n_max = FEW;
+    options.has_logits = true;
+    options.reads_once = reads_once;
+    ck_assert_int_eq(attn_session_measure(model, &options, &n_byte, &err), ATTN_OK);
+    return n_byte;
+}
+
+START_TEST(only_weights_that_are_read_from_maps_take_a_stage)
+{
+    static const struct {
+        struct attn_model_options options;
+        bool has_stage;
+    } cases[] = {
+        {{.load = ATTN_MAP}, true},
+        {{.load = ATTN_READ}, false},
+        {{.load = ATTN_MAP, .reuse = true}, false},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_model *model = open_model_as("models/fable", &cases[i].options);
+
+        ck_assert_int_eq(measure(model, true) > measure(model, false), cases[i].has_stage);
+        attn_model_close(model);
+    }
+}
+END_TEST
+
+/* KiB of the map of FILE that are in memory. */
+static size_t resident(const char *file)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[4096];
+    bool is_found = false;
+    size_t size = SIZE_MAX;
+
+    ck_assert_ptr_nonnull(maps);
+    while (size == SIZE_MAX && fgets(line, sizeof line, maps) != NULL) {
+        is_found = is_found || strstr(line, file) != NULL;
+        if (is_found && strncmp(line, "Rss:", 4) == 0)
+            size = strtoul(line + 4, NULL, 10);
+    }
+    fclose(maps);
+    return size;
+}
+
+/* q, k and v of fable are one matrix of 96 KiB in each of 4 layers. */
+START_TEST(the_pages_of_packed_weights_are_given_back)
+{
+    const struct attn_model_options options = {.reuse = true};
+    struct attn_model *model = open_model_as("models/fable", &options);
+
+    ck_assert_uint_le(resident("fable/model.safetensors"), 128);
+    attn_model_close(model);
+}
+END_TEST
+
 ATTN_SUITE("session stage", copied_weights_give_the_same_bits,
            large_output_matrices_are_copied_in_pieces, few_heads_are_read_where_they_are_mapped,
-           weights_are_mapped_where_no_file_may_stay_open)
+           weights_are_mapped_where_no_file_may_stay_open,
+           only_weights_that_are_read_from_maps_take_a_stage,
+           the_pages_of_packed_weights_are_given_back)
