@@ -304,8 +304,9 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
         n_task += runs.runs[i].n_task;
     }
     if (next != NULL) {
-        behind =
-            (struct attn_linear_args){.n_row = args[n - 1].n_row, .last_col = next->weight.n_col};
+        behind = (struct attn_linear_args){.n_row = args[n - 1].n_row,
+                                           .compute = args[n - 1].compute,
+                                           .last_col = next->weight.n_col};
         plan(&runs.runs[n], next, &behind, runs.n_thread);
     }
     if (args->compute == ATTN_COMPUTE_BF16) /* one x for all */
