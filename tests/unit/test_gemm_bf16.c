@@ -151,6 +151,33 @@ static void check_independence(const struct attn_gemm_engine *engine)
     }
 }
 
+/* The first columns of a panel of 64 alone: which head is wanted must not change bits. */
+static void check_widths(const struct attn_gemm_engine *engine)
+{
+    struct attn_gemm_shape shape = {
+        .m = WIDE, .n = 6, .k = MAX_K, .lda = WIDE, .ldb = MAX_K, .ldc = WIDE, .is_bf16 = true};
+
+    fill_inputs();
+    multiply(engine, &shape, 0, 0);
+    memcpy(expected, c, sizeof c);
+    for (shape.m = 17; shape.m < WIDE; shape.m++) {
+        memset(c, 0, sizeof c);
+        multiply(engine, &shape, 0, 0);
+        for (size_t i = 0; i < shape.n; i++)
+            attn_assert_same_bits("columns", c + i * WIDE, expected + i * WIDE, shape.m);
+    }
+}
+
+START_TEST(columns_have_the_same_bits_in_panels_of_any_width)
+{
+    struct attn_gemm_engine jit = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
+    struct attn_gemm_engine loop = engine_of(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST);
+
+    check_widths(&jit);
+    check_widths(&loop);
+}
+END_TEST
+
 START_TEST(a_row_has_the_same_bits_alone_and_in_pieces)
 {
     struct attn_gemm_engine jit = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
@@ -227,5 +254,6 @@ START_TEST(a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)
 END_TEST
 
 ATTN_SUITE("gemm: bfloat16", numbers_are_rounded_to_nearest_even,
-           the_portable_loop_is_the_definition, a_row_has_the_same_bits_alone_and_in_pieces,
+           the_portable_loop_is_the_definition, columns_have_the_same_bits_in_panels_of_any_width,
+           a_row_has_the_same_bits_alone_and_in_pieces,
            a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)
