@@ -42,8 +42,8 @@ struct attn_compare_args {
     size_t n_recalled;                   /* K of ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel; /* polled; not 0: ATTN_CANCELED */
-    enum attn_gemm gemm;                 /* speed only */
-    enum attn_isa isa;                   /* speed only */
+    enum attn_gemm gemm;                 /* in float32 speed only */
+    enum attn_isa isa;                   /* likewise */
 };
 
 struct attn_compared_head {

@@ -3,7 +3,8 @@
  * none.
  *
  * Only gemm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
- * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split.
+ * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split. In
+ * bfloat16 libxsmm's sums are other ones than the portable loop's.
  */
 #ifndef ATTN_KERNELS_GEMM_H
 #define ATTN_KERNELS_GEMM_H
@@ -115,8 +116,8 @@ enum { ATTN_LINEAR_MOST = 8 };
 
 /*
  * Runs N maps, 1 .. ATTN_LINEAR_MOST, side by side on POOL: they may share what they read and
- * nothing that they write; in bfloat16 they read the same x. Weights that are not packed are used in place for few rows where their
- * layout allows, else packed panel by panel; same bits.
+ * nothing that they write; in bfloat16 all have the same x and n_row. Weights that are not packed
+ * are used in place for few rows where their layout allows, else packed panel by panel; same bits.
  */
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool);
 

@@ -9,8 +9,9 @@
  *     attn_session_free(session);
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention, source), on nothing else: not on how the tokens are split into feeds, on threads,
- * instruction sets, or on what is watched.
+ * attention, source, compute), on nothing else: not on how the tokens are split into feeds, on
+ * threads, instruction sets, or on what is watched. In bfloat16 they do depend on the processor,
+ * and so on the options gemm and isa.
  */
 #ifndef ATTN_MODEL_SESSION_H
 #define ATTN_MODEL_SESSION_H
@@ -49,8 +50,8 @@ struct attn_session_options {
     const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
                                                0: the feed ends with ATTN_CANCELED */
     enum attn_compute compute;              /* in which numbers weights are multiplied */
-    enum attn_gemm gemm;                    /* speed only */
-    enum attn_isa isa;                      /* the best that may be used; speed only */
+    enum attn_gemm gemm;                    /* in float32 speed only */
+    enum attn_isa isa;                      /* the best that may be used; likewise */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT ((struct attn_session_options){.isa = ATTN_ISA_BEST})

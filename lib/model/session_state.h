@@ -119,8 +119,8 @@ bool attn_session_wants_row(const struct attn_session *session, size_t position)
 /* Whether LAYER takes its keys and values from the source. */
 bool attn_session_is_cross(const struct attn_session *session, int layer);
 
-/* attend_layer.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z of all
- * heads that are needed. */
+/* attend_layer.c: keys and values of LAYER into the cache, n_row rows of them; then pattern and z
+ * of all heads that are needed. */
 void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values);
 void attn_session_attend(struct attn_session *session, int layer);
 
