@@ -172,7 +172,9 @@ static void *work(void *argument)
     }
 }
 
-/* Leaves the core of the calling thread to it. The system may refuse: this is for speed only. */
+/* Leaves the core of the calling thread to it, if there are enough others where it may run: a thread
+ * with few cores of its own must not crowd all workers there. The system may refuse: this is for
+ * speed only. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
     cpu_set_t cores;
@@ -180,7 +182,7 @@ static void keep_off(struct attn_pool *pool, int first_worker)
     if (pool->caller_core < 0 || sched_getaffinity(0, sizeof cores, &cores) != 0)
         return;
     CPU_CLR(pool->caller_core, &cores);
-    if (CPU_COUNT(&cores) == 0)
+    if (CPU_COUNT(&cores) < pool->n_thread - 1)
         return;
     for (int i = first_worker; i < pool->n_started; i++)
         (void)pthread_setaffinity_np(pool->workers[i].thread, sizeof cores, &cores);

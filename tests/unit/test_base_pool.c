@@ -329,6 +329,27 @@ START_TEST(workers_keep_off_the_callers_core)
 }
 END_TEST
 
+/* Needs three cores: with two there is never one too few. */
+START_TEST(a_caller_with_few_cores_leaves_workers_theirs)
+{
+    struct whereabouts at;
+    struct attn_pool *pool;
+    cpu_set_t all, mine;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    if (CPU_COUNT(&all) < 3)
+        return;
+    keep_cores(&all, 3);
+    pool = create_pool(3);
+    find_cores(pool, &at);
+    mine = at.cores; /* to another core, and two in all for a caller and two workers */
+    ck_assert_int_eq(sched_setaffinity(0, sizeof mine, &mine), 0);
+    find_cores(pool, &at);
+    ck_assert_int_eq(CPU_COUNT(&at.cores), 2);
+    attn_pool_free(pool);
+}
+END_TEST
+
 START_TEST(more_threads_than_cores_go_anywhere)
 {
     struct whereabouts at;
@@ -398,5 +419,6 @@ ATTN_SUITE("base pool", every_task_runs_once, runs_follow_each_other,
            runs_after_a_pause_wake_the_threads, tasks_run_at_the_same_time, callers_share_a_pool,
            a_second_caller_works_alone_as_worker_0, one_task_stays_with_the_caller,
            works_where_threads_cannot_be_started, workers_keep_off_the_callers_core,
-           more_threads_than_cores_go_anywhere, unused_pools_start_no_thread,
-           thread_counts_out_of_range_are_refused, creation_survives_lack_of_memory)
+           a_caller_with_few_cores_leaves_workers_theirs, more_threads_than_cores_go_anywhere,
+           unused_pools_start_no_thread, thread_counts_out_of_range_are_refused,
+           creation_survives_lack_of_memory)
