@@ -109,7 +109,8 @@ struct attn_linear_args {
     bool has_activation;
     enum attn_activation activation;
     float *sum;               /* like y: sum += y, after the activation; NULL: none */
-    atomic_bool *is_violated; /* set when y is not finite before the activation; NULL: who cares */
+    atomic_bool *is_violated; /* set when y before the activation, or the sum, is not finite;
+                                 NULL: who cares */
 };
 
 enum { ATTN_LINEAR_MOST = 8 };

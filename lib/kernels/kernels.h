@@ -114,7 +114,7 @@ struct attn_kernels {
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
     /* What follows a product, in place, on a tile that is still in cache. Returns whether what it
-     * was before the activation is finite everywhere. */
+     * was before the activation, and the sum, is finite everywhere. */
     bool (*finish)(const struct attn_finish *finish, float *y, size_t n_row, size_t n_col);
 
     /* Feature maps of linear attention (Katharopoulos et al. 2006.16236); y may be x. */

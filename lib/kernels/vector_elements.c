@@ -101,10 +101,17 @@ void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, si
     each(which, x, n);
 }
 
-/* y = y + bias. Returns exponents of 255 that were met. */
-static inline vi add_bias(const float *bias, float *y, size_t n)
+/* Lanes that are not finite. */
+static inline vi find_bad(vf x)
 {
     const vi exponent = v_splat_int(0x7f800000);
+
+    return ((vi)x & exponent) == exponent;
+}
+
+/* y = y + bias. Returns lanes that were not finite. */
+static inline vi add_bias(const float *bias, float *y, size_t n)
+{
     vi bad = {0};
 
     for (size_t i = 0; i < n; i += LANES) {
@@ -114,7 +121,21 @@ static inline vi add_bias(const float *bias, float *y, size_t n)
             v += v_load_some(bias + i, n - i);
             v_store_some(y + i, v, n - i);
         }
-        bad |= ((vi)v & exponent) == exponent;
+        bad |= find_bad(v);
+    }
+    return bad;
+}
+
+/* sum = sum + y. Returns lanes that were not finite. */
+static inline vi add_to_sum(const float *y, float *sum, size_t n)
+{
+    vi bad = {0};
+
+    for (size_t i = 0; i < n; i += LANES) {
+        const vf v = v_load_some(sum + i, n - i) + v_load_some(y + i, n - i);
+
+        v_store_some(sum + i, v, n - i);
+        bad |= find_bad(v);
     }
     return bad;
 }
@@ -130,8 +151,7 @@ bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y
         if (finish->has_activation)
             each(finish->activation, y, n_col);
         if (finish->sum != NULL)
-            ATTN_FOR_ISA(attn_vector_add)
-        (finish->sum + i * finish->ld, y, n_col, finish->sum + i * finish->ld);
+            bad |= add_to_sum(y, finish->sum + i * finish->ld, n_col);
     }
     for (int l = 0; l < LANES; l++)
         any |= bad[l];

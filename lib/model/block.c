@@ -104,7 +104,7 @@ static void add_rows(void *context, size_t task, int worker)
 }
 
 /* resid = resid + x, or x where there is no residual stream. */
-static void join(struct attn_session *session, const float *x)
+static void join(struct attn_session *session, int layer, const float *x)
 {
     struct row_work work = rows_of(session, x, session->resid, session->config->d_model);
 
@@ -112,6 +112,7 @@ static void join(struct attn_session *session, const float *x)
         run_rows(&work, add_rows);
     else
         memcpy(work.y, x, work.n_row * work.n_col * sizeof(float));
+    attn_session_check_finite(session, layer, work.y, work.n_row * work.n_col);
 }
 
 /* y = x W + b for all columns; y and x hold the rows of the step. */
@@ -141,8 +142,8 @@ struct products {
 };
 
 /*
- * The block's output does not show every bad weight: a softmax leaves keys with a score of -inf
- * out, and relu makes -inf 0. So q, k, v and mlp_pre are looked at as well.
+ * Looked at for values that are not finite. The residual stream alone does not show every bad
+ * weight: a softmax leaves keys with a score of -inf out, and relu makes -inf 0.
  */
 static void multiply_checked(struct attn_session *session, int layer, struct products *products)
 {
@@ -263,12 +264,14 @@ static void add_product(struct attn_session *session, int layer, enum attn_site 
                         struct attn_linear_args product)
 {
     const bool at_once = session->config->has_residual && session->options.n_edit == 0;
+    struct products products = {.n = 1};
 
     product.sum = at_once ? session->resid : NULL;
-    attn_session_multiply(session, &product, 1);
+    products.list[0] = product;
+    multiply_checked(session, layer, &products);
     attn_session_visit(session, site, layer, session->out);
     if (!at_once)
-        join(session, session->out);
+        join(session, layer, session->out);
 }
 
 /* mlp = act(x W + b), at once unless somebody looks at what lies between. */
@@ -321,7 +324,7 @@ void attn_block_run(struct attn_session *session, int layer)
         add_product(session, layer, ATTN_SITE_ATTN_OUT, out);
     } else {
         attn_session_visit(session, ATTN_SITE_ATTN_OUT, layer, session->z);
-        join(session, session->z);
+        join(session, layer, session->z);
     }
     if (config->d_mlp > 0) {
         attn_session_visit(session, ATTN_SITE_RESID_MID, layer, resid);

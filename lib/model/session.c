@@ -276,7 +276,6 @@ static enum attn_status run_step(struct attn_session *session)
         if (layer > session->end.layer || attn_session_is_stopped(session))
             break;
         attn_block_run(session, layer);
-        attn_session_check_finite(session, layer, session->resid, n_value);
     }
     if (!attn_session_is_stopped(session))
         attn_session_finish(session);
