@@ -294,11 +294,12 @@ static void plan(struct run *run, const struct attn_linear *linear,
 void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_pool *pool)
 {
     struct runs runs = {.n = n, .n_thread = (size_t)attn_pool_n_thread(pool)};
-    const struct attn_linear *next = args[n - 1].next;
+    const struct attn_linear *next;
     struct attn_linear_args behind;
     size_t n_task = 0;
 
     assert(n >= 1 && n <= ATTN_LINEAR_MOST);
+    next = args[n - 1].next;
     for (size_t i = 0; i < n; i++) {
         plan(&runs.runs[i], args[i].linear, &args[i], runs.n_thread);
         n_task += runs.runs[i].n_task;

@@ -12,10 +12,12 @@ typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
 /* The bits of x rounded to nearest even, in the upper half; what lies below is left over. */
 static inline vi round_bits(vf x)
 {
-    const vi bits = (vi)x, is_odd = (bits >> 16) & 1;
-    const vi is_nan = (bits & 0x7fffffff) > 0x7f800000;
+    typedef uint32_t unsigned_lanes __attribute__((vector_size(4 * LANES)));
+    const unsigned_lanes bits = (unsigned_lanes)x;
+    const vi is_nan = ((vi)bits & 0x7fffffff) > 0x7f800000;
+    const vi rounded = (vi)(bits + 0x7fff + ((bits >> 16) & 1)); /* may carry out of a NaN */
 
-    return (is_nan & (bits | 0x00400000)) | (~is_nan & (bits + 0x7fff + is_odd));
+    return (is_nan & ((vi)bits | 0x00400000)) | (~is_nan & rounded);
 }
 
 void ATTN_FOR_ISA(attn_vector_round_bf16)(const float *x, size_t n, uint16_t *y)

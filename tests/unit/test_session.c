@@ -657,10 +657,17 @@ END_TEST
 START_TEST(refuses_what_does_not_fit_and_changes_nothing)
 {
     struct talk talk;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
     int32_t bad[] = {1, 100000}, negative = -1;
     const float *logits;
 
     talk_open(&talk, &ATTN_SESSION_OPTIONS_DEFAULT);
+    options.n_max = 4;
+    options.n_source = ((size_t)1 << 30) + 1;
+    ck_assert(attn_session_create(talk.model, &options, &session, &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "expected at most 1073741824"));
     ck_assert(attn_session_feed(talk.session, talk.ids, 4, &talk.err) == ATTN_OK);
     logits = logits_of(&talk);
     ck_assert(attn_session_feed(talk.session, bad, 2, &talk.err) == ATTN_INVALID);
