@@ -251,6 +251,7 @@ static size_t cut_depth(const struct run *run)
                : (n_byte + DEPTH_BYTES - 1) / DEPTH_BYTES;
 }
 
+/* x, which all maps read, in bfloat16. */
 static void round_rows(void *context, size_t task, int worker)
 {
     const struct runs *runs = context;
