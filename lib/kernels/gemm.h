@@ -55,7 +55,10 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
  * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
  * with the panel before it. Fewer than 17 columns in all are padded to 32.
  */
-enum { ATTN_PANEL = 64 }; /* columns of the widest that keeps the numeric contract */
+enum {
+    ATTN_PANEL = 64,        /* columns of the widest that keeps the numeric contract */
+    ATTN_PANEL_PADDED = 32, /* what fewer than the narrowest has are padded to */
+};
 struct attn_panels {
     size_t n_panel;
     size_t n_col; /* total, without padding */
@@ -85,12 +88,15 @@ size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compu
 void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool);
 
-/* One panel in bfloat16, [n_row rounded up to even / 2][width][2]; columns m .. width-1 become 0. */
-void attn_panel_pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
-                          size_t first, size_t m, size_t width, uint16_t *panel);
+/* Columns first .. first+m-1 of MATRIX as a panel for COMPUTE: float32 [n_row, width], or bfloat16
+ * [n_row rounded up to even / 2][width][2]. Columns that do not exist become 0. */
+void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                     enum attn_compute compute, size_t first, size_t m, void *panel);
 
-/* Numbers of a row of x in bfloat16: its length, rounded up to even. */
-size_t attn_linear_rounded_size(const struct attn_linear *linear);
+/* Bytes of a number in a panel, and how many a column has: in bfloat16 an even number, as of a row
+ * of x. */
+size_t attn_panel_element(enum attn_compute compute);
+size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute);
 
 struct attn_linear_args {
     const struct attn_linear *linear;
@@ -100,7 +106,7 @@ struct attn_linear_args {
     const float *x;        /* [n_row, weight.n_row], stride ldx */
     size_t ldx, n_row;
     enum attn_compute compute;
-    uint16_t *rounded; /* for BF16: room for x, n_row times attn_linear_rounded_size numbers */
+    uint16_t *rounded; /* for BF16: room for x, n_row times attn_linear_depth numbers */
     float *y;          /* [n_row, last_col - first_col], stride ldy; never x */
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */

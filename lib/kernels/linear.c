@@ -14,8 +14,7 @@
 #include <string.h>
 
 enum {
-    PADDED = 32, /* what a matrix narrower than a panel may be is padded to */
-    TILE = 48,   /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
+    TILE = 48, /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
     TILE_STEP = 6,
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
     AHEAD_FROM = 4,         /* rows from which there is time to call for what comes next */
@@ -25,9 +24,15 @@ enum {
     TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
 };
 
+/* Floats of scratch that a panel may take, in whatever numbers. */
+static size_t panel_scratch(const struct attn_linear *linear)
+{
+    return attn_linear_depth(linear, ATTN_COMPUTE_BF16) * ATTN_PANEL;
+}
+
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return attn_linear_rounded_size(linear) * ATTN_PANEL + ATTN_PANEL + (size_t)TILE * PADDED;
+    return panel_scratch(linear) + ATTN_PANEL + (size_t)TILE * ATTN_PANEL_PADDED;
 }
 
 /* One map, as its tasks see it. */
@@ -54,7 +59,7 @@ struct strip {
     const char *a;     /* float32 or bfloat16 */
     const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
     const float *bias; /* NULL: none */
-    float *padded;     /* [TILE, PADDED] for a panel with columns that do not exist */
+    float *padded;     /* [TILE, width] for a panel with columns that do not exist */
     size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
     bool is_ahead; /* it pays to call for what comes next */
@@ -105,7 +110,7 @@ static void multiply(const struct run *run, const struct strip *strip, const str
                                           .k = piece->last - piece->first,
                                           .lda = strip->lda,
                                           .ldb = ldx,
-                                          .ldc = is_padded ? PADDED : args->ldy,
+                                          .ldc = is_padded ? strip->width : args->ldy,
                                           .is_continued = piece->first > 0,
                                           .is_bf16 = is_bf16,
                                           .is_ahead = piece->next != NULL};
@@ -133,7 +138,7 @@ static void finish_tile(const struct run *run, const struct strip *strip, size_t
         .ld = args->ldy};
 
     for (size_t i = 0; strip->width != strip->n_col && i < n_row; i++)
-        memcpy(y + i * args->ldy, strip->padded + i * PADDED, strip->n_col * sizeof *y);
+        memcpy(y + i * args->ldy, strip->padded + i * strip->width, strip->n_col * sizeof *y);
     if (finish.bias == NULL && !finish.has_activation && finish.sum == NULL &&
         args->is_violated == NULL)
         return;
@@ -201,7 +206,7 @@ static void run_task(void *context, size_t task, int worker)
     const struct attn_vector *b = &run->linear->bias;
     const size_t panel = index / run->n_chunk, chunk = index % run->n_chunk;
     float *packed = args->scratch[worker];
-    float *bias = packed + attn_linear_rounded_size(run->linear) * ATTN_PANEL;
+    float *bias = packed + panel_scratch(run->linear);
     struct strip strip = {.column = attn_panel_first(&run->panels, panel),
                           .width = attn_panel_width(&run->panels, panel),
                           .n_col = attn_panel_n_col(&run->panels, panel),
@@ -210,11 +215,7 @@ static void run_task(void *context, size_t task, int worker)
 
     strip.a = find_panel(run, panel, &strip.lda);
     if (strip.a == NULL) {
-        if (args->compute == ATTN_COMPUTE_BF16)
-            attn_panel_pack_bf16(w, args->engine->kernels, first, strip.n_col, strip.width,
-                                 (uint16_t *)(void *)packed);
-        else
-            args->engine->kernels->pack_panel(w, first, strip.n_col, strip.width, packed);
+        attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);
         strip.a = (const char *)packed;
     } else if (args->n_row >= AHEAD_FROM &&
                (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
@@ -256,7 +257,7 @@ static void round_rows(void *context, size_t task, int worker)
 {
     const struct runs *runs = context;
     const struct attn_linear_args *args = runs->runs[0].args;
-    const size_t n_in = args->linear->weight.n_row, ld = attn_linear_rounded_size(args->linear);
+    const size_t n_in = args->linear->weight.n_row, ld = runs->runs[0].depth;
     const size_t first = task * TILE;
 
     (void)worker;
@@ -273,13 +274,9 @@ static void plan(struct run *run, const struct attn_linear *linear,
     *run = (struct run){.linear = linear,
                         .args = args,
                         .panels = attn_panels_split(args->last_col - args->first_col),
-                        .depth = linear->weight.n_row,
-                        .size = sizeof(float),
+                        .depth = attn_linear_depth(linear, args->compute),
+                        .size = attn_panel_element(args->compute),
                         .n_chunk = 1};
-    if (args->compute == ATTN_COMPUTE_BF16) {
-        run->depth = attn_linear_rounded_size(linear);
-        run->size = sizeof(uint16_t);
-    }
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || run->panels.n_panel == 0)
         return;

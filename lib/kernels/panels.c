@@ -1,10 +1,12 @@
 /* panels.c - how the columns of a weight are cut into panels, and all of them packed. */
 #include "kernels/gemm.h"
 
-enum {
-    NARROWEST = 17, /* panel that keeps the numeric contract */
-    PADDED = 32,    /* what a narrower matrix is padded to */
-};
+enum { NARROWEST = 17 }; /* panel that keeps the numeric contract */
+
+static size_t width_of(size_t n_col)
+{
+    return n_col < NARROWEST ? ATTN_PANEL_PADDED : n_col;
+}
 
 /* Columns that are shared by the last two panels, because the last alone would be too narrow. */
 static size_t shared_columns(const struct attn_panels *panels)
@@ -38,9 +40,7 @@ size_t attn_panel_n_col(const struct attn_panels *panels, size_t panel)
 
 size_t attn_panel_width(const struct attn_panels *panels, size_t panel)
 {
-    size_t n_col = attn_panel_n_col(panels, panel);
-
-    return n_col < NARROWEST ? PADDED : n_col;
+    return width_of(attn_panel_n_col(panels, panel));
 }
 
 size_t attn_panel_find(const struct attn_panels *panels, size_t column)
@@ -50,16 +50,23 @@ size_t attn_panel_find(const struct attn_panels *panels, size_t column)
     return column >= attn_panel_first(panels, last) ? last : panel < last ? panel : last - 1;
 }
 
-size_t attn_linear_rounded_size(const struct attn_linear *linear)
+size_t attn_panel_element(enum attn_compute compute)
 {
-    return linear->weight.n_row + linear->weight.n_row % 2;
+    return compute == ATTN_COMPUTE_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-void attn_panel_pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
-                          size_t first, size_t m, size_t width, uint16_t *panel)
+size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute)
+{
+    const size_t n_row = linear->weight.n_row;
+
+    return compute == ATTN_COMPUTE_BF16 ? n_row + n_row % 2 : n_row;
+}
+
+static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                      size_t first, size_t m, uint16_t *panel)
 {
     enum { N_ROW = 128 }; /* packed as float32 at a time: an even number */
-    const size_t size = attn_dtype_bits(matrix->dtype) / 8;
+    const size_t size = attn_dtype_bits(matrix->dtype) / 8, width = width_of(m);
     float rows[N_ROW * ATTN_PANEL];
 
     for (size_t k = 0; k < matrix->n_row; k += N_ROW) {
@@ -75,16 +82,28 @@ void attn_panel_pack_bf16(const struct attn_matrix *matrix, const struct attn_ke
     }
 }
 
-/* Panels lie one after the other, so that one begins at its first column times the depth. */
+void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
+                     enum attn_compute compute, size_t first, size_t m, void *panel)
+{
+    if (compute == ATTN_COMPUTE_BF16)
+        pack_bf16(matrix, kernels, first, m, panel);
+    else
+        kernels->pack_panel(matrix, first, m, width_of(m), panel);
+}
+
+/* Panels lie one after the other, so that one begins at its first column times this. */
+static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
+{
+    return attn_linear_depth(linear, compute) * attn_panel_element(compute);
+}
+
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
 {
     const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
     const size_t last = panels.n_panel - 1;
-    const size_t n_col = attn_panel_first(&panels, last) + attn_panel_width(&panels, last);
 
-    if (compute == ATTN_COMPUTE_BF16)
-        return n_col * attn_linear_rounded_size(linear) * sizeof(uint16_t);
-    return n_col * linear->weight.n_row * sizeof(float);
+    return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
+           column_bytes(linear, compute);
 }
 
 struct packing {
@@ -97,17 +116,12 @@ static void pack_panel(void *context, size_t task, int worker)
 {
     const struct packing *packing = context;
     const struct attn_linear *linear = packing->linear;
-    const struct attn_panels *panels = &packing->panels;
-    const size_t first = attn_panel_first(panels, task), m = attn_panel_n_col(panels, task);
-    const size_t width = attn_panel_width(panels, task);
+    const size_t first = attn_panel_first(&packing->panels, task);
 
     (void)worker;
-    if (linear->packed_for == ATTN_COMPUTE_BF16)
-        attn_panel_pack_bf16(&linear->weight, packing->kernels, first, m, width,
-                             (uint16_t *)linear->packed + first * attn_linear_rounded_size(linear));
-    else
-        packing->kernels->pack_panel(&linear->weight, first, m, width,
-                                     (float *)linear->packed + first * linear->weight.n_row);
+    attn_panel_pack(&linear->weight, packing->kernels, linear->packed_for, first,
+                    attn_panel_n_col(&packing->panels, task),
+                    (char *)linear->packed + first * column_bytes(linear, linear->packed_for));
 }
 
 void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,

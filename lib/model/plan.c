@@ -91,7 +91,7 @@ static void raise_linear(struct linear_needs *needs, const struct attn_linear *l
     if (linear->weight.data == NULL)
         return;
     needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
-    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded_size(linear));
+    needs->n_rounded = max_size(needs->n_rounded, attn_linear_depth(linear, ATTN_COMPUTE_BF16));
 }
 
 static struct linear_needs linear_needs(const struct attn_session *session)

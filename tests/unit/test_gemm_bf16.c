@@ -210,7 +210,8 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
 
     ck_assert(w != NULL && rows != NULL && y != NULL && again != NULL);
     scratch = attn_alloc(attn_linear_scratch(&linear), sizeof *scratch, NULL);
-    args.rounded = attn_alloc(n_row * attn_linear_rounded_size(&linear), sizeof(uint16_t), NULL);
+    args.rounded =
+        attn_alloc(n_row * attn_linear_depth(&linear, ATTN_COMPUTE_BF16), sizeof(uint16_t), NULL);
     attn_reference_fill(w, n_in * n_out, 1, n_out);
     attn_reference_fill(x, n_row * n_in, 1, n_in);
     attn_linear_run(&args, 1, NULL);
