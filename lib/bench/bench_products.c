@@ -109,16 +109,11 @@ static enum attn_status run_map(struct product *product, struct attn_error *err)
     return status;
 }
 
-/* The maps of a block in their order; NULL where the model has none. */
+/* A map of a block; NULL where the model has none. */
 static const struct attn_linear *map_of(const struct attn_block_weights *block, size_t which)
 {
-    const struct attn_linear *maps[] = {&block->q,   &block->k,      &block->v,
-                                        &block->out, &block->mlp_in, &block->mlp_out};
-
-    return maps[which]->weight.data != NULL ? maps[which] : NULL;
+    return block->linears[which].weight.data != NULL ? &block->linears[which] : NULL;
 }
-
-enum { N_MAP_OF_BLOCK = 6 };
 
 /* Whether an earlier map of the block has the same shape. */
 static bool is_repeated(const struct attn_block_weights *block, size_t which)
@@ -144,7 +139,7 @@ static enum attn_status each_map(struct attn_bench *bench,
     const size_t n_layer = bench->config->n_layer;
     enum attn_status status = ATTN_OK;
 
-    for (size_t which = 0; status == ATTN_OK && which < N_MAP_OF_BLOCK; which++) {
+    for (size_t which = 0; status == ATTN_OK && which < ATTN_BLOCK_N_LINEAR; which++) {
         struct product product = {.bench = bench};
 
         if (map_of(&weights->blocks[0], which) == NULL || is_repeated(&weights->blocks[0], which))

@@ -99,16 +99,9 @@ static struct linear_needs linear_needs(const struct attn_session *session)
     const struct attn_weights *weights = &session->model->weights;
     struct linear_needs needs = {0};
 
-    for (size_t layer = 0; layer < session->config->n_layer; layer++) {
-        const struct attn_block_weights *w = &weights->blocks[layer];
-
-        raise_linear(&needs, &w->q);
-        raise_linear(&needs, &w->k);
-        raise_linear(&needs, &w->v);
-        raise_linear(&needs, &w->out);
-        raise_linear(&needs, &w->mlp_in);
-        raise_linear(&needs, &w->mlp_out);
-    }
+    for (size_t layer = 0; layer < session->config->n_layer; layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
+            raise_linear(&needs, &weights->blocks[layer].linears[i]);
     if (session->end.site == ATTN_SITE_LOGITS)
         raise_linear(&needs, &weights->unembed);
     return needs;
@@ -170,6 +163,7 @@ static void plan_shared(struct attn_session *session, struct attn_arena *arena)
 void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *c = session->config;
+    const bool is_bf16 = session->options.compute == ATTN_COMPUTE_BF16;
     const size_t n = session->options.n_max;
 
     session->source = take(arena, session->options.n_source, c->d_source);
@@ -177,10 +171,8 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->normed = take(arena, n, c->d_model);
     plan_shared(session, arena);
     session->out = take(arena, n, c->d_model);
-    session->rounded = NULL;
-    if (session->options.compute == ATTN_COMPUTE_BF16)
-        session->rounded = attn_arena_take(arena, max_size(n, session->options.n_source),
-                                           linear_needs(session).n_rounded * sizeof(uint16_t));
+    session->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, session->options.n_source) : 0,
+                                       linear_needs(session).n_rounded * sizeof(uint16_t));
     session->vectors = take(arena, 2, c->d_model);
     session->n_logit_row = 0;
     if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER)) {

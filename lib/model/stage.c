@@ -61,17 +61,12 @@ size_t attn_stage_size(const struct attn_session *session)
     if (session->end.site == ATTN_SITE_LOGITS)
         largest = stage_bytes(st, &weights->unembed.weight);
     for (int layer = 0; layer < (int)session->config->n_layer && layer <= session->end.layer;
-         layer++) {
-        const struct attn_block_weights *w = &weights->blocks[layer];
-        const struct attn_linear *linears[] = {&w->q,   &w->k,      &w->v,
-                                               &w->out, &w->mlp_in, &w->mlp_out};
-
-        for (size_t i = 0; i < sizeof linears / sizeof *linears; i++) {
-            const size_t size = stage_bytes(st, &linears[i]->weight);
+         layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
+            const size_t size = stage_bytes(st, &weights->blocks[layer].linears[i].weight);
 
             largest = size > largest ? size : largest;
         }
-    }
     return largest < SMALLEST_BYTES ? 0 : largest;
 }
 

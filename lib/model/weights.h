@@ -13,18 +13,32 @@
 #include "kernels/gemm.h"
 #include "model/config.h"
 
+#include <stddef.h>
+
 /* y = normalize(x) * w + b */
 struct attn_norm_weights {
     struct attn_vector w, b; /* [D] */
 };
 
+enum { ATTN_BLOCK_N_LINEAR = 6 };
+
+/* Linear maps that a config lacks have no data. */
 struct attn_block_weights {
     struct attn_norm_weights ln1, ln2; /* before attention, before the MLP */
-    struct attn_linear q, k, v;        /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
-    struct attn_linear out;            /* [H*Ev, D] */
-    struct attn_linear mlp_in;         /* [D, F] */
-    struct attn_linear mlp_out;        /* [F, D] */
+    union {
+        struct {
+            struct attn_linear q, k, v; /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
+            struct attn_linear out;     /* [H*Ev, D] */
+            struct attn_linear mlp_in;  /* [D, F] */
+            struct attn_linear mlp_out; /* [F, D] */
+        };
+        struct attn_linear
+            linears[ATTN_BLOCK_N_LINEAR]; /* all of these, for what is done to each alike */
+    };
 };
+_Static_assert(offsetof(struct attn_block_weights, mlp_out) ==
+                   offsetof(struct attn_block_weights, linears[ATTN_BLOCK_N_LINEAR - 1]),
+               "the list has every map");
 
 struct attn_weights {
     struct attn_tensor embed;          /* [V, D] */
