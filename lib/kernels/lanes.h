@@ -9,6 +9,7 @@
 #define ATTN_KERNELS_LANES_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -28,8 +29,9 @@ enum { LANES = 4 };
 #endif
 
 typedef float vf __attribute__((vector_size(4 * LANES)));
-typedef int32_t vi __attribute__((vector_size(4 * LANES))); /* bits, or a mask of 0 and -1 */
-typedef float quad __attribute__((vector_size(16)));        /* four floats, whatever LANES is */
+typedef int32_t vi __attribute__((vector_size(4 * LANES)));      /* bits, or a mask of 0 and -1 */
+typedef uint16_t halves __attribute__((vector_size(2 * LANES))); /* 16-bit floats of any kind */
+typedef float quad __attribute__((vector_size(16))); /* four floats, whatever LANES is */
 
 static inline vi v_splat_int(int32_t x)
 {
@@ -213,6 +215,23 @@ static inline vf v_abs(vf x)
 static inline vf v_copy_sign(vf magnitude, vf sign)
 {
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
+}
+
+/* The lanes that are NaN or infinite. */
+static inline vi v_not_finite(vf x)
+{
+    const vi exponent = v_splat_int(0x7f800000);
+
+    return ((vi)x & exponent) == exponent;
+}
+
+static inline bool v_any(vi mask)
+{
+    int32_t any = 0;
+
+    for (int l = 0; l < LANES; l++)
+        any |= mask[l];
+    return any != 0;
 }
 
 /* The lanes of x that exist when LEFT floats remain, the others +0. */

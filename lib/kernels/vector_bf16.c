@@ -7,8 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
-
 /* The bits of x rounded to nearest even, in the upper half; what lies below is left over. */
 static inline vi round_bits(vf x)
 {
@@ -43,8 +41,9 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
     }
 }
 
-/* ROWS rows of c from ROW on; N_COL <= LANES columns from COLUMN on. */
-enum { ROWS = 4 };
+enum { ROWS = 4 }; /* whose sums are made side by side */
+
+/* ROWS rows of c; of N_COL columns those that one register holds. */
 
 static inline void multiply_rows(const struct attn_gemm_shape *s, const uint16_t *a,
                                  const uint16_t *b, float *c, size_t rows, size_t n_col)

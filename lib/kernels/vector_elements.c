@@ -101,14 +101,6 @@ void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, si
     each(which, x, n);
 }
 
-/* Lanes that are not finite. */
-static inline vi find_bad(vf x)
-{
-    const vi exponent = v_splat_int(0x7f800000);
-
-    return ((vi)x & exponent) == exponent;
-}
-
 /* y = y + bias. Returns lanes that were not finite. */
 static inline vi add_bias(const float *bias, float *y, size_t n)
 {
@@ -121,7 +113,7 @@ static inline vi add_bias(const float *bias, float *y, size_t n)
             v += v_load_some(bias + i, n - i);
             v_store_some(y + i, v, n - i);
         }
-        bad |= find_bad(v);
+        bad |= v_not_finite(v);
     }
     return bad;
 }
@@ -135,7 +127,7 @@ static inline vi add_to_sum(const float *y, float *sum, size_t n)
         const vf v = v_load_some(sum + i, n - i) + v_load_some(y + i, n - i);
 
         v_store_some(sum + i, v, n - i);
-        bad |= find_bad(v);
+        bad |= v_not_finite(v);
     }
     return bad;
 }
@@ -144,7 +136,6 @@ bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y
                                       size_t n_col)
 {
     vi bad = {0};
-    int32_t any = 0;
 
     for (size_t i = 0; i < n_row; i++, y += finish->ld) {
         bad |= add_bias(finish->bias, y, n_col);
@@ -153,9 +144,7 @@ bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y
         if (finish->sum != NULL)
             bad |= add_to_sum(y, finish->sum + i * finish->ld, n_col);
     }
-    for (int l = 0; l < LANES; l++)
-        any |= bad[l];
-    return any == 0;
+    return !v_any(bad);
 }
 
 /* elu(x) + 1 with elu(x) = exp(x) - 1 below 0: small features keep the digits that -1 + 1 loses. */

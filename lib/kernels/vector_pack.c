@@ -13,8 +13,6 @@ static size_t element_size(enum attn_dtype dtype)
     return dtype == ATTN_DTYPE_F32 ? 4 : 2;
 }
 
-typedef uint16_t halves __attribute__((vector_size(2 * LANES)));
-
 /* LEFT elements remain at SRC; the first LANES of them, widened to 32 bits. */
 static inline vi load_halves(const unsigned char *src, size_t left)
 {

@@ -224,15 +224,11 @@ void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const 
 
 bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n)
 {
-    const vi exponent = v_splat_int(0x7f800000);
     vi bad = {0};
-    int32_t any = 0;
 
     for (size_t i = 0; i < n; i += LANES)
-        bad |= ((vi)v_load_some(x + i, n - i) & exponent) == exponent;
-    for (int l = 0; l < LANES; l++)
-        any |= bad[l];
-    return any == 0;
+        bad |= v_not_finite(v_load_some(x + i, n - i));
+    return !v_any(bad);
 }
 
 double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)

@@ -83,8 +83,7 @@ enum attn_status attn_session_check_options(const struct attn_model *model,
                               options->n_max, attn_quote_string(model->name).text, most);
     if (options->n_source > ATTN_MAX_CTX)
         return attn_error_set(err, ATTN_INVALID,
-                              "a source of %zu rows is too long, expected at "
-                              "most %zu",
+                              "a source of %zu rows is too long, expected at most %zu",
                               options->n_source, (size_t)ATTN_MAX_CTX);
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
