@@ -91,14 +91,13 @@ static double block_bytes(const struct attn_bench *bench, const struct attn_cost
            (double)output->weight.n_row * (double)output->weight.n_col * (double)element;
 }
 
-/* Bytes of the weights that a run with logits reads, from packed ones. */
+/* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
-    const struct attn_matrix *output = &bench->options->model->weights.blocks[0].q.weight;
-    const size_t element = attn_dtype_bits(output->dtype) / 8;
-    const double packed = bench->options->compute == ATTN_COMPUTE_BF16 ? 2 : 4;
+    const size_t stored = attn_dtype_bits(bench->options->model->weights.embed.dtype) / 8;
+    const size_t packed = attn_panel_element(bench->options->compute);
 
-    return (double)cost->weights * packed / (double)element;
+    return (double)cost->weights * (double)packed / (double)stored;
 }
 
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err)
