@@ -247,11 +247,7 @@ static double count_multiply_adds(const struct attn_attend_args *attend)
 
 static int start_pool(struct attend *run)
 {
-    struct attn_error err = {0};
-    int n_thread = running_threads(&run->args.running, count_multiply_adds(&run->attend));
-    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    return EXIT_DONE;
+    return running_start_pool(&run->args.running, count_multiply_adds(&run->attend), &run->pool);
 }
 
 static int open_outputs(struct attend *run)

@@ -295,11 +295,7 @@ static double count_multiply_adds(const struct run *run)
 
 static int start_pool(struct run *run)
 {
-    struct attn_error err = {0};
-    int n_thread = running_threads(&run->args.running, count_multiply_adds(run));
-    if (attn_pool_create(n_thread, &run->pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    return EXIT_DONE;
+    return running_start_pool(&run->args.running, count_multiply_adds(run), &run->pool);
 }
 
 static int open_outputs(struct run *run)
