@@ -1,22 +1,38 @@
 /* suite.c - runs the tests of one file under Check. */
 #include "tests/support/suite.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* A case of its own, called as the test is: CK_RUN_CASE chooses cases by name. */
+static void add_test(Suite *suite, const TTest *test)
+{
+    TCase *tcase = tcase_create(test->name);
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, test);
+    suite_add_tcase(suite, tcase);
+}
 
 int attn_run_suite(const char *name, const TTest *const *tests, int n)
 {
     Suite *suite = suite_create(name);
-    TCase *tcase = tcase_create("all");
     SRunner *runner;
-    int n_failed;
+    int n_run, n_failed;
 
-    tcase_set_timeout(tcase, 120);
     for (int i = 0; i < n; i++)
-        tcase_add_test(tcase, tests[i]);
-    suite_add_tcase(suite, tcase);
+        add_test(suite, tests[i]);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
+    n_run = srunner_ntests_run(runner);
     n_failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    return n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (n_run == 0) {
+        fprintf(stderr,
+                "%s: no test has the name that CK_RUN_CASE or CK_RUN_SUITE asks for; it has\n",
+                name);
+        for (int i = 0; i < n; i++)
+            fprintf(stderr, "  %s\n", tests[i]->name);
+    }
+    return n_run > 0 && n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

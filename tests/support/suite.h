@@ -4,14 +4,15 @@
  *     START_TEST(masks_future_positions) { ck_assert(...); } END_TEST
  *     ATTN_SUITE("softmax", masks_future_positions, rows_sum_to_one)
  *
- * Check forks each test; CK_FORK=no keeps one process for debuggers and valgrind.
+ * CK_RUN_CASE=masks_future_positions runs that test alone. Check forks each test; CK_FORK=no keeps
+ * one process for debuggers and valgrind.
  */
 #ifndef ATTN_TESTS_SUITE_H
 #define ATTN_TESTS_SUITE_H
 
 #include <check.h>
 
-/* Runs TESTS [n] as suite NAME; returns the exit status. */
+/* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);
 
 #define ATTN_SUITE(name, ...)                                                                      \
