@@ -44,9 +44,9 @@ struct attend {
     struct attn_attend_args attend;
     char *heads; /* the value of --heads for the list of all batches' heads; owned */
     struct attn_selection *selection;
-    struct attn_run_option *shaping; /* options that shape the run, for outputs that tell them */
+    struct attn_option *shaping; /* options that shape the run, for outputs that tell them */
     struct attn_array_axes axes;
-    struct attn_run labels;
+    struct attn_labels labels;
     struct outputs outputs;
     struct explain explain;
     struct attn_trace trace;

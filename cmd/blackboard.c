@@ -44,14 +44,14 @@ static char *escape(struct blackboard *page, const char *text, size_t size)
 
 static char *query_token(struct blackboard *page)
 {
-    const struct attn_run *labels = page->subject->labels;
+    const struct attn_labels *labels = page->subject->labels;
     const size_t query = page->row->query;
     return labels->tokens ? escape(page, labels->tokens[query], labels->token_sizes[query]) : NULL;
 }
 
 char *blackboard_key_token(struct blackboard *page, size_t key)
 {
-    const struct attn_run *labels = page->subject->labels;
+    const struct attn_labels *labels = page->subject->labels;
     if (!page->is_cross)
         return labels->tokens ? escape(page, labels->tokens[key], labels->token_sizes[key]) : NULL;
     if (!labels->source_tokens)

@@ -77,7 +77,7 @@ int comparison_attend(struct comparison *comparison, const struct attn_attend_ar
 struct comparison_place comparison_place(const struct comparison *comparison,
                                          const struct attn_compared_head *head)
 {
-    const struct attn_run *labels = comparison->labels;
+    const struct attn_labels *labels = comparison->labels;
     if (!labels->axes)
         return (struct comparison_place){head->layer, head->head};
     size_t n_head = attn_selection_dims(labels->selection)->n_head;

@@ -24,7 +24,7 @@ enum { COMPARISON_N_RECALLED = 5 };
 
 /* What is compared, and how to call it. */
 struct comparison {
-    const struct attn_run *labels; /* model, options, tokens and ids; of arrays, options and axes */
+    const struct attn_labels *labels; /* model, options, tokens and ids; of arrays, options and axes */
     const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
     size_t n;                               /* tokens, or queries of arrays */
     const struct attn_attention *attention; /* what was chosen, of the first layer */

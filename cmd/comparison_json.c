@@ -70,7 +70,7 @@ static void put_cost(struct page *page, const char *name, const struct attn_atte
 
 static void put_labels(struct page *page, const struct comparison *comparison)
 {
-    const struct attn_run *labels = comparison->labels;
+    const struct attn_labels *labels = comparison->labels;
     char name[ATTN_ATTENTION_TEXT_SIZE];
     size_t size = attn_attention_text(comparison->attention, name);
     print(page->out, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
@@ -80,7 +80,7 @@ static void put_labels(struct page *page, const struct comparison *comparison)
         print_text(page->out, "null");
     print_text(page->out, ",\n\"options\": {");
     for (size_t i = 0; i < labels->n_option; i++) {
-        const struct attn_run_option *option = &labels->options[i];
+        const struct attn_option *option = &labels->options[i];
         print(page->out, "%s\"%s\": ", i == 0 ? "" : ", ", option->name);
         put_string(page, option->value, strlen(option->value));
     }

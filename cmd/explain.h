@@ -30,7 +30,7 @@ struct explain_subject {
     const struct attn_config *config;       /* of the model; NULL: attention on arrays */
     const struct attn_attend_args *arrays;  /* those; NULL: a model is run */
     const struct attn_attention *attention; /* [n_layer] */
-    const struct attn_run *labels;
+    const struct attn_labels *labels;
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
 };

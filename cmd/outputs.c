@@ -47,16 +47,16 @@ bool outputs_are_wanted(const struct output_args *args)
 }
 
 int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_run_option **options, size_t *n)
+                         struct attn_option **options, size_t *n)
 {
     static const char *const groups[] = {"Attention", "Precision", "Selection", "Interventions"};
-    struct attn_run_option *made = calloc(command->n_option, sizeof(*made));
+    struct attn_option *made = calloc(command->n_option, sizeof(*made));
     if (!made)
         return report_no_memory();
     for (size_t i = 0; i < command->n_option; i++)
         for (size_t g = 0; given[i] && g < sizeof(groups) / sizeof(groups[0]); g++)
             if (strcmp(command->options[i].group, groups[g]) == 0)
-                made[(*n)++] = (struct attn_run_option){command->options[i].name, given[i]};
+                made[(*n)++] = (struct attn_option){command->options[i].name, given[i]};
     *options = made;
     return EXIT_DONE;
 }
@@ -83,7 +83,7 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
 }
 
 static int add(struct outputs *outputs, enum attn_output_format format, const char *path,
-               const struct attn_run *run, const struct attn_writer_options *options)
+               const struct attn_labels *run, const struct attn_writer_options *options)
 {
     struct output *output = &outputs->items[outputs->n];
     struct attn_error err = {0};
@@ -101,7 +101,7 @@ static int add(struct outputs *outputs, enum attn_output_format format, const ch
 }
 
 int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_run *run)
+                 const struct attn_labels *run)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     options.precision = (int)args->precision;

@@ -85,14 +85,14 @@ bool outputs_are_wanted(const struct output_args *args);
  * code.
  */
 int outputs_list_options(const struct command *command, const char *const *given,
-                         struct attn_run_option **options, size_t *n);
+                         struct attn_option **options, size_t *n);
 
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
 
 /* Makes the writers: those of ARGS, or the text writer. */
 int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_run *run);
+                 const struct attn_labels *run);
 
 /* An attn_trace_fn: hands the event to every writer. USER is the struct outputs. */
 enum attn_status outputs_event(void *user, const struct attn_trace_event *event,

@@ -61,8 +61,8 @@ struct run {
     struct attn_edit *edits;
     size_t n_edit;
     struct prediction prediction;
-    struct attn_run_option *shaping; /* options that shape the run, for outputs that tell them */
-    struct attn_run labels;
+    struct attn_option *shaping; /* options that shape the run, for outputs that tell them */
+    struct attn_labels labels;
     bool is_standard_used; /* by data, so nothing else may be printed there */
     struct outputs outputs;
     struct explain explain;

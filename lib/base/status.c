@@ -23,6 +23,19 @@ const char *attn_status_text(enum attn_status status)
     return texts[status];
 }
 
+const char *attn_request_stage_text(enum attn_request_stage stage)
+{
+    static const char *const texts[] = {
+#define STAGE_TEXT(name, text) [ATTN_STAGE_##name] = (text),
+        ATTN_STAGE_MAP(STAGE_TEXT)
+#undef STAGE_TEXT
+    };
+
+    if ((size_t)stage >= sizeof texts / sizeof *texts)
+        return "";
+    return texts[stage];
+}
+
 /* Where TEXT [size bytes], cut at an arbitrary byte, has its last whole character end. */
 static size_t whole_characters(const char *text, size_t size)
 {
@@ -71,6 +84,14 @@ void attn_error_hint(struct attn_error *err, const char *format, ...)
     va_start(args, format);
     format_text(err->hint, sizeof err->hint, format, args);
     va_end(args);
+}
+
+enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
+                               struct attn_error *err)
+{
+    if (err && status != ATTN_OK && err->stage == ATTN_STAGE_NONE)
+        err->stage = stage;
+    return status;
 }
 
 enum attn_status attn_error_no_memory(struct attn_error *err)

@@ -34,11 +34,27 @@ enum attn_status {
 #undef ATTN_STATUS_ENUM
 };
 
+/* X(name, text). At which stage of a request a failure happened. */
+#define ATTN_STAGE_MAP(X)                                                                          \
+    X(NONE, "")           /* not said */                                                           \
+    X(OPTIONS, "options") /* what was asked for does not go together, or does not fit the model */ \
+    X(MODEL, "model")     /* the model or its vocabulary */                                        \
+    X(INPUT, "input")     /* text, ids, arrays, masks, a source */                                 \
+    X(OUTPUT, "output")   /* what is written */                                                    \
+    X(CHECK, "check")     /* results that do not agree with each other */
+
+enum attn_request_stage {
+#define ATTN_STAGE_ENUM(name, text) ATTN_STAGE_##name,
+    ATTN_STAGE_MAP(ATTN_STAGE_ENUM)
+#undef ATTN_STAGE_ENUM
+};
+
 enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 256 };
 
 /* Initialize with = {0}. Untouched by calls that succeed. */
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
+    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE when nobody said it */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
     char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
 };
@@ -56,6 +72,16 @@ ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_statu
 
 /* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
 ATTN_API void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
+
+/*
+ * Says at which stage the failure STATUS happened, unless that was said before: who is nearest to
+ * the failure knows best. Returns STATUS; does nothing for ATTN_OK. ERR may be NULL.
+ */
+ATTN_API enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
+                                        struct attn_error *err);
+
+ATTN_API const char *
+attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
 
 /* Shorthand for the one message of a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
 enum attn_status attn_error_no_memory(struct attn_error *err);

@@ -85,7 +85,7 @@ static enum attn_status write_events(struct files *files, struct attn_writer *wr
 static enum attn_status run_writer(void *context, struct attn_error *err)
 {
     struct files *files = context;
-    const struct attn_run run = {.selection = files->selection, .model = "bench"};
+    const struct attn_labels run = {.selection = files->selection, .model = "bench"};
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_writer *writer;
     enum attn_status status;

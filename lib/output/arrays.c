@@ -61,13 +61,13 @@ static enum attn_status add_ids(struct attn_arrays *arrays, const struct attn_wr
     enum attn_status status;
     int64_t *ids;
 
-    if (!writer->run.ids)
+    if (!writer->labels.ids)
         return ATTN_OK;
     ids = attn_alloc(n, sizeof *ids, err);
     if (!ids)
         return ATTN_NO_MEMORY;
     for (size_t p = 0; p < n; p++)
-        ids[p] = writer->run.ids[p];
+        ids[p] = writer->labels.ids[p];
     status = add_integers(arrays, "ids", ids, n, err);
     attn_free(ids);
     return status;
@@ -125,10 +125,10 @@ static enum attn_status add_tokens(struct attn_arrays *arrays, const struct attn
                                    struct attn_error *err)
 {
     struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &writer->run, err);
+    enum attn_status status = attn_token_texts_init(&texts, &writer->labels, err);
 
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &writer->run, err);
+        status = attn_token_texts_init_source(&source_texts, &writer->labels, err);
     if (status == ATTN_OK)
         status = add_texts(arrays, "tokens", &texts, err);
     if (status == ATTN_OK)
@@ -145,7 +145,7 @@ static enum attn_status add_queries(struct attn_arrays *arrays, const struct att
     enum attn_status status;
     int64_t *queries;
 
-    if (attn_selection_is_all_queries(writer->run.selection))
+    if (attn_selection_is_all_queries(writer->labels.selection))
         return ATTN_OK;
     queries = attn_alloc(writer->n_query, sizeof *queries, err);
     if (!queries)
@@ -161,7 +161,7 @@ static bool wants_heads(const struct attn_writer *writer, int layer)
 {
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_site_has_heads(site) && attn_site_is_in_layer(site) &&
-            attn_selection_wants(writer->run.selection, site, layer))
+            attn_selection_wants(writer->labels.selection, site, layer))
             return true;
     return false;
 }
@@ -169,15 +169,15 @@ static bool wants_heads(const struct attn_writer *writer, int layer)
 /* Heads of one batch; all there are without batches. */
 static size_t n_batch_head(const struct attn_writer *writer)
 {
-    const size_t n_head = attn_selection_dims(writer->run.selection)->n_head;
+    const size_t n_head = attn_selection_dims(writer->labels.selection)->n_head;
 
-    return writer->run.axes ? n_head / writer->run.axes->n_batch : n_head;
+    return writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head;
 }
 
 /* Whether every batch keeps the same of its heads, so that arrays can have an axis of batches. */
 static bool is_even(const struct attn_writer *writer)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
     const size_t n_head = attn_selection_dims(selection)->n_head, n = n_batch_head(writer);
 
     for (size_t head = n; head < n_head; head++)
@@ -191,7 +191,7 @@ static bool is_even(const struct attn_writer *writer)
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     const size_t n_numbered = is_even(writer) ? n_batch_head(writer) : dims->n_head;
     enum attn_status status = ATTN_OK;
@@ -211,7 +211,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
         for (int head = 0; head < (int)n_numbered; head++)
             if (attn_selection_has_head(selection, layer, head))
                 heads[n++] = head;
-        snprintf(name, sizeof name, writer->run.axes ? "heads" : "blocks.%d.heads", layer);
+        snprintf(name, sizeof name, writer->labels.axes ? "heads" : "blocks.%d.heads", layer);
         status = add_integers(arrays, name, heads, n, err);
     }
     attn_free(heads);
@@ -224,7 +224,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
 static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,
                          enum attn_site site, int layer)
 {
-    const struct attn_array_axes *axes = writer->run.axes;
+    const struct attn_array_axes *axes = writer->labels.axes;
     struct attn_extent extent = attn_writer_extent(writer, site, layer);
     size_t *shape = array->shape;
 
@@ -246,11 +246,11 @@ static enum attn_status add_site(struct attn_writer *writer, void *user, enum at
     struct attn_arrays *arrays = user;
     struct attn_array array = {.dtype = "<f4"};
 
-    if (writer->run.axes) {
+    if (writer->labels.axes) {
         name_by_axes(&array, writer, site, layer);
     } else {
         attn_site_archive_name(site, layer, array.name);
-        array.rank = attn_selection_shape(writer->run.selection, site, layer, array.shape);
+        array.rank = attn_selection_shape(writer->labels.selection, site, layer, array.shape);
     }
     arrays->of_slot[attn_writer_slot(site, layer)] = arrays->n;
     return add(arrays, array, sizeof(float), err);

@@ -80,12 +80,12 @@ static enum attn_status make_labels(struct labels *labels, const struct attn_tok
 
 static enum attn_status make_all_labels(struct csv_writer *w, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
 
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
     if (status == ATTN_OK)
         status = make_labels(&w->labels, &texts, dims->n_position, err);
     if (status == ATTN_OK)
@@ -129,8 +129,8 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
 static void append_place(struct attn_buffer *name, const struct csv_writer *w,
                          const struct attn_trace_event *event)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
-    const struct attn_array_axes *axes = w->base.run.axes;
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+    const struct attn_array_axes *axes = w->base.labels.axes;
     struct attn_head_number number = attn_writer_head_number(&w->base, event->site, event->head);
 
     if (axes && axes->rank == 4)
@@ -301,7 +301,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
 
 static size_t count_matrices(const struct attn_writer *writer)
 {
-    int n_layer = (int)attn_selection_dims(writer->run.selection)->n_layer;
+    int n_layer = (int)attn_selection_dims(writer->labels.selection)->n_layer;
     size_t n = 0;
 
     for (int layer = ATTN_NO_LAYER; layer < n_layer; layer++)

@@ -97,7 +97,7 @@ static void append_separator(struct json_writer *w, size_t index)
 
 static void append_options(struct json_writer *w)
 {
-    const struct attn_run *run = &w->base.run;
+    const struct attn_labels *run = &w->base.labels;
 
     append(w, ",\n\"options\": {");
     for (size_t i = 0; i < run->n_option; i++) {
@@ -125,10 +125,10 @@ static void append_texts(struct json_writer *w, const struct attn_token_texts *t
 static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
 {
     struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
 
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
     append(w, ",\n\"tokens\": ");
     append_texts(w, &texts);
     if (source_texts.n > 0) {
@@ -142,7 +142,7 @@ static enum attn_status append_tokens(struct json_writer *w, struct attn_error *
 
 static void append_positions(struct json_writer *w)
 {
-    const struct attn_run *run = &w->base.run;
+    const struct attn_labels *run = &w->base.labels;
 
     append(w, run->ids ? ",\n\"ids\": [" : ",\n\"ids\": null");
     for (size_t p = 0; run->ids && p < w->base.n_position; p++)
@@ -299,7 +299,8 @@ static enum attn_status open_json(struct attn_writer *writer, const char *path,
         return status;
     writer->is_in_order = true;
     attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
-    append_escaped(w, writer->run.model, writer->run.model ? strlen(writer->run.model) : 0);
+    append_escaped(w, writer->labels.model,
+                   writer->labels.model ? strlen(writer->labels.model) : 0);
     append_options(w);
     status = append_tokens(w, err);
     append_positions(w);

@@ -33,7 +33,7 @@ enum attn_output_format {
 };
 
 /* An option that shaped a run, as it was given. */
-struct attn_run_option {
+struct attn_option {
     const char *name, *value;
 };
 
@@ -51,17 +51,17 @@ struct attn_array_axes {
 };
 
 /* What is being run, for labels and shapes. Borrowed by writers for their life. */
-struct attn_run {
+struct attn_labels {
     const struct attn_selection *selection; /* what the events will hold; has the sizes */
     const char *model;                      /* its name, or NULL */
     const struct attn_array_axes *axes;     /* NULL: a model is run, and not attention on arrays */
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */
-    const char *const *source_tokens; /* [n_source] of what cross-attention looks at, or NULL */
-    const size_t *source_token_sizes; /* [n_source] */
-    const size_t *begin, *end;        /* [n_position] each token's bytes in the text, or NULL */
-    const struct attn_run_option *options; /* [n_option] what shaped the run; json names them */
+    const char *const *source_tokens;  /* [n_source] of what cross-attention looks at, or NULL */
+    const size_t *source_token_sizes;  /* [n_source] */
+    const size_t *begin, *end;         /* [n_position] each token's bytes in the text, or NULL */
+    const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
 };
 
@@ -100,7 +100,7 @@ struct attn_writer;
 /* PATH is a file, or for csv and npy a directory: made when absent, written into when it exists.
  * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns. */
 ATTN_API enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
-                                             const struct attn_run *run,
+                                             const struct attn_labels *run,
                                              const struct attn_writer_options *options,
                                              struct attn_writer **writer, struct attn_error *err);
 
@@ -108,7 +108,7 @@ ATTN_API enum attn_status attn_writer_create(enum attn_output_format format, con
  * ATTN_INVALID unless exactly one matrix is selected; npy: always. */
 ATTN_API enum attn_status
 attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
-                        const struct attn_run *run, const struct attn_writer_options *options,
+                        const struct attn_labels *run, const struct attn_writer_options *options,
                         struct attn_writer **writer, struct attn_error *err);
 
 /* Takes one event, in the order of a trace. Fails with the sink's failure. */

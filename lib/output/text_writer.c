@@ -202,7 +202,7 @@ static void add_gap_row(struct text_writer *w)
 /* "layer 0, head 3: pattern", "batch 0, head 3: pattern", "pattern" */
 static void print_title(struct text_writer *w, const struct attn_text_panel *panel)
 {
-    const struct attn_array_axes *axes = w->base.run.axes;
+    const struct attn_array_axes *axes = w->base.labels.axes;
     struct attn_head_number number = attn_writer_head_number(&w->base, panel->site, panel->head);
 
     begin_label(w);
@@ -272,8 +272,8 @@ static bool needs_quotes(const struct text_writer *w)
 static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
 {
     attn_text_table_number(&w->table, position);
-    if (w->base.run.ids)
-        attn_text_table_number(&w->table, (size_t)w->base.run.ids[position]);
+    if (w->base.labels.ids)
+        attn_text_table_number(&w->table, (size_t)w->base.labels.ids[position]);
     if (has_tokens(w)) {
         size_t size;
         const char *text = attn_token_text(&w->tokens, position, &size);
@@ -289,7 +289,7 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
 
 static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
 {
-    size_t n_column = 1 + (w->base.run.ids != NULL) + has_tokens(w);
+    size_t n_column = 1 + (w->base.labels.ids != NULL) + has_tokens(w);
     struct window rows = window_of(w->base.n_position, ATTN_SHOWN_POSITIONS);
     bool is_quoted = needs_quotes(w);
 
@@ -299,7 +299,7 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     note_shortened(rows, &w->most_positions);
     attn_text_table_begin(&w->table, n_column, has_tokens(w) ? UINT32_C(1) << (n_column - 1) : 0);
     attn_text_table_string(&w->table, "position");
-    if (w->base.run.ids)
+    if (w->base.labels.ids)
         attn_text_table_string(&w->table, "id");
     if (has_tokens(w))
         attn_text_table_string(&w->table, "token");
@@ -349,15 +349,15 @@ static enum attn_status open_text(struct attn_writer *writer, const char *path,
     enum attn_status status;
 
     (void)path;
-    w->n_group = attn_selection_dims(writer->run.selection)->n_layer + 2;
+    w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
     if (!w->groups)
         return ATTN_NO_MEMORY;
     status = attn_writer_each_site(writer, count_site, NULL, err);
     if (status == ATTN_OK)
-        status = attn_token_texts_init(&w->tokens, &writer->run, err);
+        status = attn_token_texts_init(&w->tokens, &writer->labels, err);
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&w->source_tokens, &writer->run, err);
+        status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
     return status == ATTN_OK ? print_tokens(w, err) : status;
 }
 

@@ -67,7 +67,7 @@ static enum attn_status make_tokens(struct tidy_writer *w, const struct attn_tok
 
 static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.run.selection);
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
 
     w->keys = attn_alloc(n, sizeof *w->keys, err);
@@ -88,10 +88,10 @@ static enum attn_status make_keys(struct tidy_writer *w, struct attn_error *err)
 static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *err)
 {
     struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.run, err);
+    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
 
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.run, err);
+        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
     if (status == ATTN_OK)
         status = make_keys(w, err);
     if (status == ATTN_OK)
@@ -113,7 +113,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
     enum attn_status status;
 
     (void)path;
-    if (!attn_selection_has_site(writer->run.selection, ATTN_SITE_PATTERN)) {
+    if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
         attn_error_set(err, ATTN_INVALID, "tidy CSV holds the pattern, which is not selected");
         attn_error_hint(err, "add it to --sites; other tensors go into --csv, --npz or --json");
         return ATTN_INVALID;

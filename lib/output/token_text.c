@@ -20,15 +20,15 @@ static enum attn_status make(struct attn_token_texts *texts, const char *const *
     return attn_buffer_check(&texts->bytes, err);
 }
 
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts, const struct attn_run *run,
-                                       struct attn_error *err)
+enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+                                       const struct attn_labels *run, struct attn_error *err)
 {
     return make(texts, run->tokens, run->token_sizes,
                 attn_selection_dims(run->selection)->n_position, err);
 }
 
 enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_run *run, struct attn_error *err)
+                                              const struct attn_labels *run, struct attn_error *err)
 {
     return make(texts, run->source_tokens, run->source_token_sizes,
                 attn_selection_dims(run->selection)->n_source, err);

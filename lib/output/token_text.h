@@ -15,12 +15,13 @@ struct attn_token_texts {
 };
 
 /* Of the run's tokens. */
-enum attn_status attn_token_texts_init(struct attn_token_texts *texts, const struct attn_run *run,
-                                       struct attn_error *err);
+enum attn_status attn_token_texts_init(struct attn_token_texts *texts,
+                                       const struct attn_labels *run, struct attn_error *err);
 
 /* Of the tokens that layers with cross-attention look at. */
 enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
-                                              const struct attn_run *run, struct attn_error *err);
+                                              const struct attn_labels *run,
+                                              struct attn_error *err);
 
 /* The text of POSITION, not terminated, borrowed; empty without tokens. */
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);

@@ -23,7 +23,7 @@ bool attn_site_has_heads(enum attn_site site)
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     bool is_key = attn_site_layout(site) == ATTN_LAYOUT_KEY;
 
@@ -36,7 +36,7 @@ bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site,
 enum attn_status attn_writer_each_site(struct attn_writer *writer, attn_visit_fn visit, void *user,
                                        struct attn_error *err)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
     int n_layer = (int)attn_selection_dims(selection)->n_layer;
     enum attn_status status = ATTN_OK;
 
@@ -58,7 +58,7 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
 {
     size_t shape[3];
 
-    attn_selection_shape(writer->run.selection, site, layer, shape);
+    attn_selection_shape(writer->labels.selection, site, layer, shape);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
         return (struct attn_extent){.n_row = shape[0], .n_head = 1, .n_col = shape[1]};
@@ -75,15 +75,15 @@ bool attn_writer_is_head_first(const struct attn_writer *writer, enum attn_site 
     enum attn_site_layout layout = attn_site_layout(site);
 
     return layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK ||
-           (writer->run.axes && layout != ATTN_LAYOUT_VECTOR);
+           (writer->labels.axes && layout != ATTN_LAYOUT_VECTOR);
 }
 
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->run.selection);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
     size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_KEY ? dims->n_kv_head : dims->n_head;
-    int n = (int)(writer->run.axes ? n_head / writer->run.axes->n_batch : n_head);
+    int n = (int)(writer->labels.axes ? n_head / writer->labels.axes->n_batch : n_head);
 
     return (struct attn_head_number){.batch = head / n, .head = head % n};
 }
@@ -104,7 +104,7 @@ static enum attn_status count_rows(struct attn_writer *writer, void *user, enum 
 
 static enum attn_status rank_queries(struct attn_writer *writer, struct attn_error *err)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
 
     writer->n_position = attn_selection_dims(selection)->n_position;
     writer->queries = attn_alloc(attn_selection_n_query(selection), sizeof *writer->queries, err);
@@ -131,15 +131,15 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
     case ATTN_LAYOUT_RANK:
         return "query";
     case ATTN_LAYOUT_KEY:
-        return writer->run.axes ? "key" : "token";
+        return writer->labels.axes ? "key" : "token";
     default:
-        return writer->run.axes ? "query" : "token";
+        return writer->labels.axes ? "query" : "token";
     }
 }
 
 bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->run.selection);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
 
     return layer == ATTN_NO_LAYER || !dims->is_cross || !dims->is_cross[layer];
 }
@@ -148,7 +148,7 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, int layer)
 static bool find_place(const struct attn_writer *writer, const struct attn_trace_event *event,
                        struct attn_place *place)
 {
-    const struct attn_selection *selection = writer->run.selection;
+    const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     enum attn_site_layout layout;
     size_t n_row;
@@ -300,7 +300,7 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
 }
 
-static enum attn_status check_axes(const struct attn_run *run, struct attn_error *err)
+static enum attn_status check_axes(const struct attn_labels *run, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
     const struct attn_array_axes *axes = run->axes;
@@ -322,7 +322,7 @@ static enum attn_status check_axes(const struct attn_run *run, struct attn_error
 }
 
 static enum attn_status create(enum attn_output_format format, struct target target,
-                               const struct attn_run *run,
+                               const struct attn_labels *run,
                                const struct attn_writer_options *options,
                                struct attn_writer **writer, struct attn_error *err)
 {
@@ -341,7 +341,7 @@ static enum attn_status create(enum attn_output_format format, struct target tar
     if (!w)
         return ATTN_NO_MEMORY;
     w->ops = formats[format];
-    w->run = *run;
+    w->labels = *run;
     w->options = *options;
     status = open_target(w, target, err);
     if (status != ATTN_OK) {
@@ -353,7 +353,7 @@ static enum attn_status create(enum attn_output_format format, struct target tar
 }
 
 enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
-                                    const struct attn_run *run,
+                                    const struct attn_labels *run,
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
@@ -361,7 +361,7 @@ enum attn_status attn_writer_create(enum attn_output_format format, const char *
 }
 
 enum attn_status attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
-                                         const struct attn_run *run,
+                                         const struct attn_labels *run,
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {

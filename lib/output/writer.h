@@ -56,7 +56,7 @@ struct attn_event_queue;
 
 struct attn_writer {
     const struct attn_writer_ops *ops;
-    struct attn_run run; /* a copy; what it points to is borrowed */
+    struct attn_labels labels; /* a copy; what it points to is borrowed */
     struct attn_writer_options options;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
@@ -80,7 +80,7 @@ static inline size_t attn_writer_slot(enum attn_site site, int layer)
 
 static inline size_t attn_writer_n_slot(const struct attn_writer *writer)
 {
-    return (attn_selection_dims(writer->run.selection)->n_layer + 1) * ATTN_N_SITE;
+    return (attn_selection_dims(writer->labels.selection)->n_layer + 1) * ATTN_N_SITE;
 }
 
 /* Calls VISIT for each wanted site, in the order of the events: embed, layer by layer, the rest. */

@@ -39,7 +39,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
         made->tokens[i] = words ? words[i] : "w";
         made->token_sizes[i] = strlen(made->tokens[i]);
     }
-    made->run = (struct attn_run){
+    made->run = (struct attn_labels){
         .selection = made->selection,
         .model = "made-up",
         .ids = made->ids,

@@ -22,7 +22,7 @@ typedef bool (*attn_made_up_keeps_fn)(int layer, int head, size_t row, size_t co
 
 struct attn_made_up_run {
     struct attn_selection *selection; /* owned; may be narrowed before a writer is made */
-    struct attn_run run;
+    struct attn_labels run;
     struct attn_dims dims;
     int32_t ids[ATTN_MADE_UP_MAX];
     const char *tokens[ATTN_MADE_UP_MAX];

@@ -42,7 +42,7 @@ struct parts {
     struct attn_writer *writer;
     struct attn_pool *pool;
     struct attn_session *session;
-    struct attn_run run;
+    struct attn_labels run;
     struct attn_trace trace;
 };
 

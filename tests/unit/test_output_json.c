@@ -44,7 +44,7 @@ static void tear_down(void)
 
 START_TEST(is_one_document)
 {
-    static const struct attn_run_option options[] = {{"heads", "1.2"}, {"queries", "0,\"2\"\xff"}};
+    static const struct attn_option options[] = {{"heads", "1.2"}, {"queries", "0,\"2\"\xff"}};
     char *text;
 
     set_up("pattern,z", "1.2", "0,2");
@@ -87,7 +87,7 @@ START_TEST(what_is_not_known_is_null)
     char *text;
 
     set_up("embed", "all", "0");
-    made.run = (struct attn_run){.selection = made.selection};
+    made.run = (struct attn_labels){.selection = made.selection};
     text =
         attn_written_text(&made, ATTN_OUTPUT_JSON, &((struct attn_writer_options){.precision = 1}));
     ck_assert_ptr_nonnull(strstr(text, "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"

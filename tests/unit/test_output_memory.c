@@ -81,7 +81,7 @@ static void ck_assert_memory(enum attn_output_format format, uint64_t sites, con
                              size_t n_query, long limit_kib)
 {
     struct attn_selection *selection;
-    struct attn_run run = {0};
+    struct attn_labels run = {0};
     struct attn_error err = {0};
     struct attn_writer *writer;
     long before = resident_kib(), used;

@@ -44,7 +44,7 @@ static char *text_of(enum attn_output_format format, enum attn_site site, bool h
                                      .n_col = is_matrix ? 3 : 1,
                                      .ld = is_matrix ? 3 : 1,
                                      .data = values};
-    struct attn_run run = {.tokens = tokens, .token_sizes = sizes};
+    struct attn_labels run = {.tokens = tokens, .token_sizes = sizes};
     struct attn_selection *selection;
     struct attn_error err = {0};
     struct attn_writer *writer;
@@ -157,7 +157,7 @@ END_TEST
 START_TEST(arrays_hold_the_tokens_of_the_source)
 {
     struct attn_selection *selection;
-    struct attn_run run = {.tokens = tokens,
+    struct attn_labels run = {.tokens = tokens,
                            .token_sizes = sizes,
                            .source_tokens = source_tokens,
                            .source_token_sizes = source_sizes};

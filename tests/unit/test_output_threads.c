@@ -68,7 +68,7 @@ static enum attn_status write_patterns(const struct job *job, struct attn_sink *
                                    .n_position = N,
                                    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    struct attn_run run = {.model = "made up"};
+    struct attn_labels run = {.model = "made up"};
     struct attn_selection *selection = NULL;
     struct attn_writer *writer = NULL;
     enum attn_status status = attn_selection_create(&dims, &selection, err);

@@ -1,0 +1,10 @@
+/*
+ * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
+ * text in columns. It is not installed and promises nothing; programs use attn.h.
+ */
+#ifndef ATTN_TOOL_H
+#define ATTN_TOOL_H
+
+#include "base/number.h"
+
+#endif
