@@ -79,6 +79,14 @@ size_t array_n_nan(const struct array *array)
     return n;
 }
 
+bool array_is_finite(const struct array *array)
+{
+    size_t n = 0;
+    while (n < array->n && isfinite(array->data[n]))
+        n++;
+    return n == array->n;
+}
+
 struct array_shape array_shape(const struct array *array)
 {
     struct array_shape shape;

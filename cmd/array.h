@@ -23,6 +23,7 @@ int array_read(const char *path, int rank_min, int rank_max, const char *axes, s
 void array_release(struct array *array);
 
 size_t array_n_nan(const struct array *array);
+bool array_is_finite(const struct array *array);
 
 /* "[3, 4]" */
 struct array_shape {

@@ -42,7 +42,8 @@ struct attend {
     struct attend_inputs inputs;
     unsigned char *mask, *keep; /* cells of the files, owned; NULL without them */
     struct attn_attend_args attend;
-    char *heads; /* the value of --heads for the list of all batches' heads; owned */
+    size_t n_not_finite; /* rows of what was computed that are not all numbers */
+    char *heads;         /* the value of --heads for the list of all batches' heads; owned */
     struct attn_selection *selection;
     struct attn_option *shaping; /* options that shape the run, for outputs that tell them */
     struct attn_array_axes axes;
@@ -274,6 +275,15 @@ static void note_pairs(const struct attend *run)
     attention_note_pairs(&run->attend.attention, &dims, true);
 }
 
+static void note_not_finite(const struct attend *run)
+{
+    if (run->n_not_finite > 0 && attend_inputs_are_finite(&run->inputs))
+        note("%zu row%s of the results hold%s NaN or infinity: numbers on the way to them are "
+             "larger than float32 holds",
+             run->n_not_finite, run->n_not_finite == 1 ? "" : "s",
+             run->n_not_finite == 1 ? "s" : "");
+}
+
 static int compute(struct attend *run)
 {
     struct attn_error err = {0};
@@ -282,13 +292,16 @@ static int compute(struct attend *run)
     run->attend.cancel = interrupt_flag();
     run->attend.gemm = running_gemm();
     run->attend.isa = running_isa();
+    run->attend.n_not_finite = &run->n_not_finite;
     enum attn_status status = attn_attend(&run->attend, &err);
     if (status != ATTN_OK && run->outputs.is_abandoned)
         return EXIT_OUTPUT;
     if (status != ATTN_OK)
         return report(&err, run->outputs.has_failed ? EXIT_OUTPUT : EXIT_USAGE);
-    if (!run->args.running.is_quiet)
+    if (!run->args.running.is_quiet) {
+        note_not_finite(run);
         note_pairs(run);
+    }
     if (run->args.running.is_verbose)
         note("%zu heads, %zu queries, %zu keys, %d threads, at most %s", run->attend.n_head,
              run->attend.n_query, run->attend.n_key, attn_pool_n_thread(run->pool),

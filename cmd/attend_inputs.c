@@ -157,6 +157,12 @@ size_t attend_inputs_n_nan(const struct attend_inputs *inputs)
            array_n_nan(&inputs->scores);
 }
 
+bool attend_inputs_are_finite(const struct attend_inputs *inputs)
+{
+    return array_is_finite(&inputs->q) && array_is_finite(&inputs->k) &&
+           array_is_finite(&inputs->v) && array_is_finite(&inputs->scores);
+}
+
 void attend_inputs_release(struct attend_inputs *inputs)
 {
     array_release(&inputs->q);

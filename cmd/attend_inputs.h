@@ -81,6 +81,7 @@ void attend_inputs_fill(const struct attend_inputs *inputs, struct attn_attend_a
 
 /* NaN in all of them. */
 size_t attend_inputs_n_nan(const struct attend_inputs *inputs);
+bool attend_inputs_are_finite(const struct attend_inputs *inputs);
 
 void attend_inputs_release(struct attend_inputs *inputs);
 

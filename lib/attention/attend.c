@@ -11,6 +11,7 @@
 #include "attention/kind.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum { GROUP_BYTES = 64 << 20 };
@@ -25,9 +26,10 @@ struct attend {
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
-    uint64_t watched;  /* matrix sites */
-    bool has_z;        /* somebody watches z */
-    size_t n_together; /* key/value heads taken at a time */
+    uint64_t watched;            /* matrix sites */
+    bool has_z;                  /* somebody watches z */
+    enum attn_site checked_site; /* whose rows n_not_finite counts; ATTN_N_SITE: none */
+    size_t n_together;           /* key/value heads taken at a time */
     int n_worker;
 
     struct attn_arena arena; /* owns what follows */
@@ -183,6 +185,29 @@ static bool is_stopped(void *owner)
     return a->status != ATTN_OK;
 }
 
+/* Whether row R of EVENT has only numbers. Masked scores are -inf, and are passed over. */
+static bool is_row_finite(const struct attn_kernels *kernels, const struct attn_trace_event *event,
+                          size_t r)
+{
+    const float *row = event->data + r * event->ld;
+    const size_t n = event->keys != NULL ? event->n_kept[r] : event->n_col;
+
+    if (event->site != ATTN_SITE_ATTN_SCORES)
+        return kernels->is_finite(row, n);
+    for (size_t j = 0; j < n; j++)
+        if (!(row[j] < INFINITY))
+            return false;
+    return true;
+}
+
+static void count_not_finite(const struct attend *a, const struct attn_trace_event *event)
+{
+    if (a->args->n_not_finite == NULL || event->site != a->checked_site)
+        return;
+    for (size_t r = 0; r < event->n_row; r++)
+        *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, event, r);
+}
+
 static void tell(void *owner, const struct attn_trace_event *event)
 {
     struct attend *a = owner;
@@ -190,8 +215,10 @@ static void tell(void *owner, const struct attn_trace_event *event)
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part))
+    while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part)) {
+        count_not_finite(a, &part);
         a->status = trace->on_event(trace->user, &part, a->err);
+    }
 }
 
 /* --- A few key/value heads ------------------------------------------------------------------- */
@@ -305,6 +332,20 @@ static size_t most_keys(const struct attend *a)
     return is_mixed && a->attention.count > a->args->n_key ? a->attention.count : a->args->n_key;
 }
 
+/* The site in which a failure of an earlier step shows with the least to read. */
+static enum attn_site choose_checked_site(const struct attn_selection *selection)
+{
+    static const enum attn_site sites[] = {
+        ATTN_SITE_Z,  ATTN_SITE_PATTERN,     ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_PATTERN_DROPPED,
+        ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
+    };
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        if (attn_selection_wants(selection, sites[i], 0))
+            return sites[i];
+    return ATTN_N_SITE;
+}
+
 static void prepare(struct attend *a)
 {
     const struct attn_attend_args *args = a->args;
@@ -316,6 +357,9 @@ static void prepare(struct attend *a)
                                          .ldq = args->d_head};
     a->watched = attn_heads_watched(args->trace->selection, 0);
     a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
+    a->checked_site = choose_checked_site(args->trace->selection);
+    if (args->n_not_finite != NULL)
+        *args->n_not_finite = 0;
     a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
     a->n_together = find_together(a);
     attn_random_seed(&a->random, a->attention.dropout_seed);

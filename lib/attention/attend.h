@@ -22,8 +22,11 @@
 
 #include <signal.h>
 
-/* Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are allowed
- * in them and go where arithmetic takes them. */
+/*
+ * Arrays are float32, contiguous, row-major, borrowed during the call. NaN and infinity are allowed
+ * in them and go where arithmetic takes them. Finite arrays can give NaN too: a product beyond
+ * 3.4e38 is infinite, and the softmax of a row that holds +infinity is NaN. n_not_finite tells.
+ */
 struct attn_attend_args {
     size_t n_head, n_kv_head; /* H, and G which divides it */
     size_t n_query, n_key;    /* T and S, >= 1; with a causal mask T <= S, and key j is visible to
@@ -42,6 +45,11 @@ struct attn_attend_args {
     const volatile sig_atomic_t *cancel; /* polled between row blocks; not 0: ATTN_CANCELED */
     enum attn_gemm gemm;                 /* speed only */
     enum attn_isa isa;                   /* the best that may be used; speed only */
+
+    /* Where the number of watched rows that hold NaN or infinity is put; NULL: they are not counted.
+     * Rows of z or, where that is not watched, of the pattern, else of qk or attn_scores (whose
+     * masked cells do not count). */
+    size_t *n_not_finite;
 };
 
 /* The sizes for the selection of a trace. Borrows nothing. */

@@ -753,6 +753,45 @@ START_TEST(sizes_that_do_not_go_together_are_refused)
 }
 END_TEST
 
+/* Watches SITE alone, and returns how many of its rows are said not to be finite. */
+static size_t count_not_finite(const struct attn_attend_args *args, enum attn_site site)
+{
+    const struct attn_dims dims = attn_attend_dims(args);
+    struct attn_attend_args counted = *args;
+    struct attn_recording recording;
+    struct attn_error err = {0};
+    size_t n = 99;
+
+    attn_recording_init_dims(&recording, &dims);
+    ck_assert(attn_selection_set_sites(recording.selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+    counted.trace = &recording.trace;
+    counted.n_not_finite = &n;
+    ck_assert_msg(attn_attend(&counted, &err) == ATTN_OK, "%s", err.message);
+    attn_recording_release(&recording);
+    return n;
+}
+
+START_TEST(rows_that_overflow_are_counted)
+{
+    static const enum attn_site sites[] = {ATTN_SITE_Z, ATTN_SITE_PATTERN, ATTN_SITE_QK,
+                                           ATTN_SITE_ATTN_SCORES};
+    struct input input = make_input(2, 1, 5, 7, 1, 3);
+
+    input.args.attention.mask = ATTN_MASK_CAUSAL; /* whose masked scores are -inf */
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        ck_assert_uint_eq(count_not_finite(&input.args, sites[i]), 0);
+    input.q[5 + 3] = 1e20F; /* query 3 of the second head, which sees keys 0 .. 5 */
+    input.k[1] = 1e20F;
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        ck_assert_uint_eq(count_not_finite(&input.args, sites[i]), 1);
+    set_kind(&input.args.attention, "window:4"); /* which leaves it keys 2 .. 5 */
+    ck_assert_uint_eq(count_not_finite(&input.args, ATTN_SITE_PATTERN), 0);
+    set_kind(&input.args.attention, "window:5");
+    ck_assert_uint_eq(count_not_finite(&input.args, ATTN_SITE_PATTERN), 1);
+    free_input(&input);
+}
+END_TEST
+
 static enum attn_status stop(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
@@ -790,4 +829,5 @@ ATTN_SUITE("attend", every_kind_is_its_definition, scale_eps_and_similarity_are_
            low_rank_attention_is_full_attention_over_mixtures,
            blockwise_attention_gives_the_same_matrix_and_z,
            watching_threads_and_instructions_change_no_bit, only_selected_heads_and_rows_are_told,
-           sizes_that_do_not_go_together_are_refused, a_trace_that_fails_ends_it)
+           rows_that_overflow_are_counted, sizes_that_do_not_go_together_are_refused,
+           a_trace_that_fails_ends_it)
