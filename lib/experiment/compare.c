@@ -5,7 +5,6 @@
 #include "experiment/compare.h"
 
 #include "attention/kind.h"
-#include "base/buffer.h"
 #include "base/memory.h"
 #include "experiment/comparing.h"
 
@@ -28,6 +27,7 @@ static void release(struct attn_comparing *comparing)
 static enum attn_status check(const struct attn_comparing *comparing, struct attn_error *err)
 {
     const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    size_t n_head = 0;
 
     if (comparing->n_recalled == 0 || comparing->n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
@@ -35,6 +35,11 @@ static enum attn_status check(const struct attn_comparing *comparing, struct att
     if ((attn_selection_sites(comparing->selection) & ~known) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
+    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+        n_head += attn_selection_n_head(comparing->selection, layer);
+    if (n_head == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection holds no head, expected one or more");
     return ATTN_OK;
 }
 
@@ -61,19 +66,13 @@ static enum attn_status choose_kept(struct attn_comparing *comparing, struct att
 {
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) |
                            ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
-    struct attn_buffer list = {0};
     enum attn_status status = attn_selection_create(&comparing->dims, &comparing->kept, err);
 
     if (status == ATTN_OK)
         status = attn_selection_set_sites(comparing->kept, sites, err);
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
+    for (int layer = 0; status == ATTN_OK && layer < (int)comparing->dims.n_layer; layer++)
         if (attn_selection_n_head(comparing->selection, layer) > 0)
-            attn_buffer_append_format(&list, "%s%d", list.size > 0 ? "," : "", layer);
-    if (status == ATTN_OK && attn_buffer_string(&list) == NULL)
-        status = attn_error_no_memory(err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_layers(comparing->kept, attn_buffer_string(&list), err);
-    attn_buffer_release(&list);
+            status = attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err);
     if (status == ATTN_OK)
         status = attn_capture_create(comparing->kept, &comparing->capture, err);
     return status;

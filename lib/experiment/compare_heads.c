@@ -8,10 +8,6 @@
  */
 #include "experiment/comparing.h"
 
-#include "base/buffer.h"
-
-#include <stdio.h>
-
 /* Rows of one head: those that an event told, and where their sums go. */
 struct rows {
     struct attn_comparing *comparing;
@@ -149,14 +145,12 @@ static enum attn_status select_rows(const struct attn_dims *dims,
                                     struct attn_selection **selection, struct attn_error *err)
 {
     enum attn_status status = attn_selection_create(dims, selection, err);
-    char rows[64];
 
     if (status != ATTN_OK)
         return status;
-    snprintf(rows, sizeof rows, "%zu-%zu", event->row0, event->row0 + event->n_row - 1);
     status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_selection_set_queries(*selection, rows, err);
+        status = attn_selection_keep_queries(*selection, event->row0, event->n_row, err);
     if (status != ATTN_OK)
         attn_selection_free(*selection);
     return status;
@@ -207,58 +201,22 @@ enum attn_status attn_compare_event(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-typedef bool (*has_fn)(const struct attn_selection *selection, int layer, size_t i);
-
-static bool has_head(const struct attn_selection *selection, int layer, size_t i)
-{
-    return attn_selection_has_head(selection, layer, (int)i);
-}
-
-static bool has_query(const struct attn_selection *selection, int layer, size_t i)
-{
-    (void)layer;
-    return attn_selection_has_query(selection, i);
-}
-
-/* The indices below N that FROM has, as a selection is told: "0-3,7-7". Borrowed from LIST. */
-static const char *list_of(struct attn_buffer *list, const struct attn_selection *from, int layer,
-                           size_t n, has_fn has)
-{
-    attn_buffer_reset(list);
-    for (size_t first = 0; first < n; first++) {
-        size_t last = first;
-
-        if (!has(from, layer, first))
-            continue;
-        while (last + 1 < n && has(from, layer, last + 1))
-            last++;
-        attn_buffer_append_format(list, "%s%zu-%zu", list->size > 0 ? "," : "", first, last);
-        first = last;
-    }
-    return attn_buffer_string(list);
-}
-
 /* The heads and queries of LAYER that are compared, of attention on arrays with DIMS. */
 static enum attn_status select_layer(const struct attn_comparing *comparing, int layer,
                                      const struct attn_dims *dims,
                                      struct attn_selection **selection, struct attn_error *err)
 {
     const struct attn_selection *from = comparing->selection;
-    struct attn_buffer list = {0};
     enum attn_status status = attn_selection_create(dims, selection, err);
-    const char *text;
 
     if (status != ATTN_OK)
         return status;
-    text = list_of(&list, from, layer, dims->n_head, has_head);
-    status =
-        text != NULL ? attn_selection_set_heads(*selection, text, err) : attn_error_no_memory(err);
-    if (status == ATTN_OK) {
-        text = list_of(&list, from, layer, dims->n_position, has_query);
-        status = text != NULL ? attn_selection_set_queries(*selection, text, err)
-                              : attn_error_no_memory(err);
-    }
-    attn_buffer_release(&list);
+    for (int head = 0; status == ATTN_OK && head < (int)dims->n_head; head++)
+        if (attn_selection_has_head(from, layer, head))
+            status = attn_selection_keep(*selection, 0, head, err);
+    for (size_t query = 0; status == ATTN_OK && query < dims->n_position; query++)
+        if (attn_selection_has_query(from, query))
+            status = attn_selection_keep_queries(*selection, query, 1, err);
     if (status != ATTN_OK)
         attn_selection_free(*selection);
     return status;

@@ -1,9 +1,10 @@
 /*
- * selection.c - selections as tables of flags, and the syntax that fills them.
+ * selection.c - selections as tables of flags, the calls that set them, and lists as users write
+ * them.
  *
- * A number list is read into a table of one flag an index; head lists into a table [n_layer,
- * n_head], since a head may be given with its layer. Everything is checked before anything is
- * changed.
+ * A list is read item by item; each becomes ranges of indices, which set flags as the calls do. Heads
+ * are a table [n_layer, n_head], since a head may be given with its layer. Everything is checked
+ * before anything is changed.
  */
 #include "trace/selection.h"
 
@@ -17,10 +18,17 @@
 struct attn_selection {
     struct attn_dims dims;
     uint64_t sites;
-    size_t n_query;         /* flags set in `queries` */
-    unsigned char *layers;  /* [n_layer] */
-    unsigned char *heads;   /* [n_layer, n_head] */
-    unsigned char *queries; /* [n_position] */
+    size_t n_query;          /* flags set in `queries` */
+    unsigned char *layers;   /* [n_layer] */
+    unsigned char *heads;    /* [n_layer, n_head] */
+    unsigned char *queries;  /* [n_position] */
+    bool has_chosen_heads;   /* heads were named, so that the next one is added to them */
+    bool has_chosen_queries; /* likewise */
+};
+
+/* Indices from `first` to below `end`, each `step` after the one before. */
+struct range {
+    size_t first, end, step;
 };
 
 /* What a list counts, for messages. */
@@ -91,57 +99,67 @@ static bool parse_index(const char *text, size_t size, size_t n, size_t *index)
     return true;
 }
 
-/* Sets the flags of one ITEM = N | -N | N-M | N-M+STEP | all. */
-static bool parse_item(const char *item, size_t size, size_t n, unsigned char *flags)
+/* Reads "N-M" or "N-M+STEP", whose '-' is at DASH. */
+static bool parse_span(const char *item, size_t size, const char *dash, size_t n,
+                       struct range *range)
 {
-    const char *dash, *plus;
-    size_t first, last, step = 1;
-    int64_t from_end;
+    const char *plus = memchr(dash, '+', size - (size_t)(dash - item));
+    size_t first, last;
+    int64_t step = 1;
 
-    if (size == 3 && memcmp(item, "all", 3) == 0) {
-        memset(flags, 1, n);
-        return true;
-    }
-    if (size > 0 && item[0] == '-') {
-        if (!attn_parse_int(item, size, -(int64_t)n, -1, &from_end))
-            return false;
-        flags[n - (size_t)-from_end] = 1;
-        return true;
-    }
-    dash = memchr(item, '-', size);
-    if (dash == NULL) {
-        if (!parse_index(item, size, n, &first))
-            return false;
-        flags[first] = 1;
-        return true;
-    }
-    plus = memchr(dash, '+', size - (size_t)(dash - item));
-    if (plus != NULL) {
-        int64_t value;
-
-        if (!attn_parse_int(plus + 1, size - (size_t)(plus + 1 - item), 1, INT64_MAX, &value))
-            return false;
-        step = (size_t)value;
-    } else {
+    if (plus == NULL)
         plus = item + size;
-    }
+    else if (!attn_parse_int(plus + 1, size - (size_t)(plus + 1 - item), 1, INT64_MAX, &step))
+        return false;
     if (!parse_index(item, (size_t)(dash - item), n, &first) ||
         !parse_index(dash + 1, (size_t)(plus - dash - 1), n, &last) || first > last)
         return false;
-    for (size_t i = first; i <= last; i += step < n ? step : n)
-        flags[i] = 1;
+    *range = (struct range){first, last + 1, (size_t)step < n ? (size_t)step : n};
     return true;
+}
+
+/* Reads one ITEM = N | -N | N-M | N-M+STEP | all of indices below N. */
+static bool parse_item(const char *item, size_t size, size_t n, struct range *range)
+{
+    const char *dash = memchr(item, '-', size);
+    size_t index;
+    int64_t from_end;
+
+    if (size == 3 && memcmp(item, "all", 3) == 0) {
+        *range = (struct range){0, n, 1};
+        return true;
+    }
+    if (dash == item) {
+        if (!attn_parse_int(item, size, -(int64_t)n, -1, &from_end))
+            return false;
+        index = n - (size_t)-from_end;
+    } else if (dash != NULL) {
+        return parse_span(item, size, dash, n, range);
+    } else if (!parse_index(item, size, n, &index)) {
+        return false;
+    }
+    *range = (struct range){index, index + 1, 1};
+    return true;
+}
+
+static void set_flags(unsigned char *flags, struct range range)
+{
+    for (size_t i = range.first; i < range.end; i += range.step)
+        flags[i] = 1;
 }
 
 /* Reads a whole list into flags [axis->n], which start as zeros. */
 static enum attn_status parse_list(const struct axis *axis, const char *spec, unsigned char *flags,
                                    struct attn_error *err)
 {
+    struct range range;
+
     for (const char *item = spec;; item++) {
         size_t size = strcspn(item, ",");
 
-        if (!parse_item(item, size, axis->n, flags))
+        if (!parse_item(item, size, axis->n, &range))
             return report_item(axis, item, size, err);
+        set_flags(flags, range);
         item += size;
         if (*item == '\0')
             return ATTN_OK;
@@ -201,6 +219,30 @@ enum attn_status attn_selection_set_layers(struct attn_selection *selection, con
     return status;
 }
 
+enum attn_status attn_selection_keep_queries(struct attn_selection *selection, size_t first,
+                                             size_t n, struct attn_error *err)
+{
+    const size_t n_position = selection->dims.n_position;
+
+    if (n == 0)
+        return attn_error_set(err, ATTN_INVALID, "no query is to be kept, expected 1 or more");
+    if (first >= n_position || n > n_position - first)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "there are no %zu queries from '%zu' on, expected numbers from 0 to %zu", n, first,
+            n_position - 1);
+    if (!selection->has_chosen_queries) {
+        memset(selection->queries, 0, n_position);
+        selection->n_query = 0;
+    }
+    for (size_t query = first; query < first + n; query++) {
+        selection->n_query += selection->queries[query] == 0;
+        selection->queries[query] = 1;
+    }
+    selection->has_chosen_queries = true;
+    return ATTN_OK;
+}
+
 enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
                                             struct attn_error *err)
 {
@@ -214,6 +256,7 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection, co
     if (status == ATTN_OK) {
         memcpy(selection->queries, flags, axis.n);
         selection->n_query = count(flags, axis.n);
+        selection->has_chosen_queries = true;
     }
     attn_free(flags);
     return status;
@@ -237,48 +280,44 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
     return false;
 }
 
-/* Flags [n] for one side of "L.h": an item of a list, or *. */
+/* The indices of one side of "L.h": an item of a list, or *. */
 static enum attn_status parse_side(const struct axis *axis, const char *text, size_t size,
-                                   unsigned char *flags, struct attn_error *err)
+                                   struct range *range, struct attn_error *err)
 {
-    memset(flags, 0, axis->n);
     if (size == 1 && text[0] == '*')
-        memset(flags, 1, axis->n);
-    else if (!parse_item(text, size, axis->n, flags))
+        *range = (struct range){0, axis->n, 1};
+    else if (!parse_item(text, size, axis->n, range))
         return report_item(axis, text, size, err);
     return ATTN_OK;
 }
 
-struct head_tables {
-    unsigned char *layers; /* [n_layer] */
-    unsigned char *heads;  /* [n_head] */
-    unsigned char *both;   /* [n_layer, n_head], the result */
-};
+/* Sets the flags of HEADS in LAYERS in a table [n_layer, n_head]. */
+static void keep_heads(unsigned char *table, size_t n_head, struct range layers, struct range heads)
+{
+    for (size_t layer = layers.first; layer < layers.end; layer += layers.step)
+        set_flags(table + layer * n_head, heads);
+}
 
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
-                                        struct head_tables *tables, struct attn_error *err)
+                                        unsigned char *table, struct attn_error *err)
 {
     const struct axis layer_axis = {"layer", dims->n_layer}, head_axis = {"head", dims->n_head};
+    struct range layers = {0, dims->n_layer, 1}, heads;
     const char *middle, *head = item;
     size_t skip, head_size = size;
     enum attn_status status;
 
-    memset(tables->layers, 1, dims->n_layer);
     if (split_head(item, size, &middle, &skip)) {
-        status = parse_side(&layer_axis, item + skip, (size_t)(middle - item) - skip,
-                            tables->layers, err);
+        status = parse_side(&layer_axis, item + skip, (size_t)(middle - item) - skip, &layers, err);
         if (status != ATTN_OK)
             return status;
         head = middle + 1;
         head_size = size - (size_t)(head - item);
     }
-    status = parse_side(&head_axis, head, head_size, tables->heads, err);
-    if (status != ATTN_OK)
-        return status;
-    for (size_t layer = 0; layer < dims->n_layer; layer++)
-        for (size_t h = 0; h < dims->n_head; h++)
-            tables->both[layer * dims->n_head + h] |= tables->layers[layer] & tables->heads[h];
-    return ATTN_OK;
+    status = parse_side(&head_axis, head, head_size, &heads, err);
+    if (status == ATTN_OK)
+        keep_heads(table, dims->n_head, layers, heads);
+    return status;
 }
 
 enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
@@ -286,25 +325,57 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
 {
     const struct attn_dims *dims = &selection->dims;
     const size_t n_flag = dims->n_layer * dims->n_head;
-    unsigned char *block = attn_alloc(n_flag + dims->n_layer + dims->n_head, 1, err);
+    unsigned char *table = attn_alloc(n_flag, 1, err);
     enum attn_status status = ATTN_OK;
-    struct head_tables tables;
 
-    if (block == NULL)
+    if (table == NULL)
         return ATTN_NO_MEMORY;
-    tables = (struct head_tables){block + n_flag, block + n_flag + dims->n_layer, block};
     for (const char *item = spec; status == ATTN_OK; item++) {
         size_t size = strcspn(item, ",");
 
-        status = parse_head_item(dims, item, size, &tables, err);
+        status = parse_head_item(dims, item, size, table, err);
         item += size;
         if (*item == '\0')
             break;
     }
-    if (status == ATTN_OK)
-        memcpy(selection->heads, tables.both, n_flag);
-    attn_free(block);
+    if (status == ATTN_OK) {
+        memcpy(selection->heads, table, n_flag);
+        selection->has_chosen_heads = true;
+    }
+    attn_free(table);
     return status;
+}
+
+/* Whether INDEX is below N; then RANGE holds it, or all of them for ALL. */
+static bool find_index(int index, int all, size_t n, struct range *range)
+{
+    *range = (struct range){0, n, 1};
+    if (index == all)
+        return true;
+    if (index < 0 || (size_t)index >= n)
+        return false;
+    range->first = (size_t)index;
+    range->end = range->first + 1;
+    return true;
+}
+
+enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
+                                     struct attn_error *err)
+{
+    const struct attn_dims *dims = &selection->dims;
+    struct range layers, heads;
+
+    if (!find_index(layer, ATTN_ALL_LAYERS, dims->n_layer, &layers) ||
+        !find_index(head, ATTN_ALL_HEADS, dims->n_head, &heads))
+        return attn_error_set(err, ATTN_INVALID,
+                              "there is no head '%d.%d', expected layers from 0 to %zu and heads "
+                              "from 0 to %zu",
+                              layer, head, dims->n_layer - 1, dims->n_head - 1);
+    if (!selection->has_chosen_heads)
+        memset(selection->heads, 0, dims->n_layer * dims->n_head);
+    keep_heads(selection->heads, dims->n_head, layers, heads);
+    selection->has_chosen_heads = true;
+    return ATTN_OK;
 }
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)

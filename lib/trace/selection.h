@@ -2,13 +2,18 @@
  * selection.h - which sites, layers, heads and queries are wanted.
  *
  *     struct attn_selection *selection;
- *     attn_selection_create(&dims, &selection, &err);                // everything of the sites
- * `pattern` and `z` attn_selection_set_heads(selection, "5.1,9.*", &err);
+ *     attn_selection_create(&dims, &selection, &err);     // all heads and queries, pattern and z
+ *     attn_selection_keep(selection, 5, 1, &err);         // of the heads, only head 1 of layer 5
+ *     attn_selection_keep_queries(selection, 0, 4, &err); // of the queries, only the first four
+ *     attn_selection_free(selection);
  *
- * ITEM = N | N-M | N-M+STEP | all, comma-separated, inclusive; -1 is the last (not in ranges).
- * Heads also L.h, L.*,
- * *.h, LxHy ("L5H1"). A head given with its layer is kept in that layer alone; kept = heads AND
- * layers.
+ * A head is wanted when it is among the heads and its layer is among the layers. Lists as a user
+ * writes them are read, too: attn_selection_set_heads(selection, "5.1,9.*", &err). Their items are
+ * separated by commas:
+ *
+ *     N   N-M   N-M+STEP   all     numbers from 0; ranges include both ends
+ *     -1   -2                      from the end; not in ranges
+ *     L.h   L.*   *.h   LxHy       heads of some layers alone; "L5H1" is "5.1"
  */
 #ifndef ATTN_TRACE_SELECTION_H
 #define ATTN_TRACE_SELECTION_H
@@ -24,7 +29,20 @@ ATTN_API enum attn_status attn_selection_create(const struct attn_dims *dims,
                                                 struct attn_error *err);
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
-/* Each replaces what was set before. ATTN_INVALID, with the valid range, leaves the selection
+/*
+ * Keeps one head. The first call replaces all heads by it; further calls add to what was chosen,
+ * also to what a list chose. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID,
+ * with the valid range, leaves the selection unchanged.
+ */
+ATTN_API enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
+                                              struct attn_error *err);
+
+/* Keeps N >= 1 queries from FIRST on. The first call replaces all queries; further calls add. */
+ATTN_API enum attn_status attn_selection_keep_queries(struct attn_selection *selection,
+                                                      size_t first, size_t n,
+                                                      struct attn_error *err);
+
+/* Each replaces what was chosen before. ATTN_INVALID, with the valid range, leaves the selection
  * unchanged. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,
                                                    struct attn_error *err);

@@ -444,6 +444,10 @@ START_TEST(what_is_selected_alone_is_compared)
     subject_compare(&s);
     ck_assert_uint_eq(s.found->n_logits, 7);
     assert_found(&s, true);
+
+    ck_assert(attn_selection_set_layers(s.selection, "0", &err) == ATTN_OK);
+    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "no head"));
     subject_close(&s);
     subject_close(&all);
 }

@@ -5,6 +5,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,6 +151,110 @@ START_TEST(kept_is_heads_and_layers)
 }
 END_TEST
 
+static unsigned long flags_of_heads(const struct attn_selection *s, int layer)
+{
+    unsigned long flags = 0;
+
+    for (int h = 0; h < (int)dims.n_head; h++)
+        flags |= (unsigned long)attn_selection_has_head(s, layer, h) << h;
+    return flags;
+}
+
+START_TEST(the_first_kept_head_replaces_all_and_the_next_are_added)
+{
+    struct attn_selection *s = make();
+
+    ck_assert(attn_selection_keep(s, 5, 1, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_heads(s, 5), 0x02);
+    ck_assert_uint_eq(flags_of_heads(s, 4), 0);
+    ck_assert(attn_selection_keep(s, 5, 4, NULL) == ATTN_OK);
+    ck_assert(attn_selection_keep(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_heads(s, 5), 0x12);
+    ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
+    ck_assert(attn_selection_keep(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_heads(s, 0), 0x08);
+    ck_assert_uint_eq(flags_of_heads(s, 5), 0x1a);
+    attn_selection_free(s);
+}
+END_TEST
+
+START_TEST(a_kept_head_is_added_to_those_of_a_list)
+{
+    struct attn_selection *s = make();
+
+    ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
+    ck_assert(attn_selection_keep(s, 5, 0, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_heads(s, 5), 0x03);
+    ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
+    ck_assert(attn_selection_set_heads(s, "0.0", NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_heads(s, 5), 0);
+    attn_selection_free(s);
+}
+END_TEST
+
+START_TEST(heads_that_are_not_there_are_refused_and_change_nothing)
+{
+    static const int heads[][2] = {{12, 0}, {0, 6}, {-2, 0}, {0, -2}, {-1, 6}, {INT_MAX, INT_MIN}};
+
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        struct attn_selection *s = make();
+        struct attn_error err = {0};
+
+        ck_assert(attn_selection_keep(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
+        ck_assert_ptr_nonnull(strstr(err.message, "layers from 0 to 11 and heads from 0 to 5"));
+        ck_assert(attn_selection_is_all_heads(s));
+        attn_selection_free(s);
+    }
+}
+END_TEST
+
+static unsigned long flags_of_queries(const struct attn_selection *s)
+{
+    unsigned long flags = 0;
+
+    for (size_t i = 0; i < dims.n_position; i++)
+        flags |= (unsigned long)attn_selection_has_query(s, i) << i;
+    return flags;
+}
+
+START_TEST(the_first_kept_queries_replace_all_and_the_next_are_added)
+{
+    struct attn_selection *s = make();
+
+    ck_assert(attn_selection_keep_queries(s, 2, 3, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_queries(s), 0x01c);
+    ck_assert_uint_eq(attn_selection_n_query(s), 3);
+    ck_assert(attn_selection_keep_queries(s, 4, 2, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_queries(s), 0x03c);
+    ck_assert_uint_eq(attn_selection_n_query(s), 4);
+    ck_assert(attn_selection_keep_queries(s, 8, 1, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_queries(s), 0x13c);
+    ck_assert(attn_selection_set_queries(s, "0", NULL) == ATTN_OK);
+    ck_assert(attn_selection_keep_queries(s, 1, 1, NULL) == ATTN_OK);
+    ck_assert_uint_eq(flags_of_queries(s), 0x003);
+    ck_assert(attn_selection_keep_queries(s, 0, 9, NULL) == ATTN_OK);
+    ck_assert(attn_selection_is_all_queries(s));
+    attn_selection_free(s);
+}
+END_TEST
+
+START_TEST(queries_that_are_not_there_are_refused_and_change_nothing)
+{
+    static const size_t spans[][2] = {{9, 1}, {0, 10}, {8, 2}, {1, SIZE_MAX}, {SIZE_MAX, 2}};
+    struct attn_selection *s = make();
+    struct attn_error err = {0};
+
+    for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
+        ck_assert(attn_selection_keep_queries(s, spans[i][0], spans[i][1], &err) == ATTN_INVALID);
+        ck_assert_ptr_nonnull(strstr(err.message, "expected numbers from 0 to 8"));
+        ck_assert(attn_selection_is_all_queries(s));
+    }
+    ck_assert(attn_selection_keep_queries(s, 3, 0, &err) == ATTN_INVALID);
+    ck_assert(attn_selection_is_all_queries(s));
+    attn_selection_free(s);
+}
+END_TEST
+
 START_TEST(a_key_value_head_is_kept_when_it_serves_a_kept_head)
 {
     struct attn_selection *s = make();
@@ -284,8 +389,13 @@ END_TEST
 ATTN_SUITE("selection", number_lists_name_what_they_say,
            bad_lists_are_refused_with_the_valid_range_and_change_nothing,
            heads_may_be_given_with_their_layer, bad_head_lists_are_refused,
-           kept_is_heads_and_layers, a_key_value_head_is_kept_when_it_serves_a_kept_head,
-           shapes_follow_the_selection, site_lists_take_names_aliases_and_globs,
+           kept_is_heads_and_layers, the_first_kept_head_replaces_all_and_the_next_are_added,
+           a_kept_head_is_added_to_those_of_a_list,
+           heads_that_are_not_there_are_refused_and_change_nothing,
+           the_first_kept_queries_replace_all_and_the_next_are_added,
+           queries_that_are_not_there_are_refused_and_change_nothing,
+           a_key_value_head_is_kept_when_it_serves_a_kept_head, shapes_follow_the_selection,
+           site_lists_take_names_aliases_and_globs,
            unknown_sites_are_refused_with_the_list_of_known_ones,
            sites_the_model_lacks_are_dropped_from_globs_and_refused_alone,
            archive_names_are_those_of_transformer_lens,
