@@ -1,14 +1,14 @@
-/* capture.c - one block of memory for each wanted site of each layer, filled row by row. */
+/* capture.c - one block of memory for each selected site of each layer, filled row by row. */
 #include "capture/capture.h"
 
 #include "base/memory.h"
-
-#include <string.h>
+#include "trace/row.h"
 
 struct attn_capture {
     const struct attn_selection *selection;
     struct attn_trace trace;
     float **tensors; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
+    size_t *row_of;  /* owns; [n_position] a query's place among the selected ones */
 };
 
 static size_t slot_of(enum attn_site site, int layer)
@@ -21,83 +21,136 @@ static size_t n_slot(const struct attn_capture *capture)
     return (attn_selection_dims(capture->selection)->n_layer + 1) * ATTN_N_SITE;
 }
 
-/* Rows of one head of SITE. */
-static size_t n_row_of(const struct attn_dims *dims, enum attn_site site, int layer)
+static bool is_of_keys(enum attn_site site)
 {
-    return attn_site_layout(site) == ATTN_LAYOUT_KEY ? attn_site_n_key(dims, layer)
-                                                     : dims->n_position;
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY;
 }
 
-static size_t n_head_of(const struct attn_dims *dims, enum attn_site site)
+static bool is_matrix(enum attn_site site)
 {
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_QUERY:
-        return dims->n_head;
-    case ATTN_LAYOUT_KEY:
-        return dims->n_kv_head;
-    default:
+    return attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+}
+
+static bool has_head(const struct attn_selection *selection, enum attn_site site, int layer,
+                     int head)
+{
+    return is_of_keys(site) ? attn_selection_has_kv_head(selection, layer, head)
+                            : attn_selection_has_head(selection, layer, head);
+}
+
+/* Selected heads of SITE whose number is below HEAD. */
+static size_t n_head_before(const struct attn_selection *selection, enum attn_site site, int layer,
+                            int head)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < head; i++)
+        n += has_head(selection, site, layer, i);
+    return n;
+}
+
+static size_t n_head_of(const struct attn_selection *selection, enum attn_site site, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+
+    if (attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
         return 1;
-    }
+    return n_head_before(selection, site, layer,
+                         (int)(is_of_keys(site) ? dims->n_kv_head : dims->n_head));
+}
+
+/* Rows of one head. */
+static size_t n_row_of(const struct attn_selection *selection, enum attn_site site, int layer)
+{
+    return is_of_keys(site) ? attn_site_n_key(attn_selection_dims(selection), layer)
+                            : attn_selection_n_query(selection);
+}
+
+static size_t width_of(const struct attn_selection *selection, enum attn_site site, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+
+    return is_matrix(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
 }
 
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
     struct attn_capture *capture = user;
-    const struct attn_dims *dims = attn_selection_dims(capture->selection);
-    const size_t head = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
-    const size_t first = head * n_row_of(dims, event->site, event->layer) + event->row0;
-    float *to = capture->tensors[slot_of(event->site, event->layer)] + first * event->n_col;
+    const struct attn_selection *selection = capture->selection;
+    const size_t width = width_of(selection, event->site, event->layer);
+    float *tensor = capture->tensors[slot_of(event->site, event->layer)];
+    size_t first_row = 0;
 
     (void)err;
-    for (size_t i = 0; i < event->n_row; i++)
-        memcpy(to + i * event->n_col, event->data + i * event->ld, event->n_col * sizeof(float));
+    if (event->head != ATTN_ALL_HEADS)
+        first_row = n_head_before(selection, event->site, event->layer, event->head) *
+                    n_row_of(selection, event->site, event->layer);
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t position = event->row0 + r;
+        const size_t row = is_of_keys(event->site) ? position : capture->row_of[position];
+
+        attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
+    }
     return ATTN_OK;
 }
 
-static enum attn_status take(struct attn_capture *capture, enum attn_site site, int layer,
-                             struct attn_error *err)
+/* Takes the memory of SITE in LAYER, if it is selected. */
+static enum attn_status reserve(struct attn_capture *capture, enum attn_site site, int layer,
+                                struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(capture->selection);
-    const enum attn_site_layout layout = attn_site_layout(site);
+    const struct attn_selection *selection = capture->selection;
+    const size_t width = width_of(selection, site, layer);
     float **tensor = &capture->tensors[slot_of(site, layer)];
     size_t n_row, n;
 
-    if (!attn_selection_wants(capture->selection, site, layer))
+    if (!attn_selection_wants(selection, site, layer))
         return ATTN_OK;
-    if (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK)
-        return attn_error_set(err, ATTN_INVALID, "a capture keeps no matrices, got '%s'",
-                              attn_site_name(site));
-    if (!attn_checked_mul(n_head_of(dims, site), n_row_of(dims, site, layer), &n_row) ||
-        !attn_checked_mul(n_row, attn_site_width(site, dims), &n))
+    if (!attn_checked_mul(n_head_of(selection, site, layer), n_row_of(selection, site, layer),
+                          &n_row) ||
+        !attn_checked_mul(n_row, width, &n))
         return attn_error_no_memory(err);
     *tensor = attn_alloc(n, sizeof **tensor, err);
     return *tensor == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+}
+
+/* Numbers the selected queries. */
+static enum attn_status number_rows(struct attn_capture *capture, struct attn_error *err)
+{
+    const size_t n_position = attn_selection_dims(capture->selection)->n_position;
+    size_t n = 0;
+
+    capture->row_of = attn_alloc(n_position, sizeof *capture->row_of, err);
+    if (capture->row_of == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t query = 0; query < n_position; query++) {
+        capture->row_of[query] = n;
+        n += attn_selection_has_query(capture->selection, query);
+    }
+    return ATTN_OK;
 }
 
 enum attn_status attn_capture_create(const struct attn_selection *selection,
                                      struct attn_capture **capture, struct attn_error *err)
 {
     const int n_layer = (int)attn_selection_dims(selection)->n_layer;
-    enum attn_status status = ATTN_OK;
-    struct attn_capture *c;
+    struct attn_capture *c = attn_alloc(1, sizeof *c, err);
+    enum attn_status status;
 
-    if (!attn_selection_is_all_queries(selection))
-        return attn_error_set(err, ATTN_INVALID, "a capture keeps all queries, got %zu of %zu",
-                              attn_selection_n_query(selection),
-                              attn_selection_dims(selection)->n_position);
-    c = attn_alloc(1, sizeof *c, err);
     if (c == NULL)
         return ATTN_NO_MEMORY;
     c->selection = selection;
     c->trace = (struct attn_trace){selection, keep_event, c};
+    status = number_rows(c, err);
+    if (status != ATTN_OK)
+        goto fail;
     c->tensors = attn_alloc(n_slot(c), sizeof(float *), err);
     if (c->tensors == NULL)
         status = ATTN_NO_MEMORY;
     for (int layer = ATTN_NO_LAYER; status == ATTN_OK && layer < n_layer; layer++)
         for (int site = 0; status == ATTN_OK && site < ATTN_N_SITE; site++)
             if (attn_site_is_in_layer((enum attn_site)site) == (layer != ATTN_NO_LAYER))
-                status = take(c, (enum attn_site)site, layer, err);
+                status = reserve(c, (enum attn_site)site, layer, err);
     if (status != ATTN_OK)
         goto fail;
     *capture = c;
@@ -117,6 +170,18 @@ const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_s
     return capture->tensors[slot_of(site, layer)];
 }
 
+const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site, int layer,
+                               int head)
+{
+    const struct attn_selection *selection = capture->selection;
+    const float *tensor = attn_capture_tensor(capture, site, layer);
+
+    if (tensor == NULL || !has_head(selection, site, layer, head))
+        return NULL;
+    return tensor + n_head_before(selection, site, layer, head) * n_row_of(selection, site, layer) *
+                        width_of(selection, site, layer);
+}
+
 void attn_capture_free(struct attn_capture *capture)
 {
     if (capture == NULL)
@@ -124,5 +189,6 @@ void attn_capture_free(struct attn_capture *capture)
     for (size_t i = 0; capture->tensors != NULL && i < n_slot(capture); i++)
         attn_free(capture->tensors[i]);
     attn_free(capture->tensors);
+    attn_free(capture->row_of);
     attn_free(capture);
 }

@@ -1,15 +1,16 @@
 /*
- * capture.h - a trace that keeps what is told: tensors of vectors, for whoever needs them after the
- * event.
+ * capture.h - a trace that keeps what it is told, for reading after the run.
  *
  *     struct attn_capture *capture;
  *     attn_capture_create(selection, &capture, &err);
  *     options.trace = attn_capture_trace(capture);
  *     attn_session_feed(session, ids, n, &err);
- *     const float *q = attn_capture_tensor(capture, ATTN_SITE_Q, 3); // [H, T, E]
+ *     const float *pattern = attn_capture_head(capture, ATTN_SITE_PATTERN, 5, 1); // [T, S]
+ *     printf("%g\n", (double)pattern[4 * n + 2]);                                 // query 4, key 2
  *     attn_capture_free(capture);
  *
- * Matrices are not kept: they are large, and are looked at as they come.
+ * Shapes use   T'  selected queries     H'  selected heads of the layer     S  keys
+ *              G'  key/value heads that serve selected heads                n  width of the site
  */
 #ifndef ATTN_CAPTURE_CAPTURE_H
 #define ATTN_CAPTURE_CAPTURE_H
@@ -19,8 +20,8 @@
 struct attn_capture;
 
 /*
- * Takes the memory for every wanted site, zeroed. SELECTION is borrowed for the capture's life.
- * ATTN_INVALID for sites that are matrices, and when it leaves out queries.
+ * Takes the memory for all that is selected, 4 bytes a number: of a matrix H' T' S of them a layer.
+ * SELECTION is borrowed for the capture's life and must not change. Errors: ATTN_NO_MEMORY.
  */
 ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selection,
                                               struct attn_capture **capture,
@@ -30,12 +31,23 @@ ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selec
 ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *capture);
 
 /*
- * What was told of a site that is wanted in LAYER (ATTN_NO_LAYER for sites of the model), head by
- * head: [H, T, n] of queries, [G, S, n] of keys, [T, n] of sites without heads; zeros where nothing
- * was told. NULL when it is not wanted. Borrowed from the capture.
+ * The kept numbers of SITE in LAYER (ATTN_NO_LAYER for sites of the model), head by head, all
+ * ascending: [H', T', S] of matrices, [H', T', n] of queries, [G', S, n] of keys, which are not
+ * narrowed by queries, [T', n] of sites without heads. NULL when it is not selected. Borrowed from
+ * the capture.
+ *
+ * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
+ * attn_scores, and in qk what was computed or NaN. A row that was not told is zeros.
  */
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site,
                                           int layer);
+
+/*
+ * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T', S]
+ * of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected. SITE has heads.
+ */
+ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
+                                        int layer, int head);
 
 ATTN_API void attn_capture_free(struct attn_capture *capture); /* NULL is allowed */
 

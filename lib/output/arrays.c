@@ -297,24 +297,6 @@ bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site si
     return attn_site_has_heads(site) && !attn_writer_is_head_first(writer, site);
 }
 
-/* Copies row R to OUT [width], with what stands for masked cells. */
-static void fill_row(float *out, size_t width, const struct attn_trace_event *event, size_t r)
-{
-    struct attn_row row = attn_event_row(event, r);
-    float masked = attn_site_masked_value(event->site);
-    struct attn_cells cells;
-    size_t at = 0;
-
-    while (attn_row_next(&row, &cells)) {
-        while (at < cells.first)
-            out[at++] = masked;
-        memcpy(out + at, cells.values, cells.n * sizeof *out);
-        at += cells.n;
-    }
-    while (at < width)
-        out[at++] = masked;
-}
-
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err)
@@ -328,8 +310,9 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
     if (!array->data)
         return ATTN_NO_MEMORY;
     for (size_t r = 0; r < event->n_row; r++)
-        fill_row((float *)(void *)array->data + (first + r * extent.n_head) * extent.n_col,
-                 extent.n_col, event, r);
+        attn_event_copy_row(
+            event, r, (float *)(void *)array->data + (first + r * extent.n_head) * extent.n_col,
+            extent.n_col);
     return ATTN_OK;
 }
 
@@ -359,7 +342,7 @@ enum attn_status attn_arrays_stream(struct attn_arrays *arrays, struct attn_writ
     for (size_t row = 0; row < event->n_row; row += n) {
         n = event->n_row - row < n_at_once ? event->n_row - row : n_at_once;
         for (size_t r = 0; r < n; r++)
-            fill_row(arrays->stage + r * width, width, event, row + r);
+            attn_event_copy_row(event, row + r, arrays->stage + r * width, width);
         put(writer, array, offset + row * row_size, arrays->stage, n * row_size);
     }
     return ATTN_OK;

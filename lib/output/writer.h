@@ -11,7 +11,7 @@
 
 #include "base/pieces.h"
 #include "output/output.h"
-#include "output/row.h"
+#include "trace/row.h"
 
 /* What is kept of a site in one layer. */
 struct attn_extent {

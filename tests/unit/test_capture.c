@@ -1,10 +1,11 @@
-/* test_capture.c - a capture holds what a session told, head by head. */
+/* test_capture.c - a capture holds what a session told, head by head: vectors and matrices. */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,13 +39,16 @@ static struct attn_selection *select_sites(const struct attn_model *model, const
     return selection;
 }
 
-static void feed(const struct attn_model *model, const struct attn_capture *capture, size_t step)
+/* Feeds the ids STEP at a time, with ATTENTION [n_layer] or the model's own. */
+static void feed(const struct attn_model *model, const struct attn_attention *attention,
+                 const struct attn_capture *capture, size_t step)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     struct attn_session *session;
 
     options.n_max = N;
+    options.attention = attention;
     options.trace = attn_capture_trace(capture);
     ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
     for (size_t i = 0; i < N; i += step)
@@ -84,7 +88,7 @@ START_TEST(holds_what_was_told_head_by_head)
         struct attn_capture *capture;
 
         ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
-        feed(model, capture, step);
+        feed(model, NULL, capture, step);
         assert_holds(capture, &expected, ATTN_SITE_Q, 0);
         assert_holds(capture, &expected, ATTN_SITE_K, 0);
         assert_holds(capture, &expected, ATTN_SITE_V, 0);
@@ -118,26 +122,167 @@ START_TEST(keeps_only_layers_that_are_wanted)
 }
 END_TEST
 
-START_TEST(refuses_matrices_and_missing_queries)
+/* Cell by cell against the record of a whole run, whose matrices are [H, T, S] as well. */
+static void assert_holds_matrix(const struct attn_capture *capture,
+                                const struct attn_recording *expected, enum attn_site site,
+                                int layer)
 {
+    const struct attn_selection *selection = attn_capture_trace(capture)->selection;
+    const struct attn_record *record = attn_recording_find(expected, site, layer);
+    const float *next = attn_capture_tensor(capture, site, layer);
+
+    for (size_t head = 0; head < record->shape[0]; head++) {
+        const float *matrix = attn_capture_head(capture, site, layer, (int)head);
+
+        if (!attn_selection_has_head(selection, layer, (int)head)) {
+            ck_assert_ptr_null(matrix);
+            continue;
+        }
+        ck_assert_ptr_eq(matrix, next);
+        for (size_t row = 0; row < N; row++) {
+            if (!attn_selection_has_query(selection, row))
+                continue;
+            attn_assert_same_bits(attn_site_name(site), next, record->data + (head * N + row) * N,
+                                  site == ATTN_SITE_QK ? row + 1 : N);
+            next += N;
+        }
+    }
+}
+
+START_TEST(holds_the_selected_part_of_matrices)
+{
+    static const char *const selections[][2] = {{"all", "all"}, {"0.1,1.0", "1,4-5"}};
     struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
-    struct attn_selection *matrices = select_sites(model, "z,pattern", "all");
-    struct attn_selection *rows = select_sites(model, "z", "all");
-    struct attn_capture *capture = NULL;
+    struct attn_recording expected;
     struct attn_error err = {0};
 
-    ck_assert(attn_capture_create(matrices, &capture, &err) == ATTN_INVALID);
-    ck_assert_str_eq(err.message, "a capture keeps no matrices, got 'pattern'");
-    err = (struct attn_error){0};
-    ck_assert(attn_selection_set_queries(rows, "0-2", &err) == ATTN_OK);
-    ck_assert(attn_capture_create(rows, &capture, &err) == ATTN_INVALID);
-    ck_assert_str_eq(err.message, "a capture keeps all queries, got 3 of 7");
-    ck_assert_ptr_null(capture);
-    attn_selection_free(matrices);
-    attn_selection_free(rows);
+    attn_recording_init(&expected, attn_model_config(model), N);
+    ck_assert(attn_recording_run(&expected, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, N, &err) ==
+              ATTN_OK);
+    for (int i = 0; i < 2; i++) {
+        struct attn_selection *selection = select_sites(model, "qk,attn_scores,pattern", "all");
+
+        ck_assert(attn_selection_set_heads(selection, selections[i][0], &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, selections[i][1], &err) == ATTN_OK);
+        for (size_t step = 1; step <= N; step += 3) { /* 1, 4, 7 */
+            struct attn_capture *capture;
+
+            ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
+            feed(model, NULL, capture, step);
+            for (int layer = 0; layer < 2; layer++) {
+                assert_holds_matrix(capture, &expected, ATTN_SITE_QK, layer);
+                assert_holds_matrix(capture, &expected, ATTN_SITE_ATTN_SCORES, layer);
+                assert_holds_matrix(capture, &expected, ATTN_SITE_PATTERN, layer);
+            }
+            attn_capture_free(capture);
+        }
+        attn_selection_free(selection);
+    }
+    attn_recording_release(&expected);
+    attn_model_close(model);
+}
+END_TEST
+
+START_TEST(cells_that_attention_leaves_out_are_masked)
+{
+    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_selection *selection = select_sites(model, "qk,attn_scores,pattern", "1");
+    const struct attn_config *config = attn_model_config(model);
+    struct attn_attention attention[2] = {config->attention[0], config->attention[1]};
+    struct attn_capture *capture;
+    struct attn_error err = {0};
+
+    for (int layer = 0; layer < 2; layer++) {
+        attention[layer].kind = ATTN_ATTENTION_WINDOW;
+        attention[layer].window = 2;
+    }
+    ck_assert(attn_capture_create(selection, &capture, &err) == ATTN_OK);
+    feed(model, attention, capture, N);
+    const float *qk = attn_capture_head(capture, ATTN_SITE_QK, 1, 0);
+    const float *scores = attn_capture_head(capture, ATTN_SITE_ATTN_SCORES, 1, 0);
+    const float *pattern = attn_capture_head(capture, ATTN_SITE_PATTERN, 1, 0);
+    for (size_t query = 0; query < N; query++)
+        for (size_t key = 0; key < N; key++) {
+            const size_t cell = query * N + key;
+            const bool is_kept = key <= query && query - key < 2;
+
+            ck_assert(is_kept ? isfinite(qk[cell]) : isnan(qk[cell]));
+            ck_assert(is_kept ? isfinite(scores[cell]) : isinf(scores[cell]) && scores[cell] < 0);
+            ck_assert(is_kept ? pattern[cell] > 0 : !(pattern[cell] > 0 || pattern[cell] < 0));
+        }
+    attn_capture_free(capture);
+    attn_selection_free(selection);
+    attn_model_close(model);
+}
+END_TEST
+
+START_TEST(vectors_and_keys_are_those_of_selected_heads_and_queries)
+{
+    struct attn_model *model = open_model("tests/fixtures/attn-grouped");
+    struct attn_selection *selection = select_sites(model, "q,k,z,resid_post", "0");
+    const struct attn_config *config = attn_model_config(model);
+    const int head = (int)config->n_head - 1, kv_head = (int)config->n_kv_head - 1;
+    struct attn_selection *all = select_sites(model, "q,k,z,resid_post", "0");
+    struct attn_capture *part, *whole;
+    struct attn_error err = {0};
+
+    ck_assert(attn_selection_set_heads(selection, "-1", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, "2,6", &err) == ATTN_OK);
+    ck_assert(attn_capture_create(selection, &part, &err) == ATTN_OK);
+    ck_assert(attn_capture_create(all, &whole, &err) == ATTN_OK);
+    feed(model, NULL, part, 2);
+    feed(model, NULL, whole, 2);
+    const float *q = attn_capture_tensor(part, ATTN_SITE_Q, 0);
+    const float *k = attn_capture_tensor(part, ATTN_SITE_K, 0);
+    const float *x = attn_capture_tensor(part, ATTN_SITE_RESID_POST, 0);
+    const size_t d_head = config->d_head, d_model = config->d_model;
+
+    ck_assert_ptr_eq(q, attn_capture_head(part, ATTN_SITE_Q, 0, head));
+    ck_assert_ptr_null(attn_capture_head(part, ATTN_SITE_Q, 0, 0));
+    ck_assert_ptr_eq(k, attn_capture_head(part, ATTN_SITE_K, 0, kv_head));
+    ck_assert_mem_eq(k, attn_capture_head(whole, ATTN_SITE_K, 0, kv_head),
+                     N * d_head * sizeof(float));
+    for (size_t i = 0; i < 2; i++) {
+        const size_t row = i == 0 ? 2 : 6;
+
+        ck_assert_mem_eq(q + i * d_head,
+                         attn_capture_head(whole, ATTN_SITE_Q, 0, head) + row * d_head,
+                         d_head * sizeof(float));
+        ck_assert_mem_eq(x + i * d_model,
+                         attn_capture_tensor(whole, ATTN_SITE_RESID_POST, 0) + row * d_model,
+                         d_model * sizeof(float));
+    }
+    attn_capture_free(part);
+    attn_capture_free(whole);
+    attn_selection_free(selection);
+    attn_selection_free(all);
+    attn_model_close(model);
+}
+END_TEST
+
+START_TEST(failures_leave_nothing_behind)
+{
+    struct attn_model *model = open_model("tests/fixtures/attn-only-2l");
+    struct attn_selection *selection = select_sites(model, "pattern,z", "all");
+    struct attn_capture *capture = NULL;
+    enum attn_status status = ATTN_NO_MEMORY;
+    long n;
+
+    for (n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+
+        ck_assert_ptr_null(capture);
+        attn_alloc_fail_at(n);
+        status = attn_capture_create(selection, &capture, &err);
+        attn_alloc_fail_off();
+    }
+    ck_assert_int_gt(n, 4);
+    attn_capture_free(capture);
+    attn_selection_free(selection);
     attn_model_close(model);
 }
 END_TEST
 
 ATTN_SUITE("capture", holds_what_was_told_head_by_head, keeps_only_layers_that_are_wanted,
-           refuses_matrices_and_missing_queries)
+           holds_the_selected_part_of_matrices, cells_that_attention_leaves_out_are_masked,
+           vectors_and_keys_are_those_of_selected_heads_and_queries, failures_leave_nothing_behind)

@@ -1,7 +1,8 @@
-/* row.c - see row.h. */
-#include "output/row.h"
+/* row.c - which cells of a row count, and rows with all their cells. */
+#include "trace/row.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Columns of a dense row that count. qk is told before the mask. */
 static size_t count_visible(const struct attn_trace_event *event, size_t r)
@@ -48,4 +49,21 @@ float attn_site_masked_value(enum attn_site site)
     default:
         return 0;
     }
+}
+
+void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width)
+{
+    struct attn_row row = attn_event_row(event, r);
+    const float masked = attn_site_masked_value(event->site);
+    struct attn_cells cells;
+    size_t at = 0;
+
+    while (attn_row_next(&row, &cells)) {
+        while (at < cells.first)
+            out[at++] = masked;
+        memcpy(out + at, cells.values, cells.n * sizeof *out);
+        at += cells.n;
+    }
+    while (at < width)
+        out[at++] = masked;
 }
