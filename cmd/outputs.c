@@ -15,15 +15,12 @@
 
 /* The formats in the order in which they are written. */
 static const struct format {
-    enum attn_output_format format;
-    const char *option;
+    const char *format;
     size_t offset; /* of its path in the struct output_args */
 } formats[] = {
-    {ATTN_OUTPUT_CSV, "--csv", offsetof(struct output_args, csv)},
-    {ATTN_OUTPUT_TIDY, "--tidy", offsetof(struct output_args, tidy)},
-    {ATTN_OUTPUT_NPY, "--npy", offsetof(struct output_args, npy)},
-    {ATTN_OUTPUT_NPZ, "--npz", offsetof(struct output_args, npz)},
-    {ATTN_OUTPUT_JSON, "--json", offsetof(struct output_args, json)},
+    {"csv", offsetof(struct output_args, csv)},   {"tidy", offsetof(struct output_args, tidy)},
+    {"npy", offsetof(struct output_args, npy)},   {"npz", offsetof(struct output_args, npz)},
+    {"json", offsetof(struct output_args, json)},
 };
 
 enum { N_FORMAT = sizeof(formats) / sizeof(formats[0]) };
@@ -69,9 +66,9 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
             continue;
         if (first)
             return report_problem(EXIT_USAGE, NULL,
-                                  "'%s -' and '%s -' cannot both be standard output", first,
-                                  formats[i].option);
-        first = formats[i].option;
+                                  "'--%s -' and '--%s -' cannot both be standard output", first,
+                                  formats[i].format);
+        first = formats[i].format;
     }
     if (is_standard(args->npy))
         return report_problem(EXIT_USAGE, "--npz - writes all arrays to standard output",
@@ -82,9 +79,10 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
     return EXIT_DONE;
 }
 
-static int add(struct outputs *outputs, enum attn_output_format format, const char *path,
+static int add(struct outputs *outputs, const char *name, const char *path,
                const struct attn_labels *run, const struct attn_writer_options *options)
 {
+    const struct attn_format *format = attn_format_find(name);
     struct output *output = &outputs->items[outputs->n];
     struct attn_error err = {0};
     enum attn_status status;
@@ -105,11 +103,11 @@ int outputs_open(struct outputs *outputs, const struct output_args *args, bool h
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     options.precision = (int)args->precision;
-    options.id = args->id;
+    options.own = args->id;
     options.pool = outputs->pool;
     int code = EXIT_DONE;
     if (has_text)
-        code = add(outputs, ATTN_OUTPUT_TEXT, "-", run, &options);
+        code = add(outputs, "text", "-", run, &options);
     for (size_t i = 0; code == EXIT_DONE && i < N_FORMAT; i++)
         if (path_of(args, i))
             code = add(outputs, formats[i].format, path_of(args, i), run, &options);
@@ -142,7 +140,7 @@ enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
     if (*interrupt_flag()) /* writing what a layer has already told can take seconds */
         return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     for (size_t i = 0; i < outputs->n; i++) {
-        struct output *output = &outputs->items[i];
+            struct output *output = &outputs->items[i];
         struct attn_error failure = {0};
         if (!output->writer || attn_writer_event(output->writer, event, &failure) == ATTN_OK)
             continue;
@@ -159,7 +157,7 @@ enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
 int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions)
 {
     for (size_t i = 0; i < outputs->n; i++) {
-        struct output *output = &outputs->items[i];
+            struct output *output = &outputs->items[i];
         struct attn_error err = {0};
         if (output->writer &&
             attn_writer_predictions(output->writer, predictions, &err) != ATTN_OK &&
@@ -173,7 +171,7 @@ int outputs_finish(struct outputs *outputs)
 {
     int code = EXIT_DONE;
     for (size_t i = 0; i < outputs->n; i++) {
-        struct output *output = &outputs->items[i];
+            struct output *output = &outputs->items[i];
         struct attn_error err = {0};
         if (output->writer && attn_writer_finish(output->writer, &err) != ATTN_OK &&
             !drop_closed(outputs, output) && code == EXIT_DONE)

@@ -42,6 +42,7 @@
 #include "model/model.h"
 #include "model/model_init.h"
 #include "model/session.h"
+#include "output/format.h"
 #include "output/output.h"
 #include "text/tokenizer.h"
 #include "text/word_list.h"

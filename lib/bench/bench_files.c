@@ -22,17 +22,11 @@ enum {
 struct files {
     struct attn_bench *bench;
     struct attn_selection *selection;
-    enum attn_output_format format;
+    const struct attn_format *format;
     size_t n_head, n_token;
     float *patterns; /* [n_head, n_token, n_token]; no writer finds the next one in a cache */
     char path[4096];
     size_t n_byte; /* of what is written */
-};
-
-static const char *const format_names[] = {
-#define FORMAT_NAME(id, text) [ATTN_OUTPUT_##id] = (text),
-    ATTN_FORMAT_MAP(FORMAT_NAME)
-#undef FORMAT_NAME
 };
 
 /* Adds up, or removes, the files in FOLDER; or PATH itself when it is a file. */
@@ -165,9 +159,9 @@ static enum attn_status measure_format(struct files *files, struct attn_error *e
     enum attn_status status;
 
     snprintf(files->path, sizeof files->path, "%s/attn-bench.%ld.%s", bench->options->directory,
-             (long)getpid(), format_names[files->format]);
-    snprintf(name, sizeof name, "%s, %zu heads, %zu tokens", format_names[files->format],
-             files->n_head, files->n_token);
+             (long)getpid(), files->format->name);
+    snprintf(name, sizeof name, "%s, %zu heads, %zu tokens", files->format->name, files->n_head,
+             files->n_token);
     status = run_writer(files, err);
     files->n_byte = visit_files(files->path, false);
     part.n_byte = (double)files->n_byte;
@@ -197,9 +191,10 @@ enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *e
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         fill(&files);
-    for (int format = ATTN_OUTPUT_CSV; status == ATTN_OK && format <= ATTN_OUTPUT_JSON; format++) {
-        files.format = (enum attn_output_format)format;
-        status = measure_format(&files, err);
+    for (size_t i = 0; status == ATTN_OK && i < attn_n_format(); i++) {
+        files.format = attn_format_at(i);
+        if (files.format->argument && files.format->tensors)
+            status = measure_format(&files, err);
     }
     attn_selection_free(files.selection);
     attn_free(files.patterns);

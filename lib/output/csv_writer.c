@@ -321,7 +321,7 @@ static enum attn_status open_csv(struct attn_writer *writer, const char *path,
     if (status != ATTN_OK)
         return status;
     if (path)
-        return attn_directory_open(&w->directory, path, "CSV", err);
+        return attn_directory_open(&w->directory, path, writer->format->title, err);
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
@@ -351,11 +351,21 @@ static void release_csv(struct attn_writer *writer)
     attn_buffer_release(&w->header);
 }
 
-const struct attn_writer_ops attn_csv_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct csv_writer),
-    .needs_directory = true,
     .open = open_csv,
     .event = event_csv,
     .finish = finish_csv,
     .release = release_csv,
+};
+
+const struct attn_format attn_csv_format = {
+    .name = "csv",
+    .argument = "DIR",
+    .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard output",
+    .title = "CSV",
+    .is_directory = true,
+    .is_decimal = true,
+    .is_suggested = true,
+    .tensors = &ops,
 };

@@ -373,11 +373,21 @@ static void release_json(struct attn_writer *writer)
     attn_buffer_release(&w->escaped);
 }
 
-const struct attn_writer_ops attn_json_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct json_writer),
     .open = open_json,
     .event = event_json,
     .finish = finish_json,
     .predictions = predictions_json,
     .release = release_json,
+};
+
+const struct attn_format attn_json_format = {
+    .name = "json",
+    .argument = "FILE",
+    .help = "write tokens, tensors and predictions into one JSON document",
+    .title = "JSON",
+    .is_decimal = true,
+    .has_predictions = true,
+    .tensors = &ops,
 };

@@ -68,15 +68,13 @@ static enum attn_status open_npy(struct attn_writer *writer, const char *path,
     struct npy_writer *w = (struct npy_writer *)writer;
     enum attn_status status;
 
-    if (!path)
-        return attn_error_set(err, ATTN_INVALID, "NPY files need a directory, not a stream");
     status = attn_arrays_init(&w->arrays, writer, err);
     if (status != ATTN_OK)
         return status;
     w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
     if (!w->files)
         return ATTN_NO_MEMORY;
-    status = attn_directory_open(&w->directory, path, "NPY", err);
+    status = attn_directory_open(&w->directory, path, writer->format->title, err);
     for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++) {
         status = open_file(w, &w->arrays.items[i], err);
         if (status == ATTN_OK)
@@ -121,11 +119,20 @@ static void release_npy(struct attn_writer *writer)
     attn_arrays_release(&w->arrays);
 }
 
-const struct attn_writer_ops attn_npy_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct npy_writer),
-    .needs_directory = true,
     .open = open_npy,
     .event = event_npy,
     .finish = finish_npy,
     .release = release_npy,
+};
+
+const struct attn_format attn_npy_format = {
+    .name = "npy",
+    .argument = "DIR",
+    .help = "write one array a file into DIR, for numpy.load",
+    .title = "NPY",
+    .is_directory = true,
+    .needs_directory = true,
+    .tensors = &ops,
 };

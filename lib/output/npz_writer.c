@@ -213,10 +213,19 @@ static void release_npz(struct attn_writer *writer)
     attn_free(w->members);
 }
 
-const struct attn_writer_ops attn_npz_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct npz_writer),
     .open = open_npz,
     .event = event_npz,
     .finish = finish_npz,
     .release = release_npz,
+};
+
+const struct attn_format attn_npz_format = {
+    .name = "npz",
+    .argument = "FILE",
+    .help = "write all tensors into one archive for numpy.load",
+    .title = "NPZ",
+    .is_suggested = true,
+    .tensors = &ops,
 };

@@ -3,7 +3,7 @@
  *
  *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
  *     struct attn_writer *writer;
- *     attn_writer_create(ATTN_OUTPUT_NPZ, "all.npz", &run, &options, &writer, &err);
+ *     attn_writer_create(attn_format_find("npz"), "all.npz", &run, &options, &writer, &err);
  *     ... attn_writer_event(writer, event, &err) for every event of a trace with run.selection ...
  *     attn_writer_finish(writer, &err);   // the file appears whole
  *     attn_writer_free(writer);           // without _finish: nothing appears
@@ -13,24 +13,10 @@
 
 #include "base/pool.h"
 #include "base/sink.h"
+#include "output/format.h"
 #include "trace/trace.h"
 
 #include <stdint.h>
-
-/* X(ID, option name) */
-#define ATTN_FORMAT_MAP(X)                                                                         \
-    X(TEXT, "text") /* tables for reading: one sink */                                             \
-    X(CSV, "csv")   /* a directory, one matrix a file; one matrix alone may go to a sink */        \
-    X(TIDY, "tidy") /* one CSV file with a line for each unmasked cell of the patterns */          \
-    X(NPY, "npy")   /* a directory, one array a file */                                            \
-    X(NPZ, "npz")   /* one archive of NPY members, stored, zip64 by size */                        \
-    X(JSON, "json") /* one document */
-
-enum attn_output_format {
-#define ATTN_FORMAT_ENUM(id, text) ATTN_OUTPUT_##id,
-    ATTN_FORMAT_MAP(ATTN_FORMAT_ENUM)
-#undef ATTN_FORMAT_ENUM
-};
 
 /* An option that shaped a run, as it was given. */
 struct attn_option {
@@ -86,28 +72,29 @@ struct attn_predictions {
 };
 
 struct attn_writer_options {
-    int precision;  /* digits after the point in csv, tidy and json, 0..17; -1: the shortest that
-                       reads back the same float32 */
-    const char *id; /* the first column of tidy; NULL: 0. Borrowed by the writer for its life */
-    struct attn_pool *pool; /* its threads make the text of csv, tidy and json, and the CRC of npz,
-                               while events are taken; NULL: the caller alone. Borrowed likewise */
+    int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
+                        back the same float32 */
+    const char *own; /* the value of the format's own option; NULL: its default. Borrowed by the
+                        writer for its life */
+    struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
+                               caller alone. Borrowed likewise */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})
 
 struct attn_writer;
 
-/* PATH is a file, or for csv and npy a directory: made when absent, written into when it exists.
+/* PATH is a file, or for some formats a directory: made when absent, written into when it exists.
  * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns. */
-ATTN_API enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
+ATTN_API enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
                                              const struct attn_labels *run,
                                              const struct attn_writer_options *options,
                                              struct attn_writer **writer, struct attn_error *err);
 
 /* Into a sink instead of a path (standard output). The writer does not own or commit it. csv:
- * ATTN_INVALID unless exactly one matrix is selected; npy: always. */
+ * ATTN_INVALID unless exactly one matrix is selected; npy, which needs a directory: always. */
 ATTN_API enum attn_status
-attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
+attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
                         const struct attn_labels *run, const struct attn_writer_options *options,
                         struct attn_writer **writer, struct attn_error *err);
 

@@ -398,10 +398,16 @@ static void release_text(struct attn_writer *writer)
     attn_buffer_release(&w->label);
 }
 
-const struct attn_writer_ops attn_text_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct text_writer),
     .open = open_text,
     .event = event_text,
     .finish = finish_text,
     .release = release_text,
+};
+
+const struct attn_format attn_text_format = {
+    .name = "text",
+    .title = "text",
+    .tensors = &ops,
 };

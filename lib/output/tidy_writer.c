@@ -108,7 +108,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
                                   struct attn_error *err)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
-    const char *id = writer->options.id ? writer->options.id : "0";
+    const char *id = writer->options.own ? writer->options.own : "0";
     struct attn_buffer text = {0};
     enum attn_status status;
 
@@ -231,10 +231,24 @@ static void release_tidy(struct attn_writer *writer)
     attn_free(w->source_tokens);
 }
 
-const struct attn_writer_ops attn_tidy_writer_ops = {
+static const struct attn_writer_ops ops = {
     .size = sizeof(struct tidy_writer),
     .open = open_tidy,
     .event = event_tidy,
     .finish = finish_tidy,
     .release = release_tidy,
+};
+
+const struct attn_format attn_tidy_format = {
+    .name = "tidy",
+    .argument = "FILE",
+    .help = "write the patterns, and nothing else, into one long CSV: a line for each cell that is "
+            "not masked",
+    .title = "CSV",
+    .is_decimal = true,
+    .own = {.name = "id",
+            .argument = "TEXT",
+            .help = "what the id column of --tidy says, to tell runs apart; default: 0",
+            .role = "a column"},
+    .tensors = &ops,
 };

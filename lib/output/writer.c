@@ -1,17 +1,11 @@
 /*
- * writer.c - the registry of formats and the frame around them; see writer.h.
+ * writer.c - the frame around the formats; see writer.h.
  */
 #include "output/writer.h"
 
 #include "base/memory.h"
 #include "output/event_queue.h"
 #include "output/float_text.h"
-
-static const struct attn_writer_ops *const formats[] = {
-    [ATTN_OUTPUT_TEXT] = &attn_text_writer_ops, [ATTN_OUTPUT_CSV] = &attn_csv_writer_ops,
-    [ATTN_OUTPUT_TIDY] = &attn_tidy_writer_ops, [ATTN_OUTPUT_NPY] = &attn_npy_writer_ops,
-    [ATTN_OUTPUT_NPZ] = &attn_npz_writer_ops,   [ATTN_OUTPUT_JSON] = &attn_json_writer_ops,
-};
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 
@@ -289,7 +283,7 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     enum attn_status status = rank_queries(w, err);
 
     w->sink = target.sink;
-    if (status == ATTN_OK && target.path && !w->ops->needs_directory) {
+    if (status == ATTN_OK && target.path && !w->format->is_directory) {
         w->owns_sink = true;
         status = attn_sink_create_file(target.path, &w->sink, err);
     }
@@ -321,7 +315,7 @@ static enum attn_status check_axes(const struct attn_labels *run, struct attn_er
     return ATTN_OK;
 }
 
-static enum attn_status create(enum attn_output_format format, struct target target,
+static enum attn_status create(const struct attn_format *format, struct target target,
                                const struct attn_labels *run,
                                const struct attn_writer_options *options,
                                struct attn_writer **writer, struct attn_error *err)
@@ -329,18 +323,20 @@ static enum attn_status create(enum attn_output_format format, struct target tar
     enum attn_status status;
     struct attn_writer *w;
 
-    if ((size_t)format >= sizeof formats / sizeof *formats)
-        return attn_error_set(err, ATTN_INVALID, "there is no output format %d", (int)format);
+    if (target.sink && format->needs_directory)
+        return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
+                              format->title);
     if (options->precision < -1 || options->precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options->precision, ATTN_FIXED_PRECISION_MAX);
     status = check_axes(run, err);
     if (status != ATTN_OK)
         return status;
-    w = attn_alloc(1, formats[format]->size, err);
+    w = attn_alloc(1, format->tensors->size, err);
     if (!w)
         return ATTN_NO_MEMORY;
-    w->ops = formats[format];
+    w->format = format;
+    w->ops = format->tensors;
     w->labels = *run;
     w->options = *options;
     status = open_target(w, target, err);
@@ -352,7 +348,7 @@ static enum attn_status create(enum attn_output_format format, struct target tar
     return ATTN_OK;
 }
 
-enum attn_status attn_writer_create(enum attn_output_format format, const char *path,
+enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
                                     const struct attn_labels *run,
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
@@ -360,7 +356,7 @@ enum attn_status attn_writer_create(enum attn_output_format format, const char *
     return create(format, (struct target){.path = path}, run, options, writer, err);
 }
 
-enum attn_status attn_writer_create_sink(enum attn_output_format format, struct attn_sink *sink,
+enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
                                          const struct attn_labels *run,
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)

@@ -2,8 +2,8 @@
  * writer.h - what the formats share: a writer's frame, the table of operations each format fills
  * in, and the place of an event among what is kept.
  *
- * A format is one file with one `struct attn_writer_ops`, and one line in the registry of writer.c.
- * Its own struct begins with a struct attn_writer. The frame opens sinks, checks events against the
+ * A format is one file with one row, a `struct attn_format`, and one line in the list below. Its own
+ * struct begins with a struct attn_writer. The frame opens sinks, checks events against the
  * selection, keeps the first failure, and knows when a tensor is complete; a format only writes.
  */
 #ifndef ATTN_OUTPUT_WRITER_H
@@ -29,34 +29,41 @@ struct attn_place {
 };
 
 struct attn_writer_ops {
-    size_t size;          /* bytes of the format's struct, which is zeroed before _open */
-    bool needs_directory; /* a path is a directory of many files: the frame opens no sink */
+    size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
-    /* PATH is NULL when writing to a sink. After a failure _release is still called. */
+    /* PATH is NULL when writing to a sink, which the frame has opened unless the format is one of
+     * directories. After a failure _release is still called. */
     enum attn_status (*open)(struct attn_writer *writer, const char *path, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);
     /* All events came. The frame commits the sink afterwards. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
-    /* What comes next, after all events; NULL: the format has no place for it. */
+    /* What comes next, after all events; NULL unless the format has_predictions. */
     enum attn_status (*predictions)(struct attn_writer *writer,
                                     const struct attn_predictions *predictions,
                                     struct attn_error *err);
     void (*release)(struct attn_writer *writer);
 };
 
-extern const struct attn_writer_ops attn_text_writer_ops;
-extern const struct attn_writer_ops attn_csv_writer_ops;
-extern const struct attn_writer_ops attn_tidy_writer_ops;
-extern const struct attn_writer_ops attn_npy_writer_ops;
-extern const struct attn_writer_ops attn_npz_writer_ops;
-extern const struct attn_writer_ops attn_json_writer_ops;
+/* The formats, one line each, in the order of their options. */
+#define ATTN_FORMAT_MAP(X)                                                                         \
+    X(text)                                                                                        \
+    X(csv)                                                                                         \
+    X(tidy)                                                                                        \
+    X(npy)                                                                                         \
+    X(npz)                                                                                         \
+    X(json)
+
+#define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;
+ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)
+#undef ATTN_FORMAT_ROW
 
 struct attn_event_queue;
 
 struct attn_writer {
-    const struct attn_writer_ops *ops;
-    struct attn_labels labels; /* a copy; what it points to is borrowed */
+    const struct attn_format *format;
+    const struct attn_writer_ops *ops; /* the format's */
+    struct attn_labels labels;         /* a copy; what it points to is borrowed */
     struct attn_writer_options options;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;

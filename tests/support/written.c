@@ -30,7 +30,7 @@ static enum attn_status play(const struct attn_made_up_run *made, struct attn_wr
     return status == ATTN_OK ? attn_writer_finish(writer, err) : status;
 }
 
-static char *text_of(const struct attn_made_up_run *made, enum attn_output_format format,
+static char *text_of(const struct attn_made_up_run *made, const char *format,
                      const struct attn_writer_options *options, size_t n_row, size_t step)
 {
     struct attn_error err = {0};
@@ -41,8 +41,8 @@ static char *text_of(const struct attn_made_up_run *made, enum attn_output_forma
     char *text;
 
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_msg(attn_writer_create_sink(format, sink, &made->run, options, &writer, &err) ==
-                      ATTN_OK,
+    ck_assert_msg(attn_writer_create_sink(attn_format_find(format), sink, &made->run, options,
+                                          &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg(play(made, writer, n_row, step, &err) == ATTN_OK, "%s", err.message);
     bytes = attn_sink_bytes(sink, &size);
@@ -53,38 +53,37 @@ static char *text_of(const struct attn_made_up_run *made, enum attn_output_forma
     return text;
 }
 
-char *attn_written_text(const struct attn_made_up_run *made, enum attn_output_format format,
+char *attn_written_text(const struct attn_made_up_run *made, const char *format,
                         const struct attn_writer_options *options)
 {
     return text_of(made, format, options, SIZE_MAX, 0);
 }
 
-char *attn_written_in_parts(const struct attn_made_up_run *made, enum attn_output_format format,
-                            size_t n_row, size_t step)
+char *attn_written_in_parts(const struct attn_made_up_run *made, const char *format, size_t n_row,
+                            size_t step)
 {
     return text_of(made, format, &ATTN_WRITER_OPTIONS_DEFAULT, n_row, step);
 }
 
-void attn_written_to(const struct attn_made_up_run *made, enum attn_output_format format,
-                     const char *path, size_t n_row, size_t step)
+void attn_written_to(const struct attn_made_up_run *made, const char *format, const char *path,
+                     size_t n_row, size_t step)
 {
     struct attn_error err = {0};
     struct attn_writer *writer;
 
-    ck_assert_msg(attn_writer_create(format, path, &made->run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                     &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_create(attn_format_find(format), path, &made->run,
+                                     &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg(play(made, writer, n_row, step, &err) == ATTN_OK, "%s", err.message);
     attn_writer_free(writer);
 }
 
-enum attn_status attn_written_try(const struct attn_made_up_run *made,
-                                  enum attn_output_format format, const char *path,
-                                  struct attn_error *err)
+enum attn_status attn_written_try(const struct attn_made_up_run *made, const char *format,
+                                  const char *path, struct attn_error *err)
 {
     struct attn_writer *writer = NULL;
-    enum attn_status status =
-        attn_writer_create(format, path, &made->run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err);
+    enum attn_status status = attn_writer_create(attn_format_find(format), path, &made->run,
+                                                 &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err);
 
     if (status == ATTN_OK)
         status = play(made, writer, 2, 0, err);
@@ -107,7 +106,7 @@ static void remove_written(const char *path)
     remove(path);
 }
 
-void attn_written_fails_whole(const struct attn_made_up_run *made, enum attn_output_format format,
+void attn_written_fails_whole(const struct attn_made_up_run *made, const char *format,
                               const char *path)
 {
     enum attn_status status = ATTN_NO_MEMORY;

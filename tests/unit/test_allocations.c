@@ -25,9 +25,8 @@ enum {
 static char model_path[4096];
 
 struct job {
-    enum attn_output_format format;
-    const char *path; /* what it writes: a file, or a directory */
-    const char *text; /* NULL for a model without vocabulary: the ids 0, 1, 2 */
+    const char *format; /* its name, and that of what it writes: a file, or a directory */
+    const char *text;   /* NULL for a model without vocabulary: the ids 0, 1, 2 */
     int n_thread;
 };
 
@@ -103,8 +102,8 @@ static enum attn_status write_tensors(struct parts *parts, const struct job *job
     status = attn_pool_create(job->n_thread, &parts->pool, err);
     writer_options.pool = parts->pool;
     if (status == ATTN_OK)
-        status = attn_writer_create(job->format, job->path, &parts->run, &writer_options,
-                                    &parts->writer, err);
+        status = attn_writer_create(attn_format_find(job->format), job->format, &parts->run,
+                                    &writer_options, &parts->writer, err);
     if (status != ATTN_OK)
         return status;
     parts->trace = (struct attn_trace){parts->selection, pass_on, parts->writer};
@@ -238,13 +237,13 @@ static bool run_failing(const struct job *job, long n, void (*begin)(long n))
     begin(n);
     status = perform(job, &err);
     attn_alloc_fail_off();
-    n_written = take_stock(job->path);
+    n_written = take_stock(job->format);
     if (status == ATTN_OK) {
         ck_assert_msg(n_written == n_file, "%s: allocation %ld: ended well, wrote %zu of %zu files",
-                      job->path, n, n_written, n_file);
+                      job->format, n, n_written, n_file);
         return true;
     }
-    ck_assert_msg(status == ATTN_NO_MEMORY, "%s: allocation %ld: status %d, '%s'", job->path, n,
+    ck_assert_msg(status == ATTN_NO_MEMORY, "%s: allocation %ld: status %d, '%s'", job->format, n,
                   (int)status, err.message);
     ck_assert(err.message[0] != '\0');
     return false;
@@ -255,7 +254,7 @@ static void run_well(const struct job *job)
     struct attn_error err = {0};
 
     ck_assert_msg(perform(job, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_uint_eq(take_stock(job->path), n_file);
+    ck_assert_uint_eq(take_stock(job->format), n_file);
 }
 
 static void enter(const char *model)
@@ -280,8 +279,8 @@ static void fail_each_allocation(const struct job *job)
     attn_alloc_fail_off();
     ck_assert_msg(perform(job, &err) == ATTN_OK, "%s", err.message);
     n_allocation = attn_alloc_count();
-    visit_files(job->path, keep);
-    take_stock(job->path);
+    visit_files(job->format, keep);
+    take_stock(job->format);
     ck_assert_int_gt(n_allocation, N_FROM);
 
     for (long n = 0; n < n_allocation; n++)
@@ -293,17 +292,15 @@ static void fail_each_allocation(const struct job *job)
     run_well(job);
 }
 
-static const char *const formats[] = {
-#define FORMAT_NAME(id, name) name,
-    ATTN_FORMAT_MAP(FORMAT_NAME)
-#undef FORMAT_NAME
-};
-
 static void fail_in_all_formats(const char *model, const char *text, int n_thread)
 {
     enter(model);
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        fail_each_allocation(&(struct job){(enum attn_output_format)i, formats[i], text, n_thread});
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (!format->tensors)
+            continue;
+        fail_each_allocation(&(struct job){format->name, text, n_thread});
         for (size_t k = 0; k < n_file; k++)
             free(files[k].bytes);
         n_file = 0;

@@ -81,8 +81,8 @@ static char *text_of(int precision)
     char *text;
 
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_msg(attn_writer_create_sink(ATTN_OUTPUT_CSV, sink, &made.run, &options, &writer,
-                                          &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_create_sink(attn_format_find("csv"), sink, &made.run, &options,
+                                          &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_int_eq(attn_made_up_run_play(&made, writer, 2, &err), ATTN_OK);
     ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_OK);
@@ -99,7 +99,7 @@ static void write_directory(const char *name, size_t n_row, size_t step)
     struct attn_error err = {0};
     struct attn_writer *writer;
 
-    ck_assert_msg(attn_writer_create(ATTN_OUTPUT_CSV, in_folder(name), &made.run,
+    ck_assert_msg(attn_writer_create(attn_format_find("csv"), in_folder(name), &made.run,
                                      &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg((step ? attn_made_up_run_play_steps(&made, writer, step, &err)
@@ -173,8 +173,8 @@ START_TEST(qk_has_no_mask_and_scores_may_be_infinite)
         attn_made_up_run_select(&made, i == 0 ? "qk" : "attn_scores", "0.1", "all");
         event.site = i == 0 ? ATTN_SITE_QK : ATTN_SITE_ATTN_SCORES;
         attn_sink_create_memory(&sink, &err);
-        attn_writer_create_sink(ATTN_OUTPUT_CSV, sink, &made.run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                &writer, &err);
+        attn_writer_create_sink(attn_format_find("csv"), sink, &made.run,
+                                &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         ck_assert_int_eq(attn_writer_event(writer, &event, &err), ATTN_OK);
         ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_OK);
         attn_sink_write(sink, "", 1);
@@ -263,7 +263,7 @@ START_TEST(a_file_is_no_directory)
     set_up(&attn_made_up_small, words);
     file = fopen(in_folder("f"), "w");
     fclose(file);
-    ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_CSV, in_folder("f"), &made.run,
+    ck_assert_int_eq(attn_writer_create(attn_format_find("csv"), in_folder("f"), &made.run,
                                         &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "is a file, expected a directory"));
@@ -282,7 +282,7 @@ START_TEST(one_stream_takes_one_matrix)
     set_up(&attn_made_up_small, words);
     attn_made_up_run_select(&made, "pattern,k", "1.*", "all");
     attn_sink_create_memory(&sink, &err);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_CSV, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("csv"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_INVALID);
     ck_assert_str_eq(err.message, "3 matrices are selected, one stream of CSV holds one");
@@ -304,7 +304,7 @@ START_TEST(an_abandoned_run_leaves_whole_files_or_nothing)
     set_up(&attn_made_up_small, words);
     for (int n_row = 2; n_row <= 3; n_row++) {
         attn_made_up_run_select(&made, "pattern", "0.*", "all");
-        ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_CSV, in_folder("d"), &made.run,
+        ck_assert_int_eq(attn_writer_create(attn_format_find("csv"), in_folder("d"), &made.run,
                                             &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                          ATTN_OK);
         for (event.row0 = 0; event.row0 < (size_t)n_row; event.row0++)
@@ -331,8 +331,8 @@ START_TEST(every_failed_allocation_is_reported_and_leaves_no_part)
 
         snprintf(path, sizeof path, "%s", in_folder("d"));
         attn_alloc_fail_at(n);
-        status = attn_writer_create(ATTN_OUTPUT_CSV, path, &made.run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                    &writer, &err);
+        status = attn_writer_create(attn_format_find("csv"), path, &made.run,
+                                    &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         if (status == ATTN_OK)
             status = attn_made_up_run_play(&made, writer, 1, &err);
         if (status == ATTN_OK)

@@ -49,7 +49,7 @@ START_TEST(is_one_document)
 
     set_up("pattern,z", "1.2", "0,2");
     made.run.options = options, made.run.n_option = 2;
-    text = attn_written_text(&made, ATTN_OUTPUT_JSON, &ATTN_WRITER_OPTIONS_DEFAULT);
+    text = attn_written_text(&made, "json", &ATTN_WRITER_OPTIONS_DEFAULT);
     ck_assert_str_eq(text,
                      "{\n"
                      "\"schema\": 1,\n"
@@ -88,8 +88,7 @@ START_TEST(what_is_not_known_is_null)
 
     set_up("embed", "all", "0");
     made.run = (struct attn_labels){.selection = made.selection};
-    text =
-        attn_written_text(&made, ATTN_OUTPUT_JSON, &((struct attn_writer_options){.precision = 1}));
+    text = attn_written_text(&made, "json", &((struct attn_writer_options){.precision = 1}));
     ck_assert_ptr_nonnull(strstr(text, "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"
                                        "\"ids\": null,\n\"offsets\": null,\n\"tensors\": {\n"
                                        "\"queries\": [0],\n\"hook_embed\": [\n"));
@@ -118,7 +117,7 @@ START_TEST(what_is_not_finite_is_null)
     set_up("resid_post", "all", "0");
     ck_assert_int_eq(attn_selection_set_layers(made.selection, "0", &err), ATTN_OK);
     attn_sink_create_memory(&sink, &err);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_JSON, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("json"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     ck_assert_int_eq(attn_writer_event(writer, &event, &err), ATTN_OK);
@@ -206,7 +205,7 @@ START_TEST(holds_every_number_of_every_tensor)
 {
     set_up("*", "all", "all");
     attn_folder_enter();
-    attn_written_to(&made, ATTN_OUTPUT_JSON, "j", SIZE_MAX, 0);
+    attn_written_to(&made, "json", "j", SIZE_MAX, 0);
     ck_assert_everything();
     attn_folder_leave();
     tear_down();
@@ -218,9 +217,9 @@ START_TEST(blocks_give_the_same_document)
     char *text, *other;
 
     set_up("*", "all", "all");
-    text = attn_written_text(&made, ATTN_OUTPUT_JSON, &ATTN_WRITER_OPTIONS_DEFAULT);
+    text = attn_written_text(&made, "json", &ATTN_WRITER_OPTIONS_DEFAULT);
     for (size_t n_row = 1; n_row <= 4; n_row++) {
-        other = attn_written_in_parts(&made, ATTN_OUTPUT_JSON, n_row, 0);
+        other = attn_written_in_parts(&made, "json", n_row, 0);
         ck_assert_str_eq(other, text);
         free(other);
     }
@@ -234,9 +233,9 @@ START_TEST(feeds_give_the_same_document)
     char *text, *other;
 
     set_up("pattern,attn_scores,k,z,resid_mid,logits", "all", "1-3"); /* qk sees later keys */
-    text = attn_written_text(&made, ATTN_OUTPUT_JSON, &ATTN_WRITER_OPTIONS_DEFAULT);
+    text = attn_written_text(&made, "json", &ATTN_WRITER_OPTIONS_DEFAULT);
     for (size_t step = 1; step <= 4; step++) {
-        other = attn_written_in_parts(&made, ATTN_OUTPUT_JSON, 0, step);
+        other = attn_written_in_parts(&made, "json", 0, step);
         ck_assert_str_eq(other, text);
         free(other);
     }
@@ -261,7 +260,7 @@ START_TEST(rows_out_of_order_are_refused)
 
     set_up("embed", "all", "all");
     attn_sink_create_memory(&sink, &err);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_JSON, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("json"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     for (event.row0 = small.n_position; event.row0-- > 0;)
@@ -280,10 +279,10 @@ START_TEST(failures_leave_no_file)
 
     set_up("qk,pattern,z,logits", "all", "1-3");
     attn_folder_enter();
-    attn_written_fails_whole(&made, ATTN_OUTPUT_JSON, "j");
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_JSON, "absent/j", &err), ATTN_IO);
+    attn_written_fails_whole(&made, "json", "j");
+    ck_assert_int_eq(attn_written_try(&made, "json", "absent/j", &err), ATTN_IO);
     err = (struct attn_error){0};
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_JSON, "/dev/full", &err), ATTN_IO);
+    ck_assert_int_eq(attn_written_try(&made, "json", "/dev/full", &err), ATTN_IO);
     attn_folder_leave();
     tear_down();
 }
@@ -297,7 +296,7 @@ START_TEST(a_run_that_stops_early_leaves_nothing)
 
     set_up("pattern", "all", "all");
     attn_folder_enter();
-    ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_JSON, "j", &made.run,
+    ck_assert_int_eq(attn_writer_create(attn_format_find("json"), "j", &made.run,
                                         &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     ck_assert_int_eq(attn_writer_predictions(writer, &none, &err), ATTN_INVALID);

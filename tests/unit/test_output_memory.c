@@ -77,7 +77,7 @@ static long resident_kib(void)
 }
 
 /* Writes the first N_QUERY rows of SITES to nowhere, and says what that took. */
-static void ck_assert_memory(enum attn_output_format format, uint64_t sites, const char *queries,
+static void ck_assert_memory(const char *format, uint64_t sites, const char *queries,
                              size_t n_query, long limit_kib)
 {
     struct attn_selection *selection;
@@ -90,8 +90,8 @@ static void ck_assert_memory(enum attn_output_format format, uint64_t sites, con
     ck_assert_int_eq(attn_selection_set_sites(selection, sites, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_queries(selection, queries, &err), ATTN_OK);
     run.selection = selection;
-    ck_assert_msg(attn_writer_create(format, "/dev/null", &run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                     &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_create(attn_format_find(format), "/dev/null", &run,
+                                     &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     play(writer, n_query, selection);
     attn_writer_free(writer);
@@ -110,21 +110,21 @@ static const uint64_t both =
 
 START_TEST(tidy_takes_memory_by_position)
 {
-    ck_assert_memory(ATTN_OUTPUT_TIDY, pattern, "all", N, 10 * 1024);
+    ck_assert_memory("tidy", pattern, "all", N, 10 * 1024);
 }
 END_TEST
 
 /* The pattern waits for the scores: as arrays both are 400 MB, and 0.5 MB of pairs. */
 START_TEST(what_waits_is_what_is_kept)
 {
-    ck_assert_memory(ATTN_OUTPUT_JSON, both, "0-999", 1000, 10 * 1024);
-    ck_assert_memory(ATTN_OUTPUT_NPZ, both, "0-999", 1000, 10 * 1024);
+    ck_assert_memory("json", both, "0-999", 1000, 10 * 1024);
+    ck_assert_memory("npz", both, "0-999", 1000, 10 * 1024);
 }
 END_TEST
 
 START_TEST(tables_keep_what_they_show)
 {
-    ck_assert_memory(ATTN_OUTPUT_TEXT, both, "all", N, 10 * 1024);
+    ck_assert_memory("text", both, "all", N, 10 * 1024);
 }
 END_TEST
 

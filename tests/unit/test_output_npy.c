@@ -94,7 +94,7 @@ START_TEST(holds_every_tensor_in_a_file_of_its_own)
 {
     set_up("*", "all", "all");
     for (size_t n_row = 2; n_row <= 6; n_row += 4) {
-        attn_written_to(&made, ATTN_OUTPUT_NPY, "d", n_row, 0);
+        attn_written_to(&made, "npy", "d", n_row, 0);
         for (int site = 0; site < ATTN_N_SITE; site++)
             for (int layer = 0; layer < (int)small.n_layer; layer++)
                 ck_assert_site(site, attn_site_is_in_layer(site) ? layer : ATTN_NO_LAYER);
@@ -109,7 +109,7 @@ END_TEST
 START_TEST(several_feeds_fill_the_same_files)
 {
     set_up("pattern,z,v,resid_mid,logits", "all", "all");
-    attn_written_to(&made, ATTN_OUTPUT_NPY, "d", 0, 4);
+    attn_written_to(&made, "npy", "d", 0, 4);
     ck_assert_site(ATTN_SITE_PATTERN, 1);
     ck_assert_site(ATTN_SITE_Z, 0);
     ck_assert_site(ATTN_SITE_V, 1);
@@ -136,7 +136,7 @@ START_TEST(a_selection_says_what_it_holds)
     struct attn_npy array;
 
     set_up("pattern,z", "1.1,1.3", "1,4-5");
-    attn_written_to(&made, ATTN_OUTPUT_NPY, "d", SIZE_MAX, 0);
+    attn_written_to(&made, "npy", "d", SIZE_MAX, 0);
     ck_assert_integers("d/queries.npy", (double[]){1, 4, 5}, 3);
     ck_assert_integers("d/blocks.1.heads.npy", (double[]){1, 3}, 2);
     ck_assert_integers("d/ids.npy", (double[]){10, 11, 12, 13, 14, 15}, 6);
@@ -162,7 +162,7 @@ START_TEST(a_target_that_cannot_seek_gets_its_array_in_order)
     set_up("pattern", "0.*", "all");
     ck_assert_int_eq(mkdir("d", 0700), 0);
     ck_assert_int_eq(symlink("/dev/null", "d/blocks.0.attn.hook_pattern.npy"), 0);
-    attn_written_to(&made, ATTN_OUTPUT_NPY, "d", 2, 0);
+    attn_written_to(&made, "npy", "d", 2, 0);
     ck_assert_int_eq(remove_files(), 4);
     tear_down();
 }
@@ -173,14 +173,14 @@ START_TEST(a_failure_leaves_whole_files_or_nothing)
     struct attn_error err = {0};
 
     set_up("pattern,z,resid_post", "all", "1-3");
-    attn_written_fails_whole(&made, ATTN_OUTPUT_NPY, "d");
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_NPY, "absent/d", &err), ATTN_IO);
+    attn_written_fails_whole(&made, "npy", "d");
+    ck_assert_int_eq(attn_written_try(&made, "npy", "absent/d", &err), ATTN_IO);
 
     /* a full device in the middle: the arrays before it are there */
     ck_assert_int_eq(mkdir("d", 0700), 0);
     ck_assert_int_eq(symlink("/dev/full", "d/blocks.1.attn.hook_pattern.npy"), 0);
     err = (struct attn_error){0};
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_NPY, "d", &err), ATTN_IO);
+    ck_assert_int_eq(attn_written_try(&made, "npy", "d", &err), ATTN_IO);
     ck_assert_int_eq(access("d/blocks.0.hook_resid_post.npy", R_OK), 0);
     ck_assert_int_eq(access("d/blocks.1.attn.hook_z.npy", R_OK), -1);
     ck_assert_int_eq(remove_files(), 7); /* three small ones, three of layer 0, the link */
@@ -196,7 +196,7 @@ START_TEST(a_stream_is_refused)
 
     set_up("pattern", "all", "all");
     attn_sink_create_memory(&sink, &err);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_NPY, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("npy"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_INVALID);
     ck_assert_ptr_null(writer);

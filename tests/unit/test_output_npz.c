@@ -59,7 +59,7 @@ static struct archive write_archive(int to, size_t n_row, size_t step)
     else
         ck_assert_int_eq(attn_sink_create_descriptor(fileno(file), "stream", &sink, &err), ATTN_OK);
     ck_assert(attn_sink_is_seekable(sink) == (to == TO_MEMORY));
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_NPZ, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("npz"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     ck_assert_msg((step ? attn_made_up_run_play_steps(&made, writer, step, &err)
@@ -528,8 +528,8 @@ START_TEST(failures_leave_no_file)
         struct attn_writer *writer = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_writer_create(ATTN_OUTPUT_NPZ, path, &made.run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                    &writer, &err);
+        status = attn_writer_create(attn_format_find("npz"), path, &made.run,
+                                    &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         if (status == ATTN_OK)
             status = attn_made_up_run_play(&made, writer, 2, &err);
         if (status == ATTN_OK)
@@ -553,7 +553,7 @@ START_TEST(a_full_device_is_reported)
     enum attn_status status;
 
     set_up();
-    ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_NPZ, "/dev/full", &made.run,
+    ck_assert_int_eq(attn_writer_create(attn_format_find("npz"), "/dev/full", &made.run,
                                         &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     status = attn_made_up_run_play(&made, writer, SIZE_MAX, &err);

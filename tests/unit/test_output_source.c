@@ -35,7 +35,7 @@ static const size_t source_sizes[] = {2, 6, 2};
 
 /* The text that FORMAT makes of one site, with the tokens of the source when it HAS_TOKENS; free
  * it. */
-static char *text_of(enum attn_output_format format, enum attn_site site, bool has_tokens)
+static char *text_of(const char *format, enum attn_site site, bool has_tokens)
 {
     static const float values[] = {0.5F, 0.25F, 0.25F, 0, 0.75F, 0.25F};
     bool is_matrix = site == ATTN_SITE_PATTERN;
@@ -61,8 +61,8 @@ static char *text_of(enum attn_output_format format, enum attn_site site, bool h
         run.source_token_sizes = source_sizes;
     }
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_msg(attn_writer_create_sink(format, sink, &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer,
-                                          &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_create_sink(attn_format_find(format), sink, &run,
+                                          &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s", err.message);
     ck_assert_msg(attn_writer_finish(writer, &err) == ATTN_OK, "%s", err.message);
@@ -74,8 +74,7 @@ static char *text_of(enum attn_output_format format, enum attn_site site, bool h
     return text;
 }
 
-static void ck_assert_text(enum attn_output_format format, enum attn_site site,
-                           const char *expected)
+static void ck_assert_text(const char *format, enum attn_site site, const char *expected)
 {
     char *text = text_of(format, site, false);
 
@@ -83,8 +82,7 @@ static void ck_assert_text(enum attn_output_format format, enum attn_site site,
     free(text);
 }
 
-static void ck_assert_tokens(enum attn_output_format format, enum attn_site site,
-                             const char *expected)
+static void ck_assert_tokens(const char *format, enum attn_site site, const char *expected)
 {
     char *text = text_of(format, site, true);
 
@@ -94,15 +92,14 @@ static void ck_assert_tokens(enum attn_output_format format, enum attn_site site
 
 START_TEST(keys_are_numbers_without_tokens_in_csv)
 {
-    ck_assert_text(ATTN_OUTPUT_CSV, ATTN_SITE_PATTERN,
-                   "query,0,1,2\n0|a,0.5,0.25,0.25\n1|b,0,0.75,0.25\n");
-    ck_assert_text(ATTN_OUTPUT_CSV, ATTN_SITE_V, "token,0\n0,0.5\n1,0.25\n2,0.25\n");
+    ck_assert_text("csv", ATTN_SITE_PATTERN, "query,0,1,2\n0|a,0.5,0.25,0.25\n1|b,0,0.75,0.25\n");
+    ck_assert_text("csv", ATTN_SITE_V, "token,0\n0,0.5\n1,0.25\n2,0.25\n");
 }
 END_TEST
 
 START_TEST(keys_have_no_token_in_tidy_csv)
 {
-    ck_assert_text(ATTN_OUTPUT_TIDY, ATTN_SITE_PATTERN,
+    ck_assert_text("tidy", ATTN_SITE_PATTERN,
                    "id,layer,head,query,key,query_token,key_token,weight\n"
                    "0,0,0,0,0,a,,0.5\n0,0,0,0,1,a,,0.25\n0,0,0,0,2,a,,0.25\n"
                    "0,0,0,1,0,b,,0\n0,0,0,1,1,b,,0.75\n0,0,0,1,2,b,,0.25\n");
@@ -111,11 +108,11 @@ END_TEST
 
 START_TEST(json_holds_every_key)
 {
-    char *text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_PATTERN, false);
+    char *text = text_of("json", ATTN_SITE_PATTERN, false);
 
     ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5,0.25,0.25],\n[0,0.75,0.25]]]"));
     free(text);
-    text = text_of(ATTN_OUTPUT_JSON, ATTN_SITE_V, false);
+    text = text_of("json", ATTN_SITE_V, false);
     ck_assert_ptr_nonnull(strstr(text, "[[\n[0.5]],[\n[0.25]],[\n[0.25]]]"));
     free(text);
 }
@@ -123,12 +120,12 @@ END_TEST
 
 START_TEST(tables_number_the_keys)
 {
-    char *text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN, false);
+    char *text = text_of("text", ATTN_SITE_PATTERN, false);
 
     ck_assert_ptr_nonnull(strstr(text, "   query       0       1       2\n"
                                        "0  a      0.5000  0.2500  0.2500\n"));
     free(text);
-    text = text_of(ATTN_OUTPUT_TEXT, ATTN_SITE_V, false);
+    text = text_of("text", ATTN_SITE_V, false);
     ck_assert_ptr_nonnull(strstr(text, "2         0.2500\n"));
     free(text);
 }
@@ -136,19 +133,18 @@ END_TEST
 
 START_TEST(tokens_of_the_source_label_its_rows)
 {
-    ck_assert_tokens(ATTN_OUTPUT_CSV, ATTN_SITE_PATTERN,
+    ck_assert_tokens("csv", ATTN_SITE_PATTERN,
                      "query,0|le,\"1|petit,\",2|\\xffx\n0|a,0.5,0.25,0.25\n");
-    ck_assert_tokens(ATTN_OUTPUT_CSV, ATTN_SITE_V,
-                     "token,0\n0|le,0.5\n\"1|petit,\",0.25\n2|\\xffx,0.25\n");
-    ck_assert_tokens(ATTN_OUTPUT_TIDY, ATTN_SITE_PATTERN,
+    ck_assert_tokens("csv", ATTN_SITE_V, "token,0\n0|le,0.5\n\"1|petit,\",0.25\n2|\\xffx,0.25\n");
+    ck_assert_tokens("tidy", ATTN_SITE_PATTERN,
                      "0,0,0,0,0,a,le,0.5\n0,0,0,0,1,a,\"petit,\",0.25\n0,0,0,0,2,a,\\xffx,0.25\n");
-    ck_assert_tokens(ATTN_OUTPUT_TEXT, ATTN_SITE_PATTERN,
+    ck_assert_tokens("text", ATTN_SITE_PATTERN,
                      "   query      le  petit,   \\xffx\n"
                      "0  a      0.5000  0.2500  0.2500\n");
-    ck_assert_tokens(ATTN_OUTPUT_TEXT, ATTN_SITE_V,
+    ck_assert_tokens("text", ATTN_SITE_V,
                      "1  petit,  0.2500\n"
                      "2  \\xffx   0.2500\n");
-    ck_assert_tokens(ATTN_OUTPUT_JSON, ATTN_SITE_V,
+    ck_assert_tokens("json", ATTN_SITE_V,
                      "\"tokens\": [\"a\",\"b\"],\n"
                      "\"source_tokens\": [\"le\",\"petit,\",\"\\\\xffx\"],\n");
 }
@@ -158,9 +154,9 @@ START_TEST(arrays_hold_the_tokens_of_the_source)
 {
     struct attn_selection *selection;
     struct attn_labels run = {.tokens = tokens,
-                           .token_sizes = sizes,
-                           .source_tokens = source_tokens,
-                           .source_token_sizes = source_sizes};
+                              .token_sizes = sizes,
+                              .source_tokens = source_tokens,
+                              .source_token_sizes = source_sizes};
     struct attn_writer *writer;
     struct attn_error err = {0};
     char bytes[400] = "";
@@ -169,9 +165,9 @@ START_TEST(arrays_hold_the_tokens_of_the_source)
     attn_folder_enter();
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     run.selection = selection;
-    ck_assert_int_eq(
-        attn_writer_create(ATTN_OUTPUT_NPY, "d", &run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
-        ATTN_OK);
+    ck_assert_int_eq(attn_writer_create(attn_format_find("npy"), "d", &run,
+                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+                     ATTN_OK);
     attn_writer_free(writer);
     attn_selection_free(selection);
     file = fopen("d/source_tokens.npy", "rb");

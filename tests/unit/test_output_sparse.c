@@ -111,13 +111,13 @@ struct bytes {
     size_t size;
 };
 
-static void write_to(struct attn_sink *sink, enum attn_output_format format, struct way way)
+static void write_to(struct attn_sink *sink, const char *format, struct way way)
 {
     struct attn_error err = {0};
     struct attn_writer *writer;
 
-    ck_assert_msg(attn_writer_create_sink(format, sink, &made.run, &ATTN_WRITER_OPTIONS_DEFAULT,
-                                          &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_create_sink(attn_format_find(format), sink, &made.run,
+                                          &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg((way.step > 0 ? attn_made_up_run_play_steps(&made, writer, way.step, &err)
                                 : attn_made_up_run_play(&made, writer, way.n_row, &err)) == ATTN_OK,
@@ -127,7 +127,7 @@ static void write_to(struct attn_sink *sink, enum attn_output_format format, str
 }
 
 /* What FORMAT makes of the run. */
-static struct bytes write_bytes(enum attn_output_format format, struct way way)
+static struct bytes write_bytes(const char *format, struct way way)
 {
     struct attn_error err = {0};
     struct bytes bytes = {0};
@@ -243,7 +243,7 @@ static struct bytes squeeze(struct bytes text)
 }
 
 /* The whole matrices. */
-static struct bytes write_whole(enum attn_output_format format, struct way way, float stand_in)
+static struct bytes write_whole(const char *format, struct way way, float stand_in)
 {
     struct bytes bytes;
 
@@ -260,10 +260,9 @@ START_TEST(json_has_null_where_nothing_is_held)
 {
     for (unsigned int i = 0; i < N_ROUND; i++) {
         struct way way = begin_round(i);
-        struct bytes expected =
-            replace(write_whole(ATTN_OUTPUT_JSON, way, STAND_IN), "12345", "null");
+        struct bytes expected = replace(write_whole("json", way, STAND_IN), "12345", "null");
 
-        ck_assert_same(write_bytes(ATTN_OUTPUT_JSON, way), expected, "JSON");
+        ck_assert_same(write_bytes("json", way), expected, "JSON");
         end_round();
     }
 }
@@ -273,9 +272,9 @@ START_TEST(tidy_leaves_out_what_is_not_held)
 {
     for (unsigned int i = 0; i < N_ROUND; i++) {
         struct way way = begin_round(i);
-        struct bytes expected = drop_lines(write_whole(ATTN_OUTPUT_TIDY, way, STAND_IN), ",12345");
+        struct bytes expected = drop_lines(write_whole("tidy", way, STAND_IN), ",12345");
 
-        ck_assert_same(write_bytes(ATTN_OUTPUT_TIDY, way), expected, "tidy");
+        ck_assert_same(write_bytes("tidy", way), expected, "tidy");
         end_round();
     }
 }
@@ -286,9 +285,9 @@ START_TEST(tables_show_a_point_where_nothing_is_held)
     for (unsigned int i = 0; i < N_ROUND; i++) {
         struct way way = begin_round(i);
         struct bytes expected =
-            squeeze(replace(write_whole(ATTN_OUTPUT_TEXT, way, STAND_IN), "12345.0000", "."));
+            squeeze(replace(write_whole("text", way, STAND_IN), "12345.0000", "."));
 
-        ck_assert_same(squeeze(write_bytes(ATTN_OUTPUT_TEXT, way)), expected, "text");
+        ck_assert_same(squeeze(write_bytes("text", way)), expected, "text");
         end_round();
     }
 }
@@ -305,8 +304,8 @@ START_TEST(csv_is_empty_where_nothing_is_held)
             struct bytes expected;
 
             attn_made_up_run_select(&made, names[n], i % 2 ? "0.1" : "1.2", i % 3 ? "all" : "2,19");
-            expected = replace(write_whole(ATTN_OUTPUT_CSV, way, STAND_IN), "12345", "");
-            ck_assert_same(write_bytes(ATTN_OUTPUT_CSV, way), expected, names[n]);
+            expected = replace(write_whole("csv", way, STAND_IN), "12345", "");
+            ck_assert_same(write_bytes("csv", way), expected, names[n]);
         }
         end_round();
     }
@@ -317,9 +316,9 @@ START_TEST(archives_hold_what_stands_for_masked_cells)
 {
     for (unsigned int i = 0; i < N_ROUND; i++) {
         struct way way = begin_round(i);
-        struct bytes expected = write_whole(ATTN_OUTPUT_NPZ, way, 0);
+        struct bytes expected = write_whole("npz", way, 0);
 
-        ck_assert_same(write_bytes(ATTN_OUTPUT_NPZ, way), expected, "NPZ");
+        ck_assert_same(write_bytes("npz", way), expected, "NPZ");
         end_round();
     }
 }
@@ -335,8 +334,7 @@ START_TEST(npy_files_hold_it_too)
 
         for (int is_dense = 0; is_dense < 2; is_dense++) {
             made.is_dense = is_dense;
-            attn_written_to(&made, ATTN_OUTPUT_NPY, is_dense ? "dense" : "sparse", way.n_row,
-                            way.step);
+            attn_written_to(&made, "npy", is_dense ? "dense" : "sparse", way.n_row, way.step);
         }
         for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
             char path[2][80];
@@ -360,15 +358,16 @@ START_TEST(keys_of_all_columns_are_a_dense_row)
         struct way way = begin_round(i);
 
         attn_made_up_run_select(&made, "attn_scores,pattern,pattern_dropped,z", "all", "all");
-        for (int format = ATTN_OUTPUT_TEXT; format <= ATTN_OUTPUT_JSON; format++) {
+        for (size_t f = 0; f < attn_n_format(); f++) {
+            const struct attn_format *format = attn_format_at(f);
             struct bytes expected;
 
-            if (format == ATTN_OUTPUT_CSV || format == ATTN_OUTPUT_NPY)
+            if (!format->tensors || format->is_directory)
                 continue;
             made.keeps = NULL;
-            expected = write_bytes((enum attn_output_format)format, way);
+            expected = write_bytes(format->name, way);
             made.keeps = keeps_all;
-            ck_assert_same(write_bytes((enum attn_output_format)format, way), expected, "a file");
+            ck_assert_same(write_bytes(format->name, way), expected, format->name);
         }
         end_round();
     }
@@ -388,8 +387,8 @@ START_TEST(long_rows_wait_in_pieces)
     attn_made_up_run_select(&made, "attn_scores,pattern", "1.0", "all");
     made.is_causal = false;
     made.keeps = keeps;
-    expected = write_whole(ATTN_OUTPUT_NPZ, way, 0);
-    ck_assert_same(write_bytes(ATTN_OUTPUT_NPZ, way), expected, "NPZ");
+    expected = write_whole("npz", way, 0);
+    ck_assert_same(write_bytes("npz", way), expected, "NPZ");
     end_round();
 }
 END_TEST
@@ -411,7 +410,7 @@ static enum attn_status tell_keys(enum attn_site site, const int32_t *keys, cons
     enum attn_status status;
 
     ck_assert_int_eq(attn_sink_create_memory(&sink, err), ATTN_OK);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_NPZ, sink, &made.run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("npz"), sink, &made.run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err),
                      ATTN_OK);
     status = attn_writer_event(writer, &event, err);
@@ -459,13 +458,13 @@ END_TEST
 
 START_TEST(every_failed_allocation_leaves_nothing)
 {
-    static const char *const paths[] = {"a.txt", "d", "a.csv", "d", "a.npz", "a.json"};
-
     attn_folder_enter();
-    for (int format = ATTN_OUTPUT_TEXT; format <= ATTN_OUTPUT_JSON; format++) {
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        if (!attn_format_at(i)->tensors)
+            continue;
         begin_round(4);
         attn_made_up_run_select(&made, "attn_scores,pattern", "0.0,0.1", "all");
-        attn_written_fails_whole(&made, (enum attn_output_format)format, paths[format]);
+        attn_written_fails_whole(&made, attn_format_at(i)->name, "written");
         end_round();
     }
     attn_folder_leave();

@@ -24,7 +24,7 @@ static char *text_of(const struct attn_made_up_run *made, size_t n_row, size_t s
     char *text;
 
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_TEXT, sink, &made->run,
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("text"), sink, &made->run,
                                              &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     ck_assert_msg((step ? attn_made_up_run_play_steps(made, writer, step, &err)
@@ -292,7 +292,7 @@ START_TEST(a_full_device_is_reported)
     enum attn_status status;
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
-    ck_assert_int_eq(attn_writer_create(ATTN_OUTPUT_TEXT, "/dev/full", &made.run,
+    ck_assert_int_eq(attn_writer_create(attn_format_find("text"), "/dev/full", &made.run,
                                         &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     status = attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
@@ -338,7 +338,7 @@ START_TEST(events_outside_the_selection_are_refused)
         struct attn_sink *sink;
 
         ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-        ck_assert_int_eq(attn_writer_create_sink(ATTN_OUTPUT_TEXT, sink, &made.run,
+        ck_assert_int_eq(attn_writer_create_sink(attn_format_find("text"), sink, &made.run,
                                                  &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                          ATTN_OK);
         ck_assert_int_eq(attn_writer_event(writer, i < 0 ? &good : &events[i], &err),
@@ -366,7 +366,7 @@ START_TEST(every_failed_allocation_is_reported)
         struct attn_writer *writer = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_writer_create_sink(ATTN_OUTPUT_TEXT, sink, &made.run,
+        status = attn_writer_create_sink(attn_format_find("text"), sink, &made.run,
                                          &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         if (status == ATTN_OK)
             status = attn_made_up_run_play(&made, writer, SIZE_MAX, &err);

@@ -51,7 +51,7 @@ static enum attn_status tell(struct attn_writer *writer, bool is_sparse, int n_h
 }
 
 struct job {
-    enum attn_output_format format;
+    const char *format;
     bool is_sparse;
     struct attn_pool *pool;
     long failing; /* this allocation while rows are told fails; LONG_MAX: none does */
@@ -61,7 +61,7 @@ struct job {
 static enum attn_status write_patterns(const struct job *job, struct attn_sink *sink,
                                        struct attn_error *err)
 {
-    const int n_head = job->format == ATTN_OUTPUT_CSV ? 1 : N_HEAD;
+    const int n_head = strcmp(job->format, "csv") == 0 ? 1 : N_HEAD;
     const struct attn_dims dims = {.n_layer = 1,
                                    .n_head = (size_t)n_head,
                                    .n_kv_head = (size_t)n_head,
@@ -76,7 +76,8 @@ static enum attn_status write_patterns(const struct job *job, struct attn_sink *
     run.selection = selection;
     options.pool = job->pool;
     if (status == ATTN_OK)
-        status = attn_writer_create_sink(job->format, sink, &run, &options, &writer, err);
+        status = attn_writer_create_sink(attn_format_find(job->format), sink, &run, &options,
+                                         &writer, err);
     attn_alloc_fail_at(job->failing);
     if (status == ATTN_OK)
         status = tell(writer, job->is_sparse, n_head, err);
@@ -103,8 +104,7 @@ static bool is_same(const struct attn_sink *a, const struct attn_sink *b)
     return size == other_size && memcmp(bytes, others, size) == 0;
 }
 
-static const enum attn_output_format formats[] = {ATTN_OUTPUT_CSV, ATTN_OUTPUT_TIDY,
-                                                  ATTN_OUTPUT_NPZ, ATTN_OUTPUT_JSON};
+static const char *const formats[] = {"csv", "tidy", "npz", "json"};
 
 START_TEST(any_number_of_threads_writes_the_same)
 {
@@ -120,8 +120,7 @@ START_TEST(any_number_of_threads_writes_the_same)
 
                 ck_assert_int_eq(attn_pool_create(n_thread, &job.pool, &err), ATTN_OK);
                 together = written(&job);
-                ck_assert_msg(is_same(alone, together), "format %d, %d threads", job.format,
-                              n_thread);
+                ck_assert_msg(is_same(alone, together), "%s, %d threads", job.format, n_thread);
                 attn_sink_free(together);
                 attn_pool_free(job.pool);
             }

@@ -21,7 +21,7 @@ static void set_up(const char *sites, const char *heads, const char *queries)
 
 static void ck_assert_written(const struct attn_writer_options *options, const char *expected)
 {
-    char *text = attn_written_text(&made, ATTN_OUTPUT_TIDY, options);
+    char *text = attn_written_text(&made, "tidy", options);
 
     ck_assert_str_eq(text, expected);
     free(text);
@@ -57,7 +57,7 @@ END_TEST
 START_TEST(the_id_is_a_field_and_precision_fixes_digits)
 {
     set_up("pattern", "0.1", "0");
-    ck_assert_written(&((struct attn_writer_options){.precision = 3, .id = "run, 7\n"}),
+    ck_assert_written(&((struct attn_writer_options){.precision = 3, .own = "run, 7\n"}),
                       HEADER "\"run, 7\\n\",0,1,0,0,Life,Life,7232.000\n");
 }
 END_TEST
@@ -69,7 +69,7 @@ START_TEST(no_cell_of_text_begins_as_a_formula)
 
     attn_made_up_run_init(&made, &attn_made_up_small, formulas);
     attn_made_up_run_select(&made, "pattern", "0.1", "2");
-    ck_assert_written(&((struct attn_writer_options){.precision = 0, .id = "@x=\\"}),
+    ck_assert_written(&((struct attn_writer_options){.precision = 0, .own = "@x=\\"}),
                       HEADER "\\x40x=\\\\,0,1,2,0,\"\\x2d,\"\"@\",\\x3d1+1,7232\n"
                              "\\x40x=\\\\,0,1,2,1,\"\\x2d,\"\"@\",\\x2b,-7232\n"
                              "\\x40x=\\\\,0,1,2,2,\"\\x2d,\"\"@\",\"\\x2d,\"\"@\",7233\n");
@@ -89,12 +89,12 @@ START_TEST(blocks_and_feeds_give_the_same_lines)
     char *text, *other;
 
     set_up("qk,attn_scores,pattern", "0.1", "all");
-    text = attn_written_text(&made, ATTN_OUTPUT_TIDY, &ATTN_WRITER_OPTIONS_DEFAULT);
+    text = attn_written_text(&made, "tidy", &ATTN_WRITER_OPTIONS_DEFAULT);
     for (size_t n = 1; n <= 2; n++) {
-        other = attn_written_in_parts(&made, ATTN_OUTPUT_TIDY, n, 0);
+        other = attn_written_in_parts(&made, "tidy", n, 0);
         ck_assert_str_eq(other, text);
         free(other);
-        other = attn_written_in_parts(&made, ATTN_OUTPUT_TIDY, 0, n);
+        other = attn_written_in_parts(&made, "tidy", 0, n);
         ck_assert_str_eq(other, text);
         free(other);
     }
@@ -109,7 +109,7 @@ START_TEST(a_selection_without_patterns_is_refused)
 
     set_up("z,attn_scores", "all", "all");
     attn_folder_enter();
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_TIDY, "t.csv", &err), ATTN_INVALID);
+    ck_assert_int_eq(attn_written_try(&made, "tidy", "t.csv", &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "tidy CSV holds the pattern, which is not selected");
     ck_assert_str_ne(err.hint, "");
     ck_assert_uint_eq(attn_folder_count(), 0);
@@ -124,8 +124,8 @@ START_TEST(failures_leave_no_file)
 
     set_up("pattern,z", "all", "all");
     attn_folder_enter();
-    attn_written_fails_whole(&made, ATTN_OUTPUT_TIDY, "t.csv");
-    ck_assert_int_eq(attn_written_try(&made, ATTN_OUTPUT_TIDY, "absent/t.csv", &err), ATTN_IO);
+    attn_written_fails_whole(&made, "tidy", "t.csv");
+    ck_assert_int_eq(attn_written_try(&made, "tidy", "absent/t.csv", &err), ATTN_IO);
     attn_folder_leave();
     attn_made_up_run_release(&made);
 }

@@ -1,0 +1,66 @@
+/*
+ * format.h - the formats that output is written in. A format is one row: what it is called, what its
+ * option says, and its functions.
+ *
+ *     for (size_t i = 0; i < attn_n_format(); i++) {
+ *         const struct attn_format *format = attn_format_at(i);
+ *         if (format->argument)
+ *             printf("--%s %s  %s\n", format->name, format->argument, format->help);
+ *     }
+ *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
+ *
+ * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and add
+ * NAME to the list in writer.h. Options, help, completions and what is refused follow from the row.
+ */
+#ifndef ATTN_OUTPUT_FORMAT_H
+#define ATTN_OUTPUT_FORMAT_H
+
+#include "base/sink.h"
+
+struct attn_table;
+struct attn_writer_ops;
+
+/* An option that belongs to one format and has no meaning without it. Its value is a text. */
+struct attn_format_option {
+    const char *name;     /* without dashes; NULL: the format has none */
+    const char *argument; /* what its value is called: "TEXT" */
+    const char *help;     /* a sentence for --help */
+    const char *role;     /* what it is of the format, for messages: "a column" */
+};
+
+struct attn_format {
+    const char *name;     /* without dashes that of its option, "npz"; unique */
+    const char *argument; /* what the option's value is called, "FILE" or "DIR"; NULL: it has no
+                             option, as text, which is written when nothing else is asked for */
+    const char *help;     /* a sentence for --help; NULL without an option */
+    const char *title;    /* what messages call its files: "CSV" */
+    bool is_directory;    /* a path is a directory of many files */
+    bool needs_directory; /* it cannot be written to a sink, as standard output is */
+    bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
+    bool is_suggested;    /* hints name it to those who want all numbers */
+    bool has_predictions; /* it has a place for attn_writer_predictions */
+    struct attn_format_option own;
+
+    const struct attn_writer_ops *tensors; /* writes the events of a trace; NULL: it cannot */
+
+    /* Writes one table, its reals with PRECISION as attn_writer_options has it; NULL: it cannot. */
+    enum attn_status (*write_table)(const struct attn_table *table, int precision,
+                                    struct attn_sink *sink, struct attn_error *err);
+};
+
+/* All formats, in the order of their options. */
+ATTN_API size_t attn_n_format(void);
+ATTN_API const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
+
+/* The format NAME ("csv"; terminated), or NULL. */
+ATTN_API const struct attn_format *attn_format_find(const char *name);
+
+/*
+ * Writes the options of the formats for which IS_LISTED is true (NULL: of all that have options) to
+ * OUT [size] as a list, LAST before the last one: "--csv, --tidy or --json". The list is always
+ * terminated, and cut when OUT is too small. Returns the length of the whole list.
+ */
+ATTN_API size_t attn_format_list(bool (*is_listed)(const struct attn_format *format),
+                                 const char *last, char *out, size_t size);
+
+#endif
