@@ -58,11 +58,11 @@ FLAGS_vector_rows := $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pr
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
-LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(wildcard cmd/*.c)
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
-CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o) $(patsubst %.S,$(BUILD)/%.o,$(wildcard cmd/*.S))
+CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
@@ -127,7 +127,7 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# Assembler sources hold the built-in models (.incbin), which -MMD does not see.
+# It holds the built-in models (.incbin), which -MMD does not see.
 $(BUILD)/%.o: %.S $(MODEL_FILES)
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack -MMD -MP -c $< -o $@

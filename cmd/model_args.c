@@ -89,7 +89,7 @@ static int find_directory(const char *name, struct model_source *found)
         found->source.directory = name;
     } else if (visit_folders(look_up, &lookup)) {
         found->source.directory = found->path;
-    } else if (builtin_blobs(name, found->blobs) == 0) {
+    } else if (!attn_builtin_find(name, &found->source)) {
         return report_problem(EXIT_MODEL,
                               "give a directory with config.json, vocab.json and "
                               "model.safetensors; ATTN_CLI_MODEL_PATH lists folders of models",
@@ -106,15 +106,13 @@ static void add_override(struct model_source *found, const char *name, const cha
 
 int model_source_find(const struct model_args *args, struct model_source *found)
 {
-    *found = (struct model_source){.source.name = BUILTIN_DEFAULT};
+    *found = (struct model_source){0};
     if (args->name) {
         int code = find_directory(args->name, found);
         if (code != EXIT_DONE)
             return code;
-    }
-    if (!found->source.directory) {
-        found->source.n_blob = builtin_blobs(found->source.name, found->blobs);
-        found->source.blobs = found->blobs;
+    } else {
+        attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->source);
     }
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
@@ -154,7 +152,7 @@ void model_names_print(struct attn_sink *out)
     char path[MODEL_PATH_SIZE];
     const char *name;
     visit_folders(print_names, out);
-    for (size_t i = 0; (name = builtin_name(i)) != NULL; i++) {
+    for (size_t i = 0; (name = attn_builtin_name(i)) != NULL; i++) {
         struct lookup lookup = {name, path};
         if (!visit_folders(look_up, &lookup))
             print(out, "%s\n", name);

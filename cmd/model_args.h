@@ -2,7 +2,6 @@
 #ifndef CMD_MODEL_ARGS_H
 #define CMD_MODEL_ARGS_H
 
-#include "builtin.h"
 #include "options.h"
 
 #include "attn.h"
@@ -24,7 +23,7 @@ struct model_args {
      .offset = offsetof(struct T, model.name),                                                     \
      .environment = "ATTN_CLI_MODEL",                                                              \
      .help = "model directory in Hugging Face's layout, or the name of a shipped model; default: " \
-             "the built-in '" BUILTIN_DEFAULT "'"},                                                \
+             "the built-in '" ATTN_BUILTIN_DEFAULT "'"},                                           \
         {.name = "config",                                                                         \
          .argument = "FILE",                                                                       \
          .group = "Model",                                                                         \
@@ -64,7 +63,6 @@ enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
 /* A source and what it borrows from; it must stay in its place while the source is used. */
 struct model_source {
     struct attn_source source;
-    struct attn_blob blobs[BUILTIN_MAX_BLOB];
     struct attn_override overrides[MODEL_N_OVERRIDE];
     char path[MODEL_PATH_SIZE];
 };

@@ -35,6 +35,7 @@
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/isa.h"
+#include "model/builtin.h"
 #include "model/config.h"
 #include "model/cost.h"
 #include "model/draw.h"
