@@ -1,25 +1,32 @@
 #!/usr/bin/env bash
 # run.sh - runs the named parts of the tests (unit, cli, readme) and adds up what they counted.
 #
-# Each part is a script run_PART.sh whose last line is `PART: N passed, N failed`. The line over all
-# comes last. BUILD names the build folder; `make test` gives it.
+# Each part is a script run_PART.sh: it prints `FAILED LINE` for each test that failed, where LINE runs
+# just that test again, and `PART: N passed, N failed` as its last line. All these lines are listed
+# again at the end; the line over all comes last. BUILD names the build folder; `make test` gives it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 passed=0 failed=0
-counts=$(mktemp)
-trap 'rm -f "$counts"' EXIT
+output=$(mktemp) failures=$(mktemp)
+trap 'rm -f "$output" "$failures"' EXIT
 
 for part; do
-    "tests/run_$part.sh" | tee "$counts"
+    "tests/run_$part.sh" | tee "$output"
     status=${PIPESTATUS[0]}
-    if [[ $(tail -n 1 "$counts") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    sed -n 's/^FAILED //p' "$output" >>"$failures"
+    if [[ $(tail -n 1 "$output") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
         passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
     else
         echo "run_$part.sh ended without counting, status $status"
+        echo "tests/run_$part.sh" >>"$failures"
         failed=$((failed + 1))
     fi
 done
 
+if [ -s "$failures" ]; then
+    printf '\nWhat failed, each with the line that runs it again:\n'
+    sed 's/^/  /' "$failures"
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -79,7 +79,7 @@ for test in "${tests[@]}"; do
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        echo "FAILED $test"
+        echo "FAILED tests/run_cli.sh $test"
     fi
 done
 

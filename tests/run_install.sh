@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # run_install.sh - installs into a scratch folder and uses what is there as other programs would.
 #
+#   run_install.sh [TEST...]    of those below, in their order; the first one installs
+#
 # BUILD names the build folder, whose sources are compiled; `make test` gives it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/support/part.sh
 
-build=${BUILD:-build/release}
-passed=0 failed=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
 prefix=$scratch/prefix
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 pkg_config=${PKG_CONFIG:-pkg-config}
@@ -78,16 +77,16 @@ uninstalls_every_file() {
     same /dev/null "$scratch/seen" && [ ! -e "$prefix/include/attn" ] && [ ! -e "$prefix/share/attn-cli" ]
 }
 
-for test in installs_the_listed_files installs_headers_that_stand_alone \
-    finds_the_installed_models runs_a_program_linked_with_the_shared_library \
-    runs_a_program_linked_with_the_archive names_no_DESTDIR_in_what_it_installs uninstalls_every_file; do
+tests=(installs_the_listed_files installs_headers_that_stand_alone finds_the_installed_models
+    runs_a_program_linked_with_the_shared_library runs_a_program_linked_with_the_archive
+    names_no_DESTDIR_in_what_it_installs uninstalls_every_file)
+[ $# -eq 0 ] || tests=("$@")
+[ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit
+for test in "${tests[@]}"; do
     if $test; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        echo "FAILED tests/run_install.sh: $test"
+        fail "tests/run_install.sh $test"
     fi
 done
-
-echo "install: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish install

@@ -7,10 +7,9 @@
 # takes many minutes. What the machine lacks is skipped and named.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/support/part.sh
 
-passed=0 failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+output=$scratch/output
 
 parts=("$@")
 if [ $# -eq 0 ]; then
@@ -29,9 +28,8 @@ for part in "${parts[@]}"; do
         passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
     else
         echo "$part ended without counting"
-        failed=$((failed + 1))
+        fail "tests/run_torture.sh $part"
     fi
 done
 
-echo "torture: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish torture

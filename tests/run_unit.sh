@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
-# run_unit.sh - runs the unit tests, all of the build or the given ones, and adds up their checks.
+# run_unit.sh - runs the unit tests: all programs of the build or the given ones, side by side.
 #
-# A program that ends badly although none of its checks failed (a crash outside of a test, a leak
+#   run_unit.sh [PROGRAM...]
+#
+# A program that ends badly although none of its tests failed (a crash outside of a test, a leak
 # found at its end) counts as one failure.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-
-build=${BUILD:-build/release}
-passed=0 failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+. tests/support/part.sh
 
 # A refused allocation is a result that tests ask for, not a reason to stop.
 export ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
@@ -20,28 +18,33 @@ export UBSAN_OPTIONS=print_stacktrace=1:${UBSAN_OPTIONS-}
 fixed_addresses=()
 [[ $build == */tsan ]] && setarch -R true 2>/dev/null && fixed_addresses=(setarch -R)
 
+# How one program is run again: in other builds by this script, which sets what these need.
+by_hand=
+[ "$build" = build/release ] || by_hand='tests/run_unit.sh '
+
+# Check tells of a failed test as FILE:LINE:F:CASE:TEST:0: MESSAGE (E: it crashed).
+run_program() { # PROGRAM
+    local output n_check test status tests=() count='^[0-9]+%: Checks: ([0-9]+), '
+    output=$("${fixed_addresses[@]}" "$1" 2>&1)
+    status=$?
+    printf '%s\n' "$output"
+    mapfile -t tests < <(sed -nE 's/^.+:-?[0-9]+:[FE]:([A-Za-z0-9_]+):.*/\1/p' <<<"$output" | sort -u)
+    n_check=$(sed -nE "s/$count.*/\1/p" <<<"$output")
+    pass $((${n_check:-0} - ${#tests[@]}))
+    for test in "${tests[@]}"; do
+        fail "CK_RUN_CASE=$test $by_hand$1"
+    done
+    if [ $status -ne 0 ] && [ ${#tests[@]} -eq 0 ]; then
+        echo "$1: ended with status $status"
+        fail "$by_hand$1"
+    fi
+}
+
 programs=("$@")
 if [ $# -eq 0 ]; then
     for source in tests/unit/test_*.c; do
-        [ -e "$source" ] && programs+=("$build/tests/unit/$(basename "$source" .c)")
+        programs+=("$build/tests/unit/$(basename "$source" .c)")
     done
 fi
-
-for program in "${programs[@]}"; do
-    "${fixed_addresses[@]}" "$program" >"$output" 2>&1 </dev/null
-    status=$?
-    cat "$output"
-    checks=0 failures=0
-    while read -r n_check n_failure n_error; do
-        checks=$((checks + n_check)) failures=$((failures + n_failure + n_error))
-    done < <(sed -nE 's/^[0-9]+%: Checks: ([0-9]+), Failures: ([0-9]+), Errors: ([0-9]+)$/\1 \2 \3/p' \
-        "$output")
-    if [ "$status" -ne 0 ] && [ "$failures" -eq 0 ]; then
-        echo "$program: ended with status $status"
-        failures=1 checks=$((checks + 1))
-    fi
-    passed=$((passed + checks - failures)) failed=$((failed + failures))
-done
-
-echo "unit: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+side_by_side run_program "${programs[@]}"
+finish unit

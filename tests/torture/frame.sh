@@ -6,10 +6,15 @@
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 
+is_full() { [ "${TORTURE-}" = full ]; }
+
 root=$PWD
 build=$(realpath "${BUILD:-build/release}")
 cli=$build/attn-cli
 part=$(basename "$0" .sh)
+again=
+[ "${BUILD:-build/release}" = build/release ] || again="BUILD=$BUILD "
+! is_full || again+='TORTURE=full '
 passed=0 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -18,13 +23,12 @@ export LC_ALL=C ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
 # Every way of writing, one option a word; FOLDER/ is where.
 outputs=(csv tidy npy npz json)
 
-is_full() { [ "${TORTURE-}" = full ]; }
-
 pass() { passed=$((passed + 1)); }
 
-fail() {
+# The line runs the part again and says after the # what failed.
+fail() { # WHAT
     failed=$((failed + 1))
-    printf 'FAILED %s: %s\n' "$part" "$*"
+    printf 'FAILED %stests/run_torture.sh %s # %s\n' "$again" "$part" "$*"
 }
 
 skip() { printf 'skipped %s: %s\n' "$part" "$*"; }
