@@ -37,7 +37,7 @@ struct attend_args {
 
 struct attend {
     struct attend_args args;
-    const char **given; /* [n_option] the text of each value, or NULL */
+    const char **given; /* [options_count] the text of each value, or NULL */
     struct attn_sink *out;
     struct attend_inputs inputs;
     unsigned char *mask, *keep; /* cells of the files, owned; NULL without them */
@@ -55,33 +55,40 @@ struct attend {
     struct stopwatch watch;
 };
 
-static const struct option options[] = {
-    INPUT_ROWS(attend_args),
-    ATTENTION_ROWS(attend_args),
-    COMPARISON_ROW(attend_args),
+static const struct option selection_rows[] = {
     {.name = "heads",
      .argument = "SPEC",
-     .group = "Selection",
+     .heading = "Selection",
      .kind = OPTION_TEXT,
-     .offset = offsetof(struct attend_args, selection.heads),
+     .offset = offsetof(struct selection_args, heads),
      .help = "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"},
     {.name = "queries",
      .argument = "SPEC",
-     .group = "Selection",
+     .heading = "Selection",
      .kind = OPTION_TEXT,
-     .offset = offsetof(struct attend_args, selection.queries),
+     .offset = offsetof(struct selection_args, queries),
      .help = "queries whose rows to keep"},
     {.name = "sites",
      .argument = "LIST",
-     .group = "Selection",
+     .heading = "Selection",
      .kind = OPTION_TEXT,
-     .offset = offsetof(struct attend_args, selection.sites),
+     .offset = offsetof(struct selection_args, sites),
      .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
              "pattern_lowrank, z; default pattern,z"},
-    OUTPUT_ROWS(attend_args),
-    EXPLAIN_ROWS(attend_args),
-    RUNNING_ROWS(attend_args),
-    OPTION_HELP_ROW,
+};
+
+/* Arrays have no layers. */
+static const struct option_group attend_selection_options = OPTION_GROUP(selection_rows);
+
+static const struct option_part parts[] = {
+    {&attend_input_options, offsetof(struct attend_args, input)},
+    {&attention_options, offsetof(struct attend_args, attention)},
+    {&comparison_options, offsetof(struct attend_args, is_compared)},
+    {&attend_selection_options, offsetof(struct attend_args, selection)},
+    {&output_options, offsetof(struct attend_args, output)},
+    {&explain_options, offsetof(struct attend_args, has_page)},
+    {&running_options, offsetof(struct attend_args, running)},
+    {&help_options, 0},
 };
 
 static int attend_main(int argc, char **argv);
@@ -98,8 +105,8 @@ const struct command command_attend = {
                 "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
                 "  attn-cli attend --scores scores.npy --csv -\n"
                 "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = attend_main,
 };
 
@@ -389,7 +396,7 @@ static void print_sites(struct attn_sink *out)
 static int attend_main(int argc, char **argv)
 {
     struct attend run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
-    run.given = calloc(command_attend.n_option, sizeof(*run.given));
+    run.given = calloc(options_count(&command_attend), sizeof(*run.given));
     int code = run.given ? options_parse_noting(&command_attend, argc, argv, &run.args, run.given)
                          : report_no_memory();
     if (code == OPTIONS_OK)

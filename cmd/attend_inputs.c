@@ -4,6 +4,51 @@
 #include "command.h"
 #include "report.h"
 
+static const struct option attend_input_rows[] = {
+    {.name = "q",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, q),
+     .help = "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
+             "them; float32, float64 or float16"},
+    {.name = "k",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, k),
+     .help = "the keys: any number of them, as wide as the queries; their heads may be fewer "
+             "than those of the queries, if they divide them"},
+    {.name = "v",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, v),
+     .help = "the values: one for each key, of any width"},
+    {.name = "x",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, x),
+     .help = "one array for all three"},
+    {.name = "scores",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, scores),
+     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "
+             "without --v there is no z"},
+    {.name = "keep",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct input_args, keep),
+     .help = "which weights --dropout leaves, 1, and which it drops, 0, in place of its own "
+             "choice; axes as of the scores"},
+};
+
+const struct option_group attend_input_options = OPTION_GROUP(attend_input_rows);
+
 int attend_inputs_check(const struct input_args *args)
 {
     static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";

@@ -14,47 +14,8 @@ struct input_args {
     const char *q, *k, *v, *x, *scores, *keep;
 };
 
-/* Rows for the option table of a command whose struct T has a `struct input_args input`. */
-#define INPUT_ROWS(T)                                                                              \
-    {.name = "q",                                                                                  \
-     .argument = "FILE.npy",                                                                       \
-     .group = "Input",                                                                             \
-     .kind = OPTION_TEXT,                                                                          \
-     .offset = offsetof(struct T, input.q),                                                        \
-     .help = "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "      \
-             "them; float32, float64 or float16"},                                                 \
-        {.name = "k",                                                                              \
-         .argument = "FILE.npy",                                                                   \
-         .group = "Input",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, input.k),                                                    \
-         .help = "the keys: any number of them, as wide as the queries; their heads may be fewer " \
-                 "than those of the queries, if they divide them"},                                \
-        {.name = "v",                                                                              \
-         .argument = "FILE.npy",                                                                   \
-         .group = "Input",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, input.v),                                                    \
-         .help = "the values: one for each key, of any width"},                                    \
-        {.name = "x",                                                                              \
-         .argument = "FILE.npy",                                                                   \
-         .group = "Input",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, input.x),                                                    \
-         .help = "one array for all three"},                                                       \
-        {.name = "scores",                                                                         \
-         .argument = "FILE.npy",                                                                   \
-         .group = "Input",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, input.scores),                                               \
-         .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "     \
-                 "without --v there is no z"},                                                     \
-    {                                                                                              \
-        .name = "keep", .argument = "FILE.npy", .group = "Input", .kind = OPTION_TEXT,             \
-        .offset = offsetof(struct T, input.keep),                                                  \
-        .help = "which weights --dropout leaves, 1, and which it drops, 0, in place of its own "   \
-                "choice; axes as of the scores"                                                    \
-    }
+/* Options that fill a struct input_args. */
+extern const struct option_group attend_input_options;
 
 /* The sizes that fit all arrays. */
 struct input_sizes {

@@ -11,6 +11,70 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option attention_rows[] = {
+    {.name = "attention",
+     .argument = "KIND",
+     .heading = "Attention",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attention_args, kind),
+     .help = "which keys a query looks at, as in window:64; 'help' lists the kinds and what they "
+             "show"},
+    {.name = "mask",
+     .argument = "causal|none|FILE.npy",
+     .heading = "Attention",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attention_args, mask),
+     .help = "no key after the query, any key, or those with a 1 in an array [T, S] or "
+             "[H, T, S]"},
+    {.name = "masking",
+     .argument = "inf|renormalize|zero",
+     .heading = "Attention",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attention_args, masking),
+     .help = "masked scores are -inf before the softmax (default), or masked weights 0 after "
+             "it, with the others divided by their sum or left"},
+    {.name = "scale",
+     .argument = "on|off",
+     .heading = "Attention",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attention_args, scale),
+     .help = "whether scores are divided by the square root of d_head"},
+    {.name = "eps",
+     .argument = "E",
+     .heading = "Attention",
+     .kind = OPTION_REAL,
+     .offset = offsetof(struct attention_args, eps),
+     .help = "added to that square root"},
+    {.name = "similarity",
+     .argument = "dot|cosine",
+     .heading = "Attention",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attention_args, similarity),
+     .help = "what scores are of a query and a key"},
+    {.name = "dropout",
+     .argument = "P",
+     .heading = "Attention",
+     .kind = OPTION_REAL,
+     .max = 1,
+     .offset = offsetof(struct attention_args, dropout),
+     .help = "drop this share of the weights and divide the others by 1-P, as in training"},
+    {.name = "seed",
+     .argument = "S",
+     .heading = "Attention",
+     .kind = OPTION_NUMBER,
+     .max = INT64_MAX,
+     .offset = offsetof(struct attention_args, seed),
+     .help = "which weights are dropped; default: 0"},
+    {.name = "algorithm",
+     .argument = "auto|dense|blockwise",
+     .heading = "Attention",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attention_args, algorithm),
+     .help = "how full attention is computed: blockwise never holds a row of the matrix"},
+};
+
+const struct option_group attention_options = OPTION_GROUP(attention_rows);
+
 const char *attention_mask_file(const struct attention_args *args)
 {
     const char *mask = args->mask;

@@ -28,66 +28,8 @@ struct attention_args {
         .seed = -1                                                                                 \
     }
 
-/* Rows for the option table of a command whose struct T has a `struct attention_args attention`. */
-#define ATTENTION_ROWS(T)                                                                          \
-    {.name = "attention",                                                                          \
-     .argument = "KIND",                                                                           \
-     .group = "Attention",                                                                         \
-     .kind = OPTION_TEXT,                                                                          \
-     .offset = offsetof(struct T, attention.kind),                                                 \
-     .help = "which keys a query looks at, as in window:64; 'help' lists the kinds and what they " \
-             "show"},                                                                              \
-        {.name = "mask",                                                                           \
-         .argument = "causal|none|FILE.npy",                                                       \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, attention.mask),                                             \
-         .help = "no key after the query, any key, or those with a 1 in an array [T, S] or "       \
-                 "[H, T, S]"},                                                                     \
-        {.name = "masking",                                                                        \
-         .argument = "inf|renormalize|zero",                                                       \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_CHOICE,                                                                    \
-         .offset = offsetof(struct T, attention.masking),                                          \
-         .help = "masked scores are -inf before the softmax (default), or masked weights 0 after " \
-                 "it, with the others divided by their sum or left"},                              \
-        {.name = "scale",                                                                          \
-         .argument = "on|off",                                                                     \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_CHOICE,                                                                    \
-         .offset = offsetof(struct T, attention.scale),                                            \
-         .help = "whether scores are divided by the square root of d_head"},                       \
-        {.name = "eps",                                                                            \
-         .argument = "E",                                                                          \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_REAL,                                                                      \
-         .offset = offsetof(struct T, attention.eps),                                              \
-         .help = "added to that square root"},                                                     \
-        {.name = "similarity",                                                                     \
-         .argument = "dot|cosine",                                                                 \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_CHOICE,                                                                    \
-         .offset = offsetof(struct T, attention.similarity),                                       \
-         .help = "what scores are of a query and a key"},                                          \
-        {.name = "dropout",                                                                        \
-         .argument = "P",                                                                          \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_REAL,                                                                      \
-         .max = 1,                                                                                 \
-         .offset = offsetof(struct T, attention.dropout),                                          \
-         .help = "drop this share of the weights and divide the others by 1-P, as in training"},   \
-        {.name = "seed",                                                                           \
-         .argument = "S",                                                                          \
-         .group = "Attention",                                                                     \
-         .kind = OPTION_NUMBER,                                                                    \
-         .max = INT64_MAX,                                                                         \
-         .offset = offsetof(struct T, attention.seed),                                             \
-         .help = "which weights are dropped; default: 0"},                                         \
-    {                                                                                              \
-        .name = "algorithm", .argument = "auto|dense|blockwise", .group = "Attention",             \
-        .kind = OPTION_CHOICE, .offset = offsetof(struct T, attention.algorithm),                  \
-        .help = "how full attention is computed: blockwise never holds a row of the matrix"        \
-    }
+/* Options that fill a struct attention_args. */
+extern const struct option_group attention_options;
 
 /* Whether the parts are well formed and go together, whatever the model. Reports and returns an
  * exit code. */

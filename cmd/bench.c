@@ -44,31 +44,37 @@ struct bench {
     size_t n_row;
 };
 
-static const struct option options[] = {
-    MODEL_ROWS(bench_args),
-    WEIGHTS_ROWS(bench_args),
-    COMPUTE_ROW(bench_args),
+static const struct option measuring_rows[] = {
     {.name = "parts",
      .argument = "LIST",
-     .group = "Measuring",
+     .heading = "Measuring",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct bench_args, parts),
      .help = "what to measure, default all: limit, product, pack, softmax, attention, prefill, "
              "decode, load, write; separated by commas"},
     {.name = "seconds",
      .argument = "S",
-     .group = "Measuring",
+     .heading = "Measuring",
      .kind = OPTION_REAL,
      .offset = offsetof(struct bench_args, seconds),
      .help = "how long to measure each row, default 0.5"},
     {.name = "format",
      .argument = "text|csv|json",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct bench_args, format),
      .help = "a table (default), CSV or one JSON document"},
-    RUNNING_ROWS(bench_args),
-    OPTION_HELP_ROW,
+};
+
+static const struct option_group measuring_options = OPTION_GROUP(measuring_rows);
+
+static const struct option_part parts[] = {
+    {&model_options, offsetof(struct bench_args, model)},
+    {&weights_options, offsetof(struct bench_args, model)},
+    {&compute_options, offsetof(struct bench_args, model)},
+    {&measuring_options, 0},
+    {&running_options, offsetof(struct bench_args, running)},
+    {&help_options, 0},
 };
 
 static int bench_main(int argc, char **argv);
@@ -87,8 +93,8 @@ const struct command command_bench = {
     .examples = "  attn-cli bench -m gpt2\n"
                 "  attn-cli bench -m gpt2 --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = bench_main,
 };
 
@@ -111,16 +117,16 @@ static void find_processor(char *name, size_t size)
 
 static int open_model(struct bench *bench)
 {
-    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     int code = model_source_find(&bench->args.model, &bench->source);
     if (code != EXIT_DONE)
         return code;
-    model_options.load = (enum attn_load)bench->args.model.load;
-    model_options.reuse = true;
-    model_options.compute = (enum attn_compute)bench->args.model.compute;
-    model_options.pool = bench->pool;
-    if (attn_model_open(&bench->source.source, &model_options, &bench->model, &err) != ATTN_OK)
+    options.load = (enum attn_load)bench->args.model.load;
+    options.reuse = true;
+    options.compute = (enum attn_compute)bench->args.model.compute;
+    options.pool = bench->pool;
+    if (attn_model_open(&bench->source.source, &options, &bench->model, &err) != ATTN_OK)
         return report(&err, EXIT_MODEL);
     interrupt_watch_model(bench->model);
     for (size_t layer = 0; layer < attn_model_config(bench->model)->n_layer; layer++)

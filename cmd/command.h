@@ -2,7 +2,7 @@
  * command.h - what a subcommand is: a name, its help, one table of options, and a function.
  *
  * To add one: write cmd/<name>.c that defines `const struct command command_<name>`, and add its
- * line to the list in main.c. Parsing and --help come from the table (options.h, help.h).
+ * line to the list in main.c. Parsing and --help come from its options (options.h, help.h).
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -25,16 +25,16 @@ enum {
 #undef EXIT_ENUM
 };
 
-struct option;
+struct option_part;
 
 struct command {
     const char *name;
-    const char *summary;          /* one line for the list of commands */
-    const char *usage;            /* what follows the name: "[OPTIONS] TEXT" */
-    const char *description;      /* paragraphs for --help, lines broken at 80 columns */
-    const char *examples;         /* lines to paste */
-    const struct option *options; /* [n_option] */
-    size_t n_option;
+    const char *summary;             /* one line for the list of commands */
+    const char *usage;               /* what follows the name: "[OPTIONS] TEXT" */
+    const char *description;         /* paragraphs for --help, lines broken at 80 columns */
+    const char *examples;            /* lines to paste */
+    const struct option_part *parts; /* [n_part] its options */
+    size_t n_part;
     int (*main)(int argc, char **argv); /* arguments after the name; returns the exit code */
 };
 

@@ -9,6 +9,16 @@
 
 #include <string.h>
 
+static const struct option comparison_rows[] = {
+    {.name = "compare",
+     .heading = "Attention",
+     .kind = OPTION_FLAG,
+     .help = "in place of tensors show how far this attention is from the exact one, head by "
+             "head, and what both cost; also as --csv and --json"},
+};
+
+const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
+
 static int refuse(const char *name)
 {
     return report_problem(EXIT_USAGE, NULL,
@@ -23,10 +33,10 @@ int comparison_check(const struct command *command, const char *const *given, bo
                                           "top",  "next", "ablate", "ablate-pattern"};
     if (has_page)
         return refuse("explain");
-    for (size_t i = 0; i < command->n_option; i++)
-        for (size_t j = 0; given[i] && j < sizeof(refused) / sizeof(refused[0]); j++)
-            if (command->options[i].name && strcmp(command->options[i].name, refused[j]) == 0)
-                return refuse(refused[j]);
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        for (size_t i = 0; given[walk.n - 1] && i < sizeof(refused) / sizeof(refused[0]); i++)
+            if (walk.option.name && strcmp(walk.option.name, refused[i]) == 0)
+                return refuse(refused[i]);
     return EXIT_DONE;
 }
 

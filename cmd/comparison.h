@@ -13,18 +13,13 @@
 /* K of the recall that is reported. */
 enum { COMPARISON_N_RECALLED = 5 };
 
-/* A row for the option table of a command whose struct T has a `bool is_compared`. */
-#define COMPARISON_ROW(T)                                                                          \
-    {                                                                                              \
-        .name = "compare", .group = "Attention", .kind = OPTION_FLAG,                              \
-        .offset = offsetof(struct T, is_compared),                                                 \
-        .help = "in place of tensors show how far this attention is from the exact one, head by "  \
-                "head, and what both cost; also as --csv and --json"                               \
-    }
+/* --compare, which fills a bool. */
+extern const struct option_group comparison_options;
 
 /* What is compared, and how to call it. */
 struct comparison {
-    const struct attn_labels *labels; /* model, options, tokens and ids; of arrays, options and axes */
+    const struct attn_labels
+        *labels; /* model, options, tokens and ids; of arrays, options and axes */
     const struct attn_tokenizer *tokenizer; /* for first choices; NULL: they have no text */
     size_t n;                               /* tokens, or queries of arrays */
     const struct attn_attention *attention; /* what was chosen, of the first layer */

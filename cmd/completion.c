@@ -52,13 +52,13 @@ static enum value value_of(const struct option *option)
     return VALUE_OWN;
 }
 
-/* The row for arguments that are no options, or NULL. */
-static const struct option *plain_of(const struct command *command)
+/* Walks to the row for arguments that are no options; returns whether there is one. */
+static bool find_plain(struct option_walk *walk)
 {
-    for (size_t i = 0; i < command->n_option; i++)
-        if (!command->options[i].name)
-            return &command->options[i];
-    return NULL;
+    while (option_next(walk))
+        if (!walk->option.name)
+            return true;
+    return false;
 }
 
 static bool has_choices(const struct option *option)
@@ -139,8 +139,8 @@ static void print_bash_value(struct attn_sink *out, const struct option *option)
 /* Values: a line of `case "$command $before"` for each option that takes one. */
 static void print_bash_values(struct attn_sink *out, const struct command *command)
 {
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
         if (!option->name || !option->argument)
             continue;
         print_text(out, "    ");
@@ -157,16 +157,16 @@ static void print_bash_names(struct attn_sink *out, const struct command *comman
 {
     print(out, "        '%s option') _attn_cli_words '", command->name);
     const char *gap = "";
-    for (size_t i = 0; i < command->n_option; i++)
-        if (command->options[i].name) {
-            print(out, "%s--%s", gap, command->options[i].name);
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.option.name) {
+            print(out, "%s--%s", gap, walk.option.name);
             gap = " ";
         }
     print_text(out, "' ;;\n");
-    const struct option *plain = plain_of(command);
-    if (plain && value_of(plain) != VALUE_OWN) {
+    struct option_walk plain = {.command = command};
+    if (find_plain(&plain) && value_of(&plain.option) != VALUE_OWN) {
         print(out, "        '%s plain') ", command->name);
-        print_bash_value(out, plain);
+        print_bash_value(out, &plain.option);
         print_text(out, " ;;\n");
     }
 }
@@ -269,8 +269,8 @@ static void print_zsh_option(struct attn_sink *out, const struct option *option)
 static void print_zsh_command(struct attn_sink *out, const struct command *command)
 {
     print(out, "    %s) _arguments -s -S", command->name);
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
         print_text(out, " \\\n        ");
         if (option->name) {
             print_zsh_option(out, option);
@@ -351,8 +351,8 @@ static void print_fish_value(struct attn_sink *out, const struct option *option)
 
 static void print_fish_command(struct attn_sink *out, const struct command *command)
 {
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
         if (!option->name && value_of(option) == VALUE_OWN)
             continue;
         print(out, "complete -c attn-cli -n '__attn_cli_is %s'", command->name);
@@ -414,17 +414,20 @@ struct completion_args {
     bool has_models;
 };
 
-static const struct option options[] = {
+static const struct option rows[] = {
     {.argument = "bash|zsh|fish",
      .kind = OPTION_LIST,
      .offset = offsetof(struct completion_args, shells)},
     {.name = "models",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct completion_args, has_models),
      .help = "print the names that --model takes, one a line; the scripts ask for them"},
-    OPTION_HELP_ROW,
 };
+
+static const struct option_group own_options = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
 
 static int completion_main(int argc, char **argv);
 
@@ -438,8 +441,8 @@ const struct command command_completion = {
     .examples = "  source <(attn-cli completion bash)\n"
                 "  source <(attn-cli completion zsh)\n"
                 "  attn-cli completion fish | source\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = completion_main,
 };
 

@@ -10,6 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option explain_rows[] = {
+    {.name = "explain",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .help = "show the arithmetic of one row, step by step; the selection must leave one head "
+             "and one query"},
+};
+
+const struct option_group explain_options = OPTION_GROUP(explain_rows);
+
 /* Relative to what is added up: float32 sums of many terms, against the same in double. */
 static const double tolerance = 1e-5;
 

@@ -16,14 +16,8 @@
 
 #include "attn.h"
 
-/* A row for the option table of a command whose struct T has a `bool has_page`. */
-#define EXPLAIN_ROWS(T)                                                                            \
-    {                                                                                              \
-        .name = "explain", .group = "Output", .kind = OPTION_FLAG,                                 \
-        .offset = offsetof(struct T, has_page),                                                    \
-        .help = "show the arithmetic of one row, step by step; the selection must leave one head " \
-                "and one query"                                                                    \
-    }
+/* --explain, which fills a bool. */
+extern const struct option_group explain_options;
 
 /* What is run. Borrowed as long as the struct explain. */
 struct explain_subject {

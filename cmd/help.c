@@ -1,5 +1,5 @@
 /*
- * help.c - lays out the help of a command: usage, description, options by group, examples.
+ * help.c - lays out the help of a command: usage, description, options by heading, examples.
  */
 #include "help.h"
 
@@ -55,14 +55,14 @@ void help_command(struct attn_sink *out, const struct command *command)
         print_text(out, "\n");
         print_text(out, command->description);
     }
-    const char *group = NULL;
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
+    const char *heading = NULL;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
         if (!option->name)
             continue;
-        if (!group || strcmp(group, option->group) != 0)
-            print(out, "\n%s:\n", option->group);
-        group = option->group;
+        if (!heading || strcmp(heading, option->heading) != 0)
+            print(out, "\n%s:\n", option->heading);
+        heading = option->heading;
         print_option(out, option);
     }
     if (command->examples) {

@@ -22,71 +22,74 @@ struct init_args {
     int64_t seed, embedding_rows;
 };
 
-static const struct option options[] = {
+static const struct option rows[] = {
     {.argument = "DIR", .kind = OPTION_LIST, .offset = offsetof(struct init_args, directories)},
     {.name = "config",
      .argument = "FILE",
-     .group = "Architecture",
+     .heading = "Architecture",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct init_args, config),
      .help = "begin with this config.json; default: model_type attn, and nothing else"},
     {.name = "set",
      .argument = "KEY=VALUE",
-     .group = "Architecture",
+     .heading = "Architecture",
      .kind = OPTION_LIST,
      .offset = offsetof(struct init_args, settings),
      .help = "a key of the config, like d_model=3, causal=false, norm=layernorm or "
              "blocks=self,cross; may be repeated"},
     {.name = "vocab-from",
      .argument = "TEXT",
-     .group = "Vocabulary",
+     .heading = "Vocabulary",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct init_args, text),
      .help = "the words of TEXT, sorted by code point and numbered; without a vocabulary the model "
              "takes ids only"},
     {.name = "vocab-from-file",
      .argument = "FILE",
-     .group = "Vocabulary",
+     .heading = "Vocabulary",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct init_args, text_file),
      .help = "the words of a file; '-' is standard input"},
     {.name = "drop",
      .argument = "CHARS",
-     .group = "Vocabulary",
+     .heading = "Vocabulary",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct init_args, drop),
      .help = "characters that are part of no word, here and in every text of the model"},
     {.name = "split",
      .argument = "word|char",
-     .group = "Vocabulary",
+     .heading = "Vocabulary",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct init_args, split),
      .help = "tokens are what lies between white space (default), or single characters"},
     {.name = "draw",
      .argument = "GROUP=DIST[@SEED]",
-     .group = "Weights",
+     .heading = "Weights",
      .kind = OPTION_LIST,
      .offset = offsetof(struct init_args, draws),
      .help = "draw a group of weights; groups are drawn in the order given, those left out after "
              "them as gpt2"},
     {.name = "seed",
      .argument = "S",
-     .group = "Weights",
+     .heading = "Weights",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct init_args, seed),
      .max = INT64_MAX,
      .help = "where the generator begins; default: 0"},
     {.name = "embedding-rows",
      .argument = "N",
-     .group = "Weights",
+     .heading = "Weights",
      .kind = OPTION_NUMBER,
      .offset = offsetof(struct init_args, embedding_rows),
      .min = 1,
      .max = INT32_MAX,
      .help = "draw an embedding of N rows and keep the first, one for each token: the numbers of a "
              "table depend on its size"},
-    OPTION_HELP_ROW,
 };
+
+static const struct option_group own_options = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
 
 static int init_main(int argc, char **argv);
 
@@ -109,8 +112,8 @@ const struct command command_init = {
         "  attn-cli init life --vocab-from \"Life is short, eat dessert first\" --drop , \\\n"
         "      --set d_model=3 --set d_head=2 --set d_value=4 \\\n"
         "      --draw embed=randn@123 --embedding-rows 50000 --draw heads=rand@123\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = init_main,
 };
 

@@ -29,13 +29,16 @@ struct inspect_args {
     bool has_check, has_json, is_quiet;
 };
 
-static const struct option options[] = {
+static const struct option path_rows[] = {
     {.argument = "PATH", .kind = OPTION_LIST, .offset = offsetof(struct inspect_args, paths)},
-    MODEL_ROWS(inspect_args),
-    WEIGHTS_ROWS(inspect_args),
+};
+
+static const struct option_group path_options = OPTION_GROUP(path_rows);
+
+static const struct option inspect_rows[] = {
     {.name = "length",
      .argument = "T",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_NUMBER,
      .min = 1,
      .max = MAX_LENGTH,
@@ -44,30 +47,39 @@ static const struct option options[] = {
              "when it has no limit"},
     {.name = "source-length",
      .argument = "S",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_NUMBER,
      .min = 1,
      .max = MAX_LENGTH,
      .offset = offsetof(struct inspect_args, source_length),
      .help = "let its source have S rows, for models with cross-attention; default: T"},
     {.name = "json",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct inspect_args, has_json),
      .help = "print one JSON document, with exact numbers, sizes in bytes"},
     {.name = "check",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct inspect_args, has_check),
      .help = "read every weight and report the tensors that hold NaN or infinity (exit code 7), in "
              "place of the other text"},
     {.name = "quiet",
      .letter = 'q',
-     .group = "Other",
+     .heading = "Other",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct inspect_args, is_quiet),
      .help = "no notes on standard error, only errors"},
-    OPTION_HELP_ROW,
+};
+
+static const struct option_group inspect_options = OPTION_GROUP(inspect_rows);
+
+static const struct option_part parts[] = {
+    {&path_options, 0},
+    {&model_options, offsetof(struct inspect_args, model)},
+    {&weights_options, offsetof(struct inspect_args, model)},
+    {&inspect_options, 0},
+    {&help_options, 0},
 };
 
 static int inspect_main(int argc, char **argv);
@@ -85,8 +97,8 @@ const struct command command_inspect = {
                 "  attn-cli inspect gpt2 --length 512\n"
                 "  attn-cli inspect --check gpt2/model.safetensors\n"
                 "  attn-cli inspect --json gpt2 | jq .parameters.total\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = inspect_main,
 };
 
@@ -178,14 +190,14 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
 
 static int open_model(struct inspect_args *args, struct inspection *inspection)
 {
-    struct attn_model_options model_options = {
+    struct attn_model_options options = {
         .load = (enum attn_load)args->model.load, .on_note = on_model_note, .user = args};
     struct attn_error err = {0};
     int code = model_source_find(&args->model, &inspection->source);
     if (code != EXIT_DONE)
         return code;
     inspection->name = inspection->source.source.name;
-    if (attn_model_open(&inspection->source.source, &model_options, &inspection->model, &err) !=
+    if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) !=
         ATTN_OK) {
         if (err.status == ATTN_UNSUPPORTED)
             attn_error_hint(&err, "'attn-cli inspect FILE.safetensors' shows the tensors of any "

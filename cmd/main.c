@@ -103,15 +103,18 @@ struct help_args {
     bool is_manual;
 };
 
-static const struct option help_options[] = {
+static const struct option rows[] = {
     {.argument = "COMMAND", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
     {.name = "man",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct help_args, is_manual),
      .help = "print the manual page, for 'man -l' or groff"},
-    OPTION_HELP_ROW,
 };
+
+static const struct option_group own_options = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
 
 static int print_manual(void)
 {
@@ -148,8 +151,8 @@ const struct command command_help = {
     .name = "help",
     .summary = "help on attn-cli, or on one command",
     .usage = "[COMMAND]",
-    .options = help_options,
-    .n_option = sizeof(help_options) / sizeof(help_options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = help_main,
 };
 

@@ -121,14 +121,14 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_paragraphs(out, command->description);
     else
         print_line(out, command->summary);
-    const char *group = NULL;
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
+    const char *heading = NULL;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
         if (!option->name)
             continue;
-        if (!group || strcmp(group, option->group) != 0)
-            print(out, ".SS %s\n", option->group);
-        group = option->group;
+        if (!heading || strcmp(heading, option->heading) != 0)
+            print(out, ".SS %s\n", option->heading);
+        heading = option->heading;
         print_option(out, option);
     }
 }
@@ -137,8 +137,8 @@ static void print_command(struct attn_sink *out, const struct command *command)
 static bool is_repeated(size_t n_before, const char *variable)
 {
     for (size_t i = 0; i < n_before; i++)
-        for (size_t j = 0; j < commands[i]->n_option; j++) {
-            const char *other = commands[i]->options[j].environment;
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+            const char *other = walk.option.environment;
             if (other && strcmp(other, variable) == 0)
                 return true;
         }
@@ -149,8 +149,8 @@ static void print_environment(struct attn_sink *out)
 {
     print_text(out, ".SH ENVIRONMENT\n");
     for (size_t i = 0; i < n_command; i++)
-        for (size_t j = 0; j < commands[i]->n_option; j++) {
-            const struct option *option = &commands[i]->options[j];
+        for (struct option_walk walk = {.command = commands[i]}; option_next(&walk);) {
+            const struct option *option = &walk.option;
             if (!option->environment || is_repeated(i, option->environment))
                 continue;
             print(out, ".TP\n.B %s\n", option->environment);

@@ -12,6 +12,61 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const struct option model_rows[] = {
+    {.name = "model",
+     .letter = 'm',
+     .argument = "DIR",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, name),
+     .environment = "ATTN_CLI_MODEL",
+     .help = "model directory in Hugging Face's layout, or the name of a shipped model; default: "
+             "the built-in '" ATTN_BUILTIN_DEFAULT "'"},
+    {.name = "config",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, config),
+     .help = "use FILE as the model's config.json"},
+    {.name = "vocab",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, vocab),
+     .help = "use FILE as the model's vocab.json"},
+};
+
+const struct option_group model_options = OPTION_GROUP(model_rows);
+
+static const struct option weights_rows[] = {
+    {.name = "weights",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, weights),
+     .help = "use FILE as the model's model.safetensors"},
+    {.name = "load",
+     .argument = "map|read",
+     .heading = "Model",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct model_args, load),
+     .help = "map the weights (default), or read them into memory: safe from files that change"},
+};
+
+const struct option_group weights_options = OPTION_GROUP(weights_rows);
+
+static const struct option compute_rows[] = {
+    {.name = "compute",
+     .argument = "f32|bf16",
+     .heading = "Precision",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct model_args, compute),
+     .help = "multiply by the weights in float32 (default), or in bfloat16 with float32 sums: "
+             "faster and less exact"},
+};
+
+const struct option_group compute_options = OPTION_GROUP(compute_rows);
+
 static bool is_directory(const char *path)
 {
     struct stat status;

@@ -13,50 +13,14 @@ struct model_args {
     int compute; /* enum attn_compute */
 };
 
-/* Rows for the option table of a command whose struct T has a `struct model_args model`. */
-#define MODEL_ROWS(T)                                                                              \
-    {.name = "model",                                                                              \
-     .letter = 'm',                                                                                \
-     .argument = "DIR",                                                                            \
-     .group = "Model",                                                                             \
-     .kind = OPTION_TEXT,                                                                          \
-     .offset = offsetof(struct T, model.name),                                                     \
-     .environment = "ATTN_CLI_MODEL",                                                              \
-     .help = "model directory in Hugging Face's layout, or the name of a shipped model; default: " \
-             "the built-in '" ATTN_BUILTIN_DEFAULT "'"},                                           \
-        {.name = "config",                                                                         \
-         .argument = "FILE",                                                                       \
-         .group = "Model",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, model.config),                                               \
-         .help = "use FILE as the model's config.json"},                                           \
-    {                                                                                              \
-        .name = "vocab", .argument = "FILE", .group = "Model", .kind = OPTION_TEXT,                \
-        .offset = offsetof(struct T, model.vocab), .help = "use FILE as the model's vocab.json"    \
-    }
+/* Options that fill a struct model_args. */
+extern const struct option_group model_options;
 
-/* Further rows for commands that read weights. */
-#define WEIGHTS_ROWS(T)                                                                            \
-    {.name = "weights",                                                                            \
-     .argument = "FILE",                                                                           \
-     .group = "Model",                                                                             \
-     .kind = OPTION_TEXT,                                                                          \
-     .offset = offsetof(struct T, model.weights),                                                  \
-     .help = "use FILE as the model's model.safetensors"},                                         \
-    {                                                                                              \
-        .name = "load", .argument = "map|read", .group = "Model", .kind = OPTION_CHOICE,           \
-        .offset = offsetof(struct T, model.load),                                                  \
-        .help = "map the weights (default), or read them into memory: safe from files that change" \
-    }
+/* The same, of commands that read weights. */
+extern const struct option_group weights_options;
 
-/* For those that multiply by them. */
-#define COMPUTE_ROW(T)                                                                             \
-    {                                                                                              \
-        .name = "compute", .argument = "f32|bf16", .group = "Precision", .kind = OPTION_CHOICE,    \
-        .offset = offsetof(struct T, model.compute),                                               \
-        .help = "multiply by the weights in float32 (default), or in bfloat16 with float32 sums: " \
-                "faster and less exact"                                                            \
-    }
+/* The same, of commands that multiply by weights. */
+extern const struct option_group compute_options;
 
 enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
 

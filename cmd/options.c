@@ -1,5 +1,5 @@
 /*
- * options.c - reads a command line against a command's table. A mistake is reported with what was
+ * options.c - reads a command line against a command's options. A mistake is reported with what was
  * expected, and for a name that does not exist with the one that was probably meant.
  */
 #include "options.h"
@@ -15,14 +15,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The command line on its way through the table. */
+static const struct option help_rows[] = {
+    {.name = "help",
+     .letter = 'h',
+     .heading = "Other",
+     .kind = OPTION_HELP,
+     .help = "print this help"},
+};
+
+const struct option_group help_options = OPTION_GROUP(help_rows);
+
+bool option_next(struct option_walk *walk)
+{
+    const struct command *command = walk->command;
+    while (walk->part < command->n_part && walk->row == command->parts[walk->part].group->n) {
+        walk->part++;
+        walk->row = 0;
+    }
+    if (walk->part == command->n_part)
+        return false;
+    const struct option_part *part = &command->parts[walk->part];
+    walk->option = part->group->rows[walk->row++];
+    walk->option.offset += part->offset;
+    walk->n++;
+    return true;
+}
+
+size_t options_count(const struct command *command)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < command->n_part; i++)
+        n += command->parts[i].group->n;
+    return n;
+}
+
+/* The command line, and what is read of it. */
 struct parser {
     const struct command *command;
     char *base; /* the command's struct of arguments */
     char **argv;
     int argc;
     int next;           /* index of the argument after the one being read */
-    const char **given; /* [n_option] the text of each value, or NULL */
+    const char **given; /* [options_count] the text of each value; or NULL */
 };
 
 static bool takes_value(const struct option *option)
@@ -30,30 +64,31 @@ static bool takes_value(const struct option *option)
     return option->kind != OPTION_FLAG && option->kind != OPTION_HELP;
 }
 
-static const struct option *find_name(const struct command *command, const char *name, size_t size)
+/* Walks to the option of that NAME [size]; returns whether there is one. */
+static bool find_name(struct option_walk *walk, const char *name, size_t size)
 {
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
-        if (option->name && strlen(option->name) == size && memcmp(option->name, name, size) == 0)
-            return option;
+    while (option_next(walk)) {
+        const char *other = walk->option.name;
+        if (other && strlen(other) == size && memcmp(other, name, size) == 0)
+            return true;
     }
-    return NULL;
+    return false;
 }
 
-static const struct option *find_letter(const struct command *command, char letter)
+static bool find_letter(struct option_walk *walk, char letter)
 {
-    for (size_t i = 0; i < command->n_option; i++)
-        if (command->options[i].letter == letter)
-            return &command->options[i];
-    return NULL;
+    while (option_next(walk))
+        if (walk->option.letter == letter)
+            return true;
+    return false;
 }
 
 static int report_unknown(const struct command *command, const char *typed, size_t size)
 {
     const char *nearest = NULL;
     size_t least = SIZE_MAX;
-    for (size_t i = 0; size > 2 && i < command->n_option; i++) {
-        const char *name = command->options[i].name;
+    for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);) {
+        const char *name = walk.option.name;
         if (!name)
             continue;
         size_t distance = edit_distance(typed + 2, size - 2, name, strlen(name));
@@ -125,13 +160,15 @@ static int store_choice(const struct option *option, const char *label, const ch
     }
 }
 
-/* LABEL is what the user wrote, "--load" or the name of a variable. */
-static int store(const struct parser *parser, const struct option *option, const char *label,
+/* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
+ * variable. */
+static int store(const struct parser *parser, const struct option_walk *walk, const char *label,
                  const char *value)
 {
+    const struct option *option = &walk->option;
     void *place = parser->base + option->offset;
     if (parser->given && takes_value(option))
-        parser->given[option - parser->command->options] = value;
+        parser->given[walk->n - 1] = value;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)place = true;
@@ -158,30 +195,31 @@ static int store(const struct parser *parser, const struct option *option, const
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. */
-static int take_option(struct parser *parser, const struct option *option, const char *label,
+static int take_option(struct parser *parser, const struct option_walk *walk, const char *label,
                        const char *value)
 {
+    const struct option *option = &walk->option;
     if (takes_value(option) && !value) {
         if (parser->next == parser->argc)
             return report_problem(EXIT_USAGE, NULL, "option '%s' needs a value: %s %s", label,
                                   label, option->argument);
         value = parser->argv[parser->next++];
     }
-    return store(parser, option, label, value);
+    return store(parser, walk, label, value);
 }
 
 static int take_long(struct parser *parser, const char *argument)
 {
     const char *equals = strchr(argument, '=');
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
-    const struct option *option = find_name(parser->command, argument + 2, size - 2);
-    if (!option)
+    struct option_walk walk = {.command = parser->command};
+    if (!find_name(&walk, argument + 2, size - 2))
         return report_unknown(parser->command, argument, size);
     char label[64];
-    snprintf(label, sizeof(label), "--%s", option->name);
-    if (equals && !takes_value(option))
+    snprintf(label, sizeof(label), "--%s", walk.option.name);
+    if (equals && !takes_value(&walk.option))
         return report_problem(EXIT_USAGE, NULL, "option '%s' takes no value", label);
-    return take_option(parser, option, label, equals ? equals + 1 : NULL);
+    return take_option(parser, &walk, label, equals ? equals + 1 : NULL);
 }
 
 /* "-t4", "-t" "4", "-qv", "-qt4". */
@@ -189,11 +227,11 @@ static int take_letters(struct parser *parser, const char *letters)
 {
     for (size_t i = 0; letters[i]; i++) {
         char label[3] = {'-', letters[i], '\0'};
-        const struct option *option = find_letter(parser->command, letters[i]);
-        if (!option)
+        struct option_walk walk = {.command = parser->command};
+        if (!find_letter(&walk, letters[i]))
             return report_unknown(parser->command, label, 2);
-        bool has_rest = takes_value(option) && letters[i + 1];
-        int code = take_option(parser, option, label, has_rest ? letters + i + 1 : NULL);
+        bool has_rest = takes_value(&walk.option) && letters[i + 1];
+        int code = take_option(parser, &walk, label, has_rest ? letters + i + 1 : NULL);
         if (code != OPTIONS_OK || has_rest)
             return code;
     }
@@ -202,22 +240,21 @@ static int take_letters(struct parser *parser, const char *letters)
 
 static int take_plain(const struct parser *parser, const char *argument)
 {
-    const struct command *command = parser->command;
-    for (size_t i = 0; i < command->n_option; i++)
-        if (!command->options[i].name)
-            return append((void *)(parser->base + command->options[i].offset), argument);
-    return report_problem(EXIT_USAGE, NULL, "'%s' takes no argument '%s'", command->name, argument);
+    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);)
+        if (!walk.option.name)
+            return append((void *)(parser->base + walk.option.offset), argument);
+    return report_problem(EXIT_USAGE, NULL, "'%s' takes no argument '%s'", parser->command->name,
+                          argument);
 }
 
 static int take_environment(const struct parser *parser)
 {
-    const struct command *command = parser->command;
-    for (size_t i = 0; i < command->n_option; i++) {
-        const struct option *option = &command->options[i];
-        const char *value = option->environment ? getenv(option->environment) : NULL;
+    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
+        const char *variable = walk.option.environment;
+        const char *value = variable ? getenv(variable) : NULL;
         if (!value || !value[0])
             continue;
-        int code = store(parser, option, option->environment, value);
+        int code = store(parser, &walk, variable, value);
         if (code != OPTIONS_OK)
             return code;
     }

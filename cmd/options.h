@@ -1,9 +1,18 @@
 /*
- * options.h - one table of options a command, from which parsing and help come.
+ * options.h - the options of a command, from which parsing, help, manual and completions come.
  *
- *     static const struct option options[] = {
+ * Options come in groups. A group fills one struct, and several commands may have it:
+ *
+ *     static const struct option prediction_rows[] = {
  *         {.name = "top", .argument = "K", .kind = OPTION_NUMBER, .min = 1, .max = 1000,
- *          .offset = offsetof(struct run_args, top), .group = "Output", .help = "..."},
+ *          .offset = offsetof(struct prediction_args, top), .heading = "Output", .help = "..."},
+ *     };
+ *     const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+ *
+ * A command lists its groups, and where each group's struct lies in its own struct of arguments:
+ *
+ *     static const struct option_part parts[] = {
+ *         {&prediction_options, offsetof(struct run_args, prediction)},
  *
  * The command line may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE and -qv for flags
  * without values; names are never abbreviated and `--` ends the options. The last of a repeated
@@ -39,19 +48,52 @@ struct option {
     const char *name;        /* long name; NULL: the arguments that are no options (a list) */
     char letter;             /* short name, or 0 */
     const char *argument;    /* what its value is called; NULL for flags */
-    const char *group;       /* heading in the help */
+    const char *heading;     /* in the help, above it and its neighbours */
     const char *help;        /* any length; the help breaks its lines */
     const char *environment; /* variable that gives its default, or NULL */
     enum option_kind kind;
-    size_t offset; /* of the value in the command's struct of arguments */
+    size_t offset; /* of the value in the struct that its group fills */
     int64_t min, max;
 };
 
-#define OPTION_HELP_ROW                                                                            \
+/* Options that fill one struct. */
+struct option_group {
+    const struct option *rows; /* [n] in the order of the help */
+    size_t n;
+};
+
+/* The group of an array of rows. */
+#define OPTION_GROUP(rows)                                                                         \
     {                                                                                              \
-        .name = "help", .letter = 'h', .group = "Other", .help = "print this help",                \
-        .kind = OPTION_HELP                                                                        \
+        (rows), sizeof(rows) / sizeof((rows)[0])                                                   \
     }
+
+/* A group among the options of a command. */
+struct option_part {
+    const struct option_group *group;
+    size_t offset; /* of the group's struct in the command's struct of arguments */
+};
+
+/* --help, which fills nothing. Every command has it as its last group. */
+extern const struct option_group help_options;
+
+/*
+ * A walk over all options of a command:
+ *
+ *     for (struct option_walk walk = {.command = command}; option_next(&walk);)
+ *         puts(walk.option.name);
+ */
+struct option_walk {
+    const struct command *command;
+    size_t part, row;     /* the next one */
+    size_t n;             /* options so far, this one with them */
+    struct option option; /* this one; its offset is that in the command's struct of arguments */
+};
+
+/* Goes on to the first or next option. Returns whether there is one. */
+bool option_next(struct option_walk *walk);
+
+size_t options_count(const struct command *command);
 
 enum { OPTIONS_OK = -1 };
 
@@ -62,8 +104,8 @@ enum { OPTIONS_OK = -1 };
  */
 int options_parse(const struct command *command, int argc, char **argv, void *args);
 
-/* The same, and in GIVEN [command->n_option] the text of each option's value as it was given last;
- * others stay. Borrows from the command line and the environment. */
+/* The same, and in GIVEN [options_count(command)] the text of each option's value as it was given
+ * last; others stay. Borrows from the command line and the environment. */
 int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
                          const char **given);
 

@@ -13,6 +13,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option output_rows[] = {
+    {.name = "csv",
+     .argument = "DIR",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, csv),
+     .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard "
+             "output"},
+    {.name = "tidy",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, tidy),
+     .help = "write the patterns, and nothing else, into one long CSV: a line for each cell "
+             "that is not masked"},
+    {.name = "id",
+     .argument = "TEXT",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, id),
+     .help = "what the id column of --tidy says, to tell runs apart; default: 0"},
+    {.name = "npy",
+     .argument = "DIR",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, npy),
+     .help = "write one array a file into DIR, for numpy.load"},
+    {.name = "npz",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, npz),
+     .help = "write all tensors into one archive for numpy.load"},
+    {.name = "json",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct output_args, json),
+     .help = "write tokens, tensors and predictions into one JSON document"},
+    {.name = "precision",
+     .argument = "N",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .max = 17,
+     .offset = offsetof(struct output_args, precision),
+     .help = "digits after the point in CSV and JSON; default: as many as bring back the same "
+             "number"},
+};
+
+const struct option_group output_options = OPTION_GROUP(output_rows);
+
 /* The formats in the order in which they are written. */
 static const struct format {
     const char *format;
@@ -46,14 +97,16 @@ bool outputs_are_wanted(const struct output_args *args)
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n)
 {
-    static const char *const groups[] = {"Attention", "Precision", "Selection", "Interventions"};
-    struct attn_option *made = calloc(command->n_option, sizeof(*made));
+    static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions"};
+    struct attn_option *made = calloc(options_count(command), sizeof(*made));
     if (!made)
         return report_no_memory();
-    for (size_t i = 0; i < command->n_option; i++)
-        for (size_t g = 0; given[i] && g < sizeof(groups) / sizeof(groups[0]); g++)
-            if (strcmp(command->options[i].group, groups[g]) == 0)
-                made[(*n)++] = (struct attn_option){command->options[i].name, given[i]};
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const char *value = given[walk.n - 1];
+        for (size_t i = 0; value && i < sizeof(headings) / sizeof(headings[0]); i++)
+            if (strcmp(walk.option.heading, headings[i]) == 0)
+                made[(*n)++] = (struct attn_option){walk.option.name, value};
+    }
     *options = made;
     return EXIT_DONE;
 }

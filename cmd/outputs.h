@@ -15,52 +15,8 @@ struct output_args {
     int64_t precision;
 };
 
-/* Rows for the option table of a command whose struct T has a `struct output_args output`. */
-#define OUTPUT_ROWS(T)                                                                             \
-    {.name = "csv",                                                                                \
-     .argument = "DIR",                                                                            \
-     .group = "Output",                                                                            \
-     .kind = OPTION_TEXT,                                                                          \
-     .offset = offsetof(struct T, output.csv),                                                     \
-     .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard "       \
-             "output"},                                                                            \
-        {.name = "tidy",                                                                           \
-         .argument = "FILE",                                                                       \
-         .group = "Output",                                                                        \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, output.tidy),                                                \
-         .help = "write the patterns, and nothing else, into one long CSV: a line for each cell "  \
-                 "that is not masked"},                                                            \
-        {.name = "id",                                                                             \
-         .argument = "TEXT",                                                                       \
-         .group = "Output",                                                                        \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, output.id),                                                  \
-         .help = "what the id column of --tidy says, to tell runs apart; default: 0"},             \
-        {.name = "npy",                                                                            \
-         .argument = "DIR",                                                                        \
-         .group = "Output",                                                                        \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, output.npy),                                                 \
-         .help = "write one array a file into DIR, for numpy.load"},                               \
-        {.name = "npz",                                                                            \
-         .argument = "FILE",                                                                       \
-         .group = "Output",                                                                        \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, output.npz),                                                 \
-         .help = "write all tensors into one archive for numpy.load"},                             \
-        {.name = "json",                                                                           \
-         .argument = "FILE",                                                                       \
-         .group = "Output",                                                                        \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, output.json),                                                \
-         .help = "write tokens, tensors and predictions into one JSON document"},                  \
-    {                                                                                              \
-        .name = "precision", .argument = "N", .group = "Output", .kind = OPTION_NUMBER, .max = 17, \
-        .offset = offsetof(struct T, output.precision),                                            \
-        .help = "digits after the point in CSV and JSON; default: as many as bring back the same " \
-                "number"                                                                           \
-    }
+/* Options that fill a struct output_args. */
+extern const struct option_group output_options;
 
 enum { OUTPUTS_MAX = 6 };
 
@@ -81,8 +37,8 @@ bool outputs_are_wanted(const struct output_args *args);
 
 /*
  * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
- * the groups Attention, Selection and Interventions. free() *options. Reports and returns an exit
- * code.
+ * the headings Attention, Precision, Selection and Interventions. free() *options. Reports and
+ * returns an exit code.
  */
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n);

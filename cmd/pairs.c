@@ -5,6 +5,33 @@
 #include "print.h"
 #include "report.h"
 
+static const struct option pairs_rows[] = {
+    {.name = "pairs",
+     .heading = "Training pairs",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct pairs_args, is_wanted),
+     .help = "print each beginning of the text and the token that comes next, instead of tokens"},
+    {.name = "window",
+     .argument = "W",
+     .heading = "Training pairs",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct pairs_args, window),
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "print each window of W tokens, its target (the window one token later) and the "
+             "W predictions in it"},
+    {.name = "stride",
+     .argument = "S",
+     .heading = "Training pairs",
+     .kind = OPTION_NUMBER,
+     .offset = offsetof(struct pairs_args, stride),
+     .min = 1,
+     .max = INT32_MAX,
+     .help = "tokens from one window to the next; default: 1"},
+};
+
+const struct option_group pairs_options = OPTION_GROUP(pairs_rows);
+
 /* The tokens of a text, and where their pairs go. */
 struct page {
     struct attn_sink *out;

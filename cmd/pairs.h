@@ -16,27 +16,8 @@ struct pairs_args {
     int64_t stride; /* tokens from one window to the next; 0: not given */
 };
 
-/* Rows for the option table of a command whose struct T has a `struct pairs_args pairs`. */
-#define PAIRS_ROWS(T)                                                                              \
-    {.name = "pairs",                                                                              \
-     .group = "Training pairs",                                                                    \
-     .kind = OPTION_FLAG,                                                                          \
-     .offset = offsetof(struct T, pairs.is_wanted),                                                \
-     .help = "print each beginning of the text and the token that comes next, instead of tokens"}, \
-        {.name = "window",                                                                         \
-         .argument = "W",                                                                          \
-         .group = "Training pairs",                                                                \
-         .kind = OPTION_NUMBER,                                                                    \
-         .offset = offsetof(struct T, pairs.window),                                               \
-         .min = 1,                                                                                 \
-         .max = INT32_MAX,                                                                         \
-         .help = "print each window of W tokens, its target (the window one token later) and the " \
-                 "W predictions in it"},                                                           \
-    {                                                                                              \
-        .name = "stride", .argument = "S", .group = "Training pairs", .kind = OPTION_NUMBER,       \
-        .offset = offsetof(struct T, pairs.stride), .min = 1, .max = INT32_MAX,                    \
-        .help = "tokens from one window to the next; default: 1"                                   \
-    }
+/* Options that fill a struct pairs_args. */
+extern const struct option_group pairs_options;
 
 bool pairs_are_wanted(const struct pairs_args *args);
 

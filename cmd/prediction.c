@@ -13,6 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option prediction_rows[] = {
+    {.name = "top",
+     .argument = "K",
+     .heading = "Prediction",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct prediction_args, top),
+     .help = "print the K most probable next tokens: probability, id, token"},
+    {.name = "next",
+     .argument = "TEXT",
+     .heading = "Prediction",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct prediction_args, next),
+     .help = "print the log-probability (natural) that TEXT follows; may be given several times"},
+};
+
+const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+
 int prediction_encode(struct prediction *prediction, const struct prediction_args *args,
                       const struct attn_tokenizer *tokenizer, enum attn_special special)
 {

@@ -11,23 +11,8 @@ struct prediction_args {
     struct text_list next;
 };
 
-/* Rows for the option table of a command whose struct T has a `struct prediction_args
- * prediction`. */
-#define PREDICTION_ROWS(T)                                                                         \
-    {.name = "top",                                                                                \
-     .argument = "K",                                                                              \
-     .group = "Prediction",                                                                        \
-     .kind = OPTION_NUMBER,                                                                        \
-     .min = 1,                                                                                     \
-     .max = INT32_MAX,                                                                             \
-     .offset = offsetof(struct T, prediction.top),                                                 \
-     .help = "print the K most probable next tokens: probability, id, token"},                     \
-    {                                                                                              \
-        .name = "next", .argument = "TEXT", .group = "Prediction", .kind = OPTION_LIST,            \
-        .offset = offsetof(struct T, prediction.next),                                             \
-        .help =                                                                                    \
-            "print the log-probability (natural) that TEXT follows; may be given several times"    \
-    }
+/* Options that fill a struct prediction_args. */
+extern const struct option_group prediction_options;
 
 /* What was asked for, and what the model says to it; initialize with = {0}. */
 struct prediction {

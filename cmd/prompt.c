@@ -9,6 +9,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option text_rows[] = {
+    {.name = "prompt",
+     .letter = 'p',
+     .argument = "TEXT",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct prompt_args, text),
+     .help = "the text"},
+    {.name = "sentence",
+     .argument = "TEXT",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct prompt_args, text),
+     .help = "another name for --prompt"},
+};
+
+const struct option_group prompt_text_options = OPTION_GROUP(text_rows);
+
+static const struct option prompt_rows[] = {
+    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct prompt_args, plain)},
+    {.name = "file",
+     .letter = 'f',
+     .argument = "FILE",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct prompt_args, file),
+     .help = "read the text from FILE, '-' is standard input; one final newline is dropped"},
+    {.name = "raw",
+     .heading = "Input",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct prompt_args, is_raw),
+     .help = "keep that newline"},
+    {.name = "special",
+     .argument = "parse|text",
+     .heading = "Input",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct prompt_args, special),
+     .help = "special tokens written in the text are recognized (default), or plain text"},
+};
+
+const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
+
+static const struct option numbers_rows[] = {
+    {.name = "ids",
+     .argument = "LIST",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct prompt_args, ids),
+     .help = "token ids in place of a text: 5,17,3"},
+    {.name = "embeds",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct prompt_args, embeds),
+     .help = "an array [T, d_model] in place of a text's embeddings; positions are still added"},
+};
+
+const struct option_group prompt_numbers_options = OPTION_GROUP(numbers_rows);
+
 int prompt_check(const struct prompt_args *args, const char *hint)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;

@@ -19,26 +19,12 @@ struct prompt_args {
     int special; /* enum attn_special */
 };
 
-/* Rows for the option table of a command whose struct T has a `struct prompt_args prompt`. */
-#define PROMPT_ROWS(T)                                                                             \
-    {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct T, prompt.plain)},         \
-        {.name = "file",                                                                           \
-         .letter = 'f',                                                                            \
-         .argument = "FILE",                                                                       \
-         .group = "Input",                                                                         \
-         .kind = OPTION_TEXT,                                                                      \
-         .offset = offsetof(struct T, prompt.file),                                                \
-         .help = "read the text from FILE, '-' is standard input; one final newline is dropped"},  \
-        {.name = "raw",                                                                            \
-         .group = "Input",                                                                         \
-         .kind = OPTION_FLAG,                                                                      \
-         .offset = offsetof(struct T, prompt.is_raw),                                              \
-         .help = "keep that newline"},                                                             \
-    {                                                                                              \
-        .name = "special", .argument = "parse|text", .group = "Input", .kind = OPTION_CHOICE,      \
-        .offset = offsetof(struct T, prompt.special),                                              \
-        .help = "special tokens written in the text are recognized (default), or plain text"       \
-    }
+/* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
+extern const struct option_group prompt_options;
+/* The same: a text by name, --prompt or --sentence. */
+extern const struct option_group prompt_text_options;
+/* The same: numbers in place of a text, --ids and --embeds. */
+extern const struct option_group prompt_numbers_options;
 
 /* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. Returns an
  * exit code. */

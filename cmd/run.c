@@ -48,7 +48,7 @@ struct run_args {
 
 struct run {
     struct run_args args;
-    const char **given; /* [n_option] the text of each value, or NULL */
+    const char **given; /* [options_count] the text of each value, or NULL */
     struct attn_sink *out;
     struct model_source source;
     struct attn_model *model;
@@ -72,46 +72,23 @@ struct run {
     struct stopwatch watch;
 };
 
-static const struct option options[] = {
-    {.name = "prompt",
-     .letter = 'p',
-     .argument = "TEXT",
-     .group = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct run_args, prompt.text),
-     .help = "the text"},
-    {.name = "sentence",
-     .argument = "TEXT",
-     .group = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct run_args, prompt.text),
-     .help = "another name for --prompt"},
-    PROMPT_ROWS(run_args),
-    {.name = "ids",
-     .argument = "LIST",
-     .group = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct run_args, prompt.ids),
-     .help = "token ids in place of a text: 5,17,3"},
-    {.name = "embeds",
-     .argument = "FILE.npy",
-     .group = "Input",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct run_args, prompt.embeds),
-     .help = "an array [T, d_model] in place of a text's embeddings; positions are still added"},
-    SOURCE_ROWS(run_args),
-    MODEL_ROWS(run_args),
-    WEIGHTS_ROWS(run_args),
-    COMPUTE_ROW(run_args),
-    ATTENTION_ROWS(run_args),
-    COMPARISON_ROW(run_args),
-    SELECTION_ROWS(run_args),
-    OUTPUT_ROWS(run_args),
-    EXPLAIN_ROWS(run_args),
-    PREDICTION_ROWS(run_args),
-    ABLATION_ROWS(run_args),
-    RUNNING_ROWS(run_args),
-    OPTION_HELP_ROW,
+static const struct option_part parts[] = {
+    {&prompt_text_options, offsetof(struct run_args, prompt)},
+    {&prompt_options, offsetof(struct run_args, prompt)},
+    {&prompt_numbers_options, offsetof(struct run_args, prompt)},
+    {&source_options, offsetof(struct run_args, source)},
+    {&model_options, offsetof(struct run_args, model)},
+    {&weights_options, offsetof(struct run_args, model)},
+    {&compute_options, offsetof(struct run_args, model)},
+    {&attention_options, offsetof(struct run_args, attention)},
+    {&comparison_options, offsetof(struct run_args, is_compared)},
+    {&selection_options, offsetof(struct run_args, selection)},
+    {&output_options, offsetof(struct run_args, output)},
+    {&explain_options, offsetof(struct run_args, has_page)},
+    {&prediction_options, offsetof(struct run_args, prediction)},
+    {&ablation_options, offsetof(struct run_args, ablation)},
+    {&running_options, offsetof(struct run_args, running)},
+    {&help_options, 0},
 };
 
 static int run_main(int argc, char **argv);
@@ -135,8 +112,8 @@ const struct command command_run = {
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m gpt2 --attention window:64 --compare -f text.txt\n"
                 "  attn-cli run -m gpt2 --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = run_main,
 };
 
@@ -172,15 +149,15 @@ static void on_model_note(void *user, const char *message)
 static int open_model(struct run *run)
 {
     const struct run_args *args = &run->args;
-    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     int code = model_source_find(&args->model, &run->source);
     if (code != EXIT_DONE)
         return code;
-    model_options.load = (enum attn_load)args->model.load;
-    model_options.on_note = on_model_note;
-    model_options.user = run;
-    if (attn_model_open(&run->source.source, &model_options, &run->model, &err) != ATTN_OK)
+    options.load = (enum attn_load)args->model.load;
+    options.on_note = on_model_note;
+    options.user = run;
+    if (attn_model_open(&run->source.source, &options, &run->model, &err) != ATTN_OK)
         return report(&err, EXIT_MODEL);
     interrupt_watch_model(run->model);
     if (prediction_is_wanted(&args->prediction) &&
@@ -475,7 +452,7 @@ static int perform(struct run *run)
 static int run_main(int argc, char **argv)
 {
     struct run run = {.args = {.attention = ATTENTION_ARGS_DEFAULT, .output.precision = -1}};
-    run.given = calloc(command_run.n_option, sizeof(*run.given));
+    run.given = calloc(options_count(&command_run), sizeof(*run.given));
     int code = run.given ? options_parse_noting(&command_run, argc, argv, &run.args, run.given)
                          : report_no_memory();
     if (code == OPTIONS_OK)

@@ -7,6 +7,34 @@
 #include <string.h>
 #include <time.h>
 
+static const struct option running_rows[] = {
+    {.name = "threads",
+     .letter = 't',
+     .argument = "N",
+     .heading = "Other",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = 1024,
+     .offset = offsetof(struct running_args, threads),
+     .environment = "ATTN_CLI_THREADS",
+     .help = "threads to use; default: the cores this process may run on, or one for little work; "
+             "results do not depend on it"},
+    {.name = "quiet",
+     .letter = 'q',
+     .heading = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct running_args, is_quiet),
+     .help = "no notes on standard error, only errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .heading = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct running_args, is_verbose),
+     .help = "say on standard error what is done and how long it takes"},
+};
+
+const struct option_group running_options = OPTION_GROUP(running_rows);
+
 /* The index of VARIABLE's value among the words of LIST ("a|b"), OTHERWISE when it is not there. */
 static int test_switch(const char *variable, const char *list, int otherwise)
 {

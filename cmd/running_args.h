@@ -14,31 +14,8 @@ struct running_args {
     bool is_quiet, is_verbose;
 };
 
-/* Rows for the option table of a command whose struct T has a `struct running_args running`. */
-#define RUNNING_ROWS(T)                                                                            \
-    {.name = "threads",                                                                            \
-     .letter = 't',                                                                                \
-     .argument = "N",                                                                              \
-     .group = "Other",                                                                             \
-     .kind = OPTION_NUMBER,                                                                        \
-     .min = 1,                                                                                     \
-     .max = 1024,                                                                                  \
-     .offset = offsetof(struct T, running.threads),                                                \
-     .environment = "ATTN_CLI_THREADS",                                                            \
-     .help =                                                                                       \
-         "threads to use; default: the cores this process may run on, or one for little work; "    \
-         "results do not depend on it"},                                                           \
-        {.name = "quiet",                                                                          \
-         .letter = 'q',                                                                            \
-         .group = "Other",                                                                         \
-         .kind = OPTION_FLAG,                                                                      \
-         .offset = offsetof(struct T, running.is_quiet),                                           \
-         .help = "no notes on standard error, only errors"},                                       \
-    {                                                                                              \
-        .name = "verbose", .letter = 'v', .group = "Other", .kind = OPTION_FLAG,                   \
-        .offset = offsetof(struct T, running.is_verbose),                                          \
-        .help = "say on standard error what is done and how long it takes"                         \
-    }
+/* Options that fill a struct running_args. */
+extern const struct option_group running_options;
 
 /*
  * The environment's ATTN_CLI_ISA (baseline, avx2, avx512) limits the instructions used and

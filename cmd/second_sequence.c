@@ -7,6 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option source_rows[] = {
+    {.name = "source",
+     .argument = "TEXT|FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .help = "the second sequence, for models with cross-attention: a text, or what ends in "
+             ".npy, an array [S, d_source]"},
+};
+
+const struct option_group source_options = OPTION_GROUP(source_rows);
+
 bool second_sequence_is_array(const char *value)
 {
     static const char ending[] = ".npy";

@@ -10,14 +10,8 @@
 
 #include "attn.h"
 
-/* A row for the option table of a command whose struct T has a `const char *source`. */
-#define SOURCE_ROWS(T)                                                                             \
-    {                                                                                              \
-        .name = "source", .argument = "TEXT|FILE.npy", .group = "Input", .kind = OPTION_TEXT,      \
-        .offset = offsetof(struct T, source),                                                      \
-        .help = "the second sequence, for models with cross-attention: a text, or what ends in "   \
-                ".npy, an array [S, d_source]"                                                     \
-    }
+/* --source, which fills a const char *. */
+extern const struct option_group source_options;
 
 /* A text's rows are those of the embedding. Initialize with = {0}; end with _release. */
 struct second_sequence {

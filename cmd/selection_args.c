@@ -8,6 +8,53 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct option selection_rows[] = {
+    {.name = "layers",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, layers),
+     .help = "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last"},
+    {.name = "heads",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, heads),
+     .help = "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of "
+             "layer 9"},
+    {.name = "queries",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, queries),
+     .help = "positions whose rows to keep"},
+    {.name = "sites",
+     .argument = "LIST",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, sites),
+     .help = "tensors to show, names or globs (resid_*), default pattern,z; 'help' lists them"},
+};
+
+const struct option_group selection_options = OPTION_GROUP(selection_rows);
+
+static const struct option ablation_rows[] = {
+    {.name = "ablate",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, z),
+     .help = "set the context vectors of these heads to zero, as in 0.3,1.*"},
+    {.name = "ablate-pattern",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, pattern),
+     .help = "set the attention patterns of these heads to zero"},
+};
+
+const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
+
 /*
  * A glob means "those that there are"; a name means that one, so a model without it is an error
  * even when other sites of the list exist.

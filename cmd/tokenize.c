@@ -25,30 +25,42 @@ struct tokenize_args {
     int invalid; /* enum attn_invalid_text */
 };
 
-static const struct option options[] = {
-    PROMPT_ROWS(tokenize_args),
+static const struct option input_rows[] = {
     {.name = "invalid",
      .argument = "refuse|replace|bytes",
-     .group = "Input",
+     .heading = "Input",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct tokenize_args, invalid),
      .help = "what to do with bytes that are not UTF-8: an error (default), U+FFFD in their place, "
              "or as they are (byte-level BPE only)"},
     {.name = "decode",
      .argument = "IDS",
-     .group = "Input",
+     .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tokenize_args, prompt.ids),
      .help = "print the text of these ids, separated by spaces or commas"},
-    MODEL_ROWS(tokenize_args),
+};
+
+static const struct option_group input_options = OPTION_GROUP(input_rows);
+
+static const struct option format_rows[] = {
     {.name = "format",
      .argument = "table|ids|json",
-     .group = "Output",
+     .heading = "Output",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct tokenize_args, format),
      .help = "a token a line (default); the ids on one line; or one JSON object"},
-    PAIRS_ROWS(tokenize_args),
-    OPTION_HELP_ROW,
+};
+
+static const struct option_group format_options = OPTION_GROUP(format_rows);
+
+static const struct option_part parts[] = {
+    {&prompt_options, offsetof(struct tokenize_args, prompt)},
+    {&input_options, 0}, /* --invalid and --decode */
+    {&model_options, offsetof(struct tokenize_args, model)},
+    {&format_options, 0}, /* --format */
+    {&pairs_options, offsetof(struct tokenize_args, pairs)},
+    {&help_options, 0},
 };
 
 static int tokenize_main(int argc, char **argv);
@@ -69,8 +81,8 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize --decode \"0 4 5\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
-    .options = options,
-    .n_option = sizeof(options) / sizeof(options[0]),
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = tokenize_main,
 };
 

@@ -30,7 +30,7 @@ struct args {
     struct text_list list, plain;
 };
 
-static const struct option options[] = {
+static const struct option rows[] = {
     {.argument = "TEXT", .kind = OPTION_LIST, .offset = offsetof(struct args, plain)},
     {.name = "quiet",
      .letter = 'q',
@@ -68,8 +68,11 @@ static const struct option options[] = {
 
 static const char *const choices[] = {"map", "read", ""};
 
-static const struct command command = {
-    .name = "fuzz", .options = options, .n_option = sizeof options / sizeof *options};
+static const struct option_group group = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&group, 0}};
+
+static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
 
 /* --- what options.c and prompt.c call ----------------------------------------------------------- */
 
