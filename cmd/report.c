@@ -25,9 +25,32 @@ static void print_error(const char *message, const char *hint)
         fprintf(stderr, "hint: %s\n", hint);
 }
 
+/* Whether ERR came of weights whose file lost its end while it was mapped. */
+static bool is_truncation(const struct attn_error *err)
+{
+    return err->status == ATTN_CANCELED && interrupt_is_model_truncated();
+}
+
+int exit_code_of(const struct attn_error *err)
+{
+    static const int codes[] = {
+        [ATTN_STAGE_NONE] = EXIT_INTERNAL, [ATTN_STAGE_OPTIONS] = EXIT_USAGE,
+        [ATTN_STAGE_MODEL] = EXIT_MODEL,   [ATTN_STAGE_INPUT] = EXIT_INPUT,
+        [ATTN_STAGE_OUTPUT] = EXIT_OUTPUT, [ATTN_STAGE_CHECK] = EXIT_CHECK,
+    };
+    if (is_truncation(err))
+        return EXIT_MODEL;
+    return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
+}
+
+int report_error(const struct attn_error *err)
+{
+    return report(err, exit_code_of(err));
+}
+
 int report(const struct attn_error *err, int code)
 {
-    if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
+    if (is_truncation(err)) {
         print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
     }

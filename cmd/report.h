@@ -6,7 +6,15 @@
 
 #include "attn.h"
 
-/* Prints a failure of the library. Returns CODE, or EXIT_INTERNAL when memory ran out. */
+/* The exit code of a failure: by its stage, but EXIT_INTERNAL when memory ran out, and EXIT_MODEL
+ * when a file of weights was truncated during the run. */
+int exit_code_of(const struct attn_error *err);
+
+/* Prints a failure of a request. Returns its exit code. */
+int report_error(const struct attn_error *err);
+
+/* Prints a failure that happened outside of a request and has no stage. Returns CODE, but the same
+ * two exceptions as in exit_code_of. */
 int report(const struct attn_error *err, int code);
 
 /*
