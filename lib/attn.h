@@ -29,6 +29,7 @@
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "bench/measure.h"
 #include "capture/capture.h"
 #include "experiment/compare.h"

@@ -1,0 +1,259 @@
+/*
+ * table.c - see table.h. Cells lie row by row in one block of memory. Texts and lists lie one after
+ * the other in two buffers; since these move when they grow, a cell keeps the offset of its part.
+ */
+#include "base/table.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MAX_DIGITS = 17 };
+
+/* A cell as it is kept. */
+struct stored {
+    enum attn_value_type type;
+    size_t size; /* bytes of text, or integers of a list */
+    union {
+        int64_t integer;
+        double real;
+        size_t offset; /* in bytes, of the text or the list in its buffer */
+    } as;
+};
+
+struct attn_table {
+    char *words;                 /* owns; the table's name, then names and units of columns */
+    struct attn_column *columns; /* [n_column] owns; their words are in `words` */
+    size_t n_column, n_row;
+    struct stored *cells; /* [n_row * n_column] owns */
+    size_t capacity;      /* cells there is room for */
+    struct attn_buffer texts;
+    struct attn_buffer lists; /* whole int64_t, so each is aligned */
+};
+
+static const char *type_name(enum attn_value_type type)
+{
+    static const char *const names[] = {
+        [ATTN_VALUE_MISSING] = "nothing", [ATTN_VALUE_INTEGER] = "an integer",
+        [ATTN_VALUE_REAL] = "a real",     [ATTN_VALUE_TEXT] = "a text",
+        [ATTN_VALUE_BOOLEAN] = "boolean", [ATTN_VALUE_LIST] = "a list"};
+
+    return names[type];
+}
+
+static enum attn_status check_column(const char *table, const struct attn_column *columns, size_t i,
+                                     struct attn_error *err)
+{
+    const struct attn_column *column = &columns[i];
+
+    if (column->name == NULL || column->name[0] == '\0')
+        return attn_error_set(err, ATTN_INVALID, "column %zu of the table '%s' has no name", i,
+                              attn_quote_string(table).text);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(columns[k].name, column->name) == 0)
+            return attn_error_set(err, ATTN_INVALID, "the table '%s' has two columns '%s'",
+                                  attn_quote_string(table).text,
+                                  attn_quote_string(column->name).text);
+    if (column->type <= ATTN_VALUE_MISSING || column->type > ATTN_VALUE_LIST)
+        return attn_error_set(err, ATTN_INVALID,
+                              "column '%s' of the table '%s' has type %d, expected %d to %d",
+                              attn_quote_string(column->name).text, attn_quote_string(table).text,
+                              (int)column->type, ATTN_VALUE_INTEGER, ATTN_VALUE_LIST);
+    if (column->digits < 0 || column->digits > MAX_DIGITS)
+        return attn_error_set(err, ATTN_INVALID,
+                              "column '%s' of the table '%s' has %d digits, expected 0 to %d",
+                              attn_quote_string(column->name).text, attn_quote_string(table).text,
+                              column->digits, MAX_DIGITS);
+    return ATTN_OK;
+}
+
+/* Appends TEXT with its end to WORDS [*size], or only counts it when WORDS is NULL. */
+static const char *append_word(char *words, size_t *size, const char *text)
+{
+    const size_t n = strlen(text) + 1, begin = *size;
+
+    *size += n;
+    return words != NULL ? memcpy(words + begin, text, n) : NULL;
+}
+
+/* Lays the table's name, and the names and units of COLUMNS, into table->words; with no words there
+ * they are counted. Returns their size. */
+static size_t copy_words(struct attn_table *table, const char *name,
+                         const struct attn_column *columns)
+{
+    size_t size = 0;
+
+    append_word(table->words, &size, name);
+    for (size_t i = 0; i < table->n_column; i++) {
+        struct attn_column *copy = &table->columns[i];
+
+        *copy = columns[i];
+        copy->name = append_word(table->words, &size, columns[i].name);
+        if (columns[i].unit != NULL)
+            copy->unit = append_word(table->words, &size, columns[i].unit);
+    }
+    return size;
+}
+
+enum attn_status attn_table_create(const char *name, const struct attn_column *columns,
+                                   size_t n_column, struct attn_table **table,
+                                   struct attn_error *err)
+{
+    struct attn_table *made;
+    enum attn_status status = ATTN_OK;
+
+    if (name == NULL)
+        return attn_error_set(err, ATTN_INVALID, "a table has no name");
+    if (n_column == 0)
+        return attn_error_set(err, ATTN_INVALID, "the table '%s' has no columns",
+                              attn_quote_string(name).text);
+    for (size_t i = 0; status == ATTN_OK && i < n_column; i++)
+        status = check_column(name, columns, i, err);
+    if (status != ATTN_OK)
+        return status;
+    made = attn_alloc(1, sizeof *made, err);
+    if (made == NULL)
+        return ATTN_NO_MEMORY;
+    made->n_column = n_column;
+    made->columns = attn_alloc(n_column, sizeof *made->columns, err);
+    if (made->columns == NULL)
+        goto fail;
+    made->words = attn_alloc(copy_words(made, name, columns), 1, err);
+    if (made->words == NULL)
+        goto fail;
+    copy_words(made, name, columns);
+    *table = made;
+    return ATTN_OK;
+
+fail:
+    attn_table_free(made);
+    return ATTN_NO_MEMORY;
+}
+
+static enum attn_status check_cells(const struct attn_table *table, const struct attn_cell *cells,
+                                    size_t n_cell, struct attn_error *err)
+{
+    if (n_cell != table->n_column)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu values are a row of the table '%s', expected %zu", n_cell,
+                              attn_quote_string(table->words).text, table->n_column);
+    for (size_t i = 0; i < n_cell; i++) {
+        const struct attn_column *column = &table->columns[i];
+
+        if (cells[i].type != column->type && cells[i].type != ATTN_VALUE_MISSING)
+            return attn_error_set(
+                err, ATTN_INVALID, "'%s' of the table '%s' is %s, expected %s",
+                attn_quote_string(column->name).text, attn_quote_string(table->words).text,
+                cells[i].type <= ATTN_VALUE_LIST ? type_name(cells[i].type) : "of no known type",
+                type_name(column->type));
+    }
+    return ATTN_OK;
+}
+
+static void store(struct attn_table *table, const struct attn_cell *cell, struct stored *to)
+{
+    *to = (struct stored){.type = cell->type, .size = cell->size};
+    switch (cell->type) {
+    case ATTN_VALUE_MISSING:
+        break;
+    case ATTN_VALUE_INTEGER:
+    case ATTN_VALUE_BOOLEAN:
+        to->as.integer = cell->integer;
+        break;
+    case ATTN_VALUE_REAL:
+        to->as.real = cell->real;
+        break;
+    case ATTN_VALUE_TEXT:
+        to->as.offset = table->texts.size;
+        attn_buffer_append(&table->texts, cell->text, cell->size);
+        break;
+    case ATTN_VALUE_LIST:
+        to->as.offset = table->lists.size;
+        attn_buffer_append(&table->lists, cell->list, cell->size * sizeof *cell->list);
+        break;
+    }
+}
+
+enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
+                                   size_t n_cell, struct attn_error *err)
+{
+    const size_t n_text = table->texts.size, n_list = table->lists.size;
+    const size_t at = table->n_row * table->n_column;
+    void *block = table->cells;
+    enum attn_status status = check_cells(table, cells, n_cell, err);
+
+    if (status == ATTN_OK)
+        status = attn_grow(&block, &table->capacity, at + n_cell, sizeof *table->cells, err);
+    if (status != ATTN_OK)
+        return status;
+    table->cells = block;
+    for (size_t i = 0; i < n_cell; i++)
+        store(table, &cells[i], &table->cells[at + i]);
+    if (table->texts.has_failed || table->lists.has_failed) {
+        table->texts.size = n_text;
+        table->lists.size = n_list;
+        table->texts.has_failed = table->lists.has_failed = false;
+        return attn_error_no_memory(err);
+    }
+    table->n_row++;
+    return ATTN_OK;
+}
+
+const char *attn_table_name(const struct attn_table *table)
+{
+    return table->words;
+}
+
+size_t attn_table_n_column(const struct attn_table *table)
+{
+    return table->n_column;
+}
+
+size_t attn_table_n_row(const struct attn_table *table)
+{
+    return table->n_row;
+}
+
+const struct attn_column *attn_table_column(const struct attn_table *table, size_t column)
+{
+    assert(column < table->n_column);
+    return &table->columns[column];
+}
+
+struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)
+{
+    const struct stored *stored;
+
+    assert(row < table->n_row && column < table->n_column);
+    stored = &table->cells[row * table->n_column + column];
+    switch (stored->type) {
+    case ATTN_VALUE_MISSING:
+        break;
+    case ATTN_VALUE_INTEGER:
+        return attn_cell_integer(stored->as.integer);
+    case ATTN_VALUE_BOOLEAN:
+        return attn_cell_boolean(stored->as.integer != 0);
+    case ATTN_VALUE_REAL:
+        return attn_cell_real(stored->as.real);
+    case ATTN_VALUE_TEXT:
+        return attn_cell_text(table->texts.data + stored->as.offset, stored->size);
+    case ATTN_VALUE_LIST: /* whole integers in memory that is aligned for anything */
+        return attn_cell_list((const void *)(table->lists.data + stored->as.offset), stored->size);
+    }
+    return attn_cell_missing();
+}
+
+void attn_table_free(struct attn_table *table)
+{
+    if (table == NULL)
+        return;
+    attn_free(table->columns);
+    attn_free(table->words);
+    attn_free(table->cells);
+    attn_buffer_release(&table->texts);
+    attn_buffer_release(&table->lists);
+    attn_free(table);
+}
