@@ -187,10 +187,10 @@ static int read_masks(struct attend *run)
     if (mask)
         code = mask_file_read(mask, &shape, &attention->matrix, &run->mask);
     if (code == EXIT_DONE && keep)
-        code = mask_file_read(keep, &shape, &attention->keep, &run->keep);
+        code = mask_file_read(keep, &shape, &attention->dropout_mask, &run->keep);
     if (code == EXIT_DONE)
         code = attention_confirm(attention, false);
-    attn_attention_settle(attention, sizes->n_key);
+    attn_attention_resolve_stride(attention, sizes->n_key);
     return code;
 }
 

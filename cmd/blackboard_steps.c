@@ -206,7 +206,7 @@ static const char *fit_name(const struct blackboard *page)
 
 static bool has_dropout(const struct blackboard *page)
 {
-    return page->attention->dropout > 0 || page->attention->keep.cells;
+    return page->attention->dropout > 0 || page->attention->dropout_mask.cells;
 }
 
 /* Whether the softmax is over all keys, and the mask comes after it. */

@@ -56,7 +56,7 @@ int layer_attention_find(const struct attention_args *args, const struct attn_co
     for (size_t layer = 0; code == EXIT_DONE && layer < config->n_layer; layer++) {
         bool is_cross = config->is_cross[layer];
         code = attention_confirm(&attention->layers[layer], is_cross);
-        attn_attention_settle(&attention->layers[layer], is_cross ? n_source : n);
+        attn_attention_resolve_stride(&attention->layers[layer], is_cross ? n_source : n);
     }
     return code;
 }

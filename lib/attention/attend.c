@@ -6,9 +6,9 @@
  */
 #include "attention/attend.h"
 
+#include "attention/attention.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
-#include "attention/kind.h"
 
 #include <assert.h>
 #include <math.h>
@@ -22,21 +22,21 @@ static const bool is_cross = true;
 struct attend {
     const struct attn_attend_args *args;
     struct attn_attention attention;
-    struct attn_dense_shape shape;
+    struct attn_head_shape shape;
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
     uint64_t watched;            /* matrix sites */
-    bool has_z;                  /* somebody watches z */
+    bool has_z;                  /* z is watched */
     enum attn_site checked_site; /* whose rows n_not_finite counts; ATTN_N_SITE: none */
-    size_t n_together;           /* key/value heads taken at a time */
+    size_t n_kv_at_once;         /* key/value heads taken at a time */
     int n_worker;
 
     struct attn_arena arena; /* owns what follows */
     struct attn_heads_memory memory;
-    struct attn_kv *kv; /* [n_together] */
-    float *z;           /* [n_together * group, T, Ev] */
-    float *unit_q;      /* [n_together * group, T, E] for cosine similarity */
+    struct attn_kv *kv; /* [n_kv_at_once] */
+    float *z;           /* [n_kv_at_once * group, T, Ev] */
+    float *unit_q;      /* [n_kv_at_once * group, T, E] for cosine similarity */
     float *unit_k;      /* [S, E] likewise */
 
     enum attn_status status; /* the first failure */
@@ -98,7 +98,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
         status = attn_mask_matrix_check(&args->attention.matrix, "mask", args->n_head,
                                         args->n_query, args->n_key, err);
     if (status == ATTN_OK)
-        status = attn_mask_matrix_check(&args->attention.keep, "dropout mask", args->n_head,
+        status = attn_mask_matrix_check(&args->attention.dropout_mask, "dropout mask", args->n_head,
                                         args->n_query, args->n_key, err);
     if (status == ATTN_OK && args->scores != NULL &&
         (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
@@ -119,11 +119,11 @@ static size_t group_of(const struct attn_attend_args *args)
 }
 
 /* Key/value heads whose packed data, and the z of the heads they serve, are held together. */
-static size_t find_together(const struct attend *a)
+static size_t find_kv_at_once(const struct attend *a)
 {
     const struct attn_attend_args *args = a->args;
     const double each =
-        (double)(attn_dense_keys_size(&a->shape) + attn_dense_values_size(&a->shape)) +
+        (double)(attn_kv_keys_size(&a->shape) + attn_kv_values_size(&a->shape)) +
         (double)group_of(args) * (double)args->n_query * (double)(args->d_head + args->d_value);
     const double n = GROUP_BYTES / (sizeof(float) * each);
 
@@ -135,20 +135,20 @@ static size_t find_together(const struct attend *a)
 static void plan(struct attend *a, struct attn_arena *arena)
 {
     const struct attn_attend_args *args = a->args;
-    const size_t n_head = a->n_together * group_of(args);
+    const size_t n_head = a->n_kv_at_once * group_of(args);
     const bool is_cosine = a->attention.similarity == ATTN_SIMILARITY_COSINE;
     const struct attn_heads_sizes sizes = {.shape = a->shape,
                                            .n_head = n_head,
-                                           .n_kv_head = a->n_together,
+                                           .n_kv_head = a->n_kv_at_once,
                                            .n_query = args->n_query,
                                            .n_key = args->n_key,
                                            .n_worker = a->n_worker};
     struct attn_heads_needs needs = {0};
 
-    attn_heads_raise(&needs, &sizes, &a->attention, a->watched, n_head);
+    attn_heads_needs_include(&needs, &sizes, &a->attention, a->watched, n_head);
     attn_heads_plan(&a->memory, arena, &sizes, &needs);
-    a->kv = attn_heads_plan_kv(arena, &a->shape, a->n_together,
-                               attn_heads_state_size(&a->attention, &a->shape));
+    a->kv = attn_kv_plan(arena, &a->shape, a->n_kv_at_once,
+                         attn_heads_state_size(&a->attention, &a->shape));
     a->z =
         attn_arena_take(arena, a->has_z ? n_head * args->n_query : 0, args->d_value * sizeof *a->z);
     a->unit_q = attn_arena_take(arena, is_cosine ? n_head * args->n_query : 0,
@@ -157,18 +157,18 @@ static void plan(struct attend *a, struct attn_arena *arena)
         attn_arena_take(arena, is_cosine ? args->n_key : 0, args->d_head * sizeof *a->unit_k);
 }
 
-/* --- What the heads ask of their owner ------------------------------------------------------- */
+/* --- What the heads ask of their caller ------------------------------------------------------- */
 
-static bool needs_head(const void *owner, int head)
+static bool needs_head(const void *context, int head)
 {
-    const struct attend *a = owner;
+    const struct attend *a = context;
 
     return attn_selection_has_head(a->args->trace->selection, 0, head);
 }
 
-static bool needs_rows(const void *owner, size_t row0, size_t n_row)
+static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
-    const struct attend *a = owner;
+    const struct attend *a = context;
 
     for (size_t row = row0; row < row0 + n_row; row++)
         if (attn_selection_has_query(a->args->trace->selection, row))
@@ -176,9 +176,9 @@ static bool needs_rows(const void *owner, size_t row0, size_t n_row)
     return false;
 }
 
-static bool is_stopped(void *owner)
+static bool is_stopped(void *context)
 {
-    struct attend *a = owner;
+    struct attend *a = context;
 
     if (a->status == ATTN_OK && a->args->cancel != NULL && *a->args->cancel != 0)
         a->status = attn_error_set(a->err, ATTN_CANCELED, "canceled");
@@ -208,9 +208,9 @@ static void count_not_finite(const struct attend *a, const struct attn_trace_eve
         *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, event, r);
 }
 
-static void tell(void *owner, const struct attn_trace_event *event)
+static void tell(void *context, const struct attn_trace_event *event)
 {
-    struct attend *a = owner;
+    struct attend *a = context;
     const struct attn_trace *trace = a->args->trace;
     struct attn_trace_event part;
     size_t row = 0;
@@ -223,7 +223,7 @@ static void tell(void *owner, const struct attn_trace_event *event)
 
 /* --- A few key/value heads ------------------------------------------------------------------- */
 
-static void remember(struct attend *a, const struct attn_heads *heads, size_t first)
+static void append_keys(struct attend *a, const struct attn_heads *heads, size_t first)
 {
     const struct attn_attend_args *args = a->args;
     const size_t d = args->d_head, n_key = args->n_key;
@@ -240,7 +240,7 @@ static void remember(struct attend *a, const struct attn_heads *heads, size_t fi
             attn_rows_normalize(a->unit_k, d, n_key, d);
             rows.k = a->unit_k;
         }
-        attn_heads_remember(heads, i, &rows);
+        attn_heads_append_kv(heads, i, &rows);
     }
 }
 
@@ -276,31 +276,37 @@ static void tell_z(struct attend *a, size_t first_head, size_t n_head)
 }
 
 /* Key/value heads FIRST .. FIRST+N-1 and the heads they serve. */
-static void run_group(struct attend *a, size_t first, size_t n)
+static void run_kv_heads(struct attend *a, size_t first, size_t n)
 {
     const struct attn_attend_args *args = a->args;
     const size_t group = group_of(args), first_head = first * group, n_head = n * group;
     const size_t n_cell = args->n_query * args->n_key;
     const double work = (double)(n_head * (args->d_head + args->d_value)) * (double)n_cell;
     const bool is_causal = a->attention.mask == ATTN_MASK_CAUSAL;
-    const bool is_given = a->attention.keep.cells != NULL;
-    const struct attn_dropout dropout = {.given = is_given ? &a->attention.keep : NULL,
+    const bool is_given = a->attention.dropout_mask.cells != NULL;
+    const struct attn_dropout dropout = {.given = is_given ? &a->attention.dropout_mask : NULL,
                                          .bits = a->memory.dropout,
                                          .first_head = first_head,
                                          .n_query = args->n_query,
                                          .n_key = args->n_key,
                                          .factor = 1.0F / (float)(1 - a->attention.dropout)};
     const struct attn_heads heads = {
-        .attention = &a->attention,
+        .feed = {.attention = &a->attention,
+                 .shape = &a->shape,
+                 .random_layer = args->random_layer,
+                 .n_row = args->n_query,
+                 .n_key = args->n_key,
+                 .ahead = is_causal ? args->n_key - args->n_query : 0,
+                 .ldz = args->d_value,
+                 .dropout = a->attention.dropout > 0 || is_given ? &dropout : NULL},
         .engines = &a->engines,
         .memory = &a->memory,
-        .owner = {needs_head, needs_rows, is_stopped, tell, a},
+        .caller = {needs_head, needs_rows, is_stopped, tell, a},
         .pool = work >= ATTN_SHARED_WORK ? args->pool : NULL,
         .n_worker = a->n_worker,
         .cancel = args->cancel,
         .selection = args->trace->selection,
         .watched = a->watched,
-        .tile_layer = args->layer,
         .first_head = first_head,
         .n_head = n_head,
         .n_kv_head = n,
@@ -310,14 +316,9 @@ static void run_group(struct attend *a, size_t first, size_t n)
         .kv = a->kv,
         .z = a->has_z ? a->z : NULL,
         .z_step = args->n_query * args->d_value,
-        .ldz = args->d_value,
-        .n_row = args->n_query,
-        .n_key = args->n_key,
-        .ahead = is_causal ? args->n_key - args->n_query : 0,
-        .dropout = a->attention.dropout > 0 || is_given ? &dropout : NULL,
     };
 
-    remember(a, &heads, first);
+    append_keys(a, &heads, first);
     if (a->attention.dropout > 0 && !is_given)
         attn_dropout_draw(&a->random, a->attention.dropout, n_head * n_cell, a->memory.dropout);
     attn_heads_run(&heads);
@@ -350,18 +351,18 @@ static void prepare(struct attend *a)
 {
     const struct attn_attend_args *args = a->args;
 
-    attn_attention_settle(&a->attention, args->n_key);
-    a->shape = (struct attn_dense_shape){.d_head = args->d_head,
-                                         .d_value = args->v != NULL ? args->d_value : 1,
-                                         .n_max = most_keys(a),
-                                         .ldq = args->d_head};
-    a->watched = attn_heads_watched(args->trace->selection, 0);
+    attn_attention_resolve_stride(&a->attention, args->n_key);
+    a->shape = (struct attn_head_shape){.d_head = args->d_head,
+                                        .d_value = args->v != NULL ? args->d_value : 1,
+                                        .n_max = most_keys(a),
+                                        .ldq = args->d_head};
+    a->watched = attn_heads_watched_sites(args->trace->selection, 0);
     a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
     a->checked_site = choose_checked_site(args->trace->selection);
     if (args->n_not_finite != NULL)
         *args->n_not_finite = 0;
     a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
-    a->n_together = find_together(a);
+    a->n_kv_at_once = find_kv_at_once(a);
     attn_random_seed(&a->random, a->attention.dropout_seed);
     for (uint64_t i = 0; i < args->n_drawn; i++)
         attn_random_bernoulli(&a->random, 1 - a->attention.dropout);
@@ -381,13 +382,13 @@ enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_er
     if (a.status != ATTN_OK)
         return a.status;
     plan(&a, &a.arena);
-    attn_heads_clear_kv(a.kv, &a.shape, a.n_together);
+    attn_kv_clear(a.kv, &a.shape, a.n_kv_at_once);
     a.gemm = attn_gemm_engine_start(args->gemm, args->isa, work);
     attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);
-    for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_together) {
+    for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_kv_at_once) {
         const size_t rest = args->n_kv_head - g;
 
-        run_group(&a, g, rest < a.n_together ? rest : a.n_together);
+        run_kv_heads(&a, g, rest < a.n_kv_at_once ? rest : a.n_kv_at_once);
     }
     attn_arena_release(&a.arena);
     return a.status;

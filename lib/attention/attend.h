@@ -38,7 +38,8 @@ struct attn_attend_args {
     const float *scores; /* [H, T, S] in place of q and k, which are NULL then: `qk`, and d_head
                                  is 1. Not for linear and low-rank attention */
     struct attn_attention attention;
-    int layer; /* whose keys random attention draws; the trace is told of layer 0 all the same */
+    int random_layer; /* whose keys random attention draws; the trace is told of layer 0 all the
+                         same */
     uint64_t n_drawn; /* numbers that dropout's stream has given before: to earlier layers */
     const struct attn_trace *trace;      /* what is wanted; only what it wants is computed */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */

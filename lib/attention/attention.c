@@ -1,8 +1,8 @@
-/* attention.c - which parts of an attention go together, what it gives, and what depends on the
- * number of keys. */
+/* attention.c - see attention.h. */
 #include "attention/attention.h"
 
-#include "attention/kinds.h"
+#include "attention/keys.h"
+#include "attention/kind_internal.h"
 
 #include <math.h>
 
@@ -17,7 +17,7 @@ static bool is_full(const struct attn_attention *attention)
 
 static bool has_dropout(const struct attn_attention *attention)
 {
-    return attention->dropout > 0 || attention->keep.cells != NULL;
+    return attention->dropout > 0 || attention->dropout_mask.cells != NULL;
 }
 
 static enum attn_status check_numbers(const struct attn_attention *attention,
@@ -102,7 +102,7 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
     return ATTN_OK;
 }
 
-void attn_attention_settle(struct attn_attention *attention, size_t n_key)
+void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key)
 {
     size_t stride = (size_t)sqrt((double)n_key);
 
@@ -170,4 +170,22 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
             dims->n_rank = one->count;
     }
     dims->sites = (dims->sites & ~matrices) | (given & matrices);
+}
+
+uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
+                               int layer, int head)
+{
+    const size_t ahead = attention->mask == ATTN_MASK_CAUSAL ? n_key - n_query : 0;
+    uint64_t n_pair = 0;
+
+    if (attention->kind == ATTN_ATTENTION_LINEAR)
+        return 0;
+    if (attention->kind == ATTN_ATTENTION_LOWRANK)
+        return __builtin_mul_overflow(n_query, attention->count, &n_pair) ? UINT64_MAX : n_pair;
+    for (size_t query = 0; query < n_query; query++) {
+        const struct attn_key_row row = {layer, head, query, query + ahead, n_key};
+
+        n_pair += attn_keys_count(attention, &row);
+    }
+    return n_pair;
 }

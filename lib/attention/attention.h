@@ -10,48 +10,14 @@
 #ifndef ATTN_ATTENTION_ATTENTION_H
 #define ATTN_ATTENTION_ATTENTION_H
 
+#include "attention/kind.h"
 #include "base/api.h"
+#include "base/status.h"
+#include "trace/site.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/*
- * X(NAME, name, how it is written). The pairs (i, j) that are kept, the mask aside:
- *
- *   full      all
- *   window    |i-j| < W
- *   strided   |i-j| < S, or S divides i-j; S is sqrt of the keys, rounded up, where none is given
- *             (Child et al. 1904.10509)
- *   log       |i-j| is 0 or a power of two
- *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
- *   block     floor(i/B) = floor(j/B)
- *   hybrid    |i-j| < W, or S divides i-j
- *
- * A number that reaches that of the keys means all of them. Two keep no pairs:
- *
- *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw (Katharopoulos et al.
- *             2006.16236)
- *   lowrank   softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R) (Wang et al.
- *             2006.04768)
- */
-#define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
-    X(FULL, "full", "full")                                                                        \
-    X(WINDOW, "window", "window:W")                                                                \
-    X(STRIDED, "strided", "strided[:S]")                                                           \
-    X(LOG, "log", "log")                                                                           \
-    X(RANDOM, "random", "random:K[:SEED]")                                                         \
-    X(BLOCK, "block", "block:B")                                                                   \
-    X(HYBRID, "hybrid", "hybrid:W:S")                                                              \
-    X(LINEAR, "linear", "linear[:elu|relu|exp][:raw]")                                             \
-    X(LOWRANK, "lowrank", "lowrank:R[:SEED]")
-
-enum attn_attention_kind {
-#define ATTN_ATTENTION_KIND_ENUM(name, ...) ATTN_ATTENTION_##name,
-    ATTN_ATTENTION_KIND_MAP(ATTN_ATTENTION_KIND_ENUM)
-#undef ATTN_ATTENTION_KIND_ENUM
-        ATTN_N_ATTENTION_KIND
-};
 
 /* Which keys a query may look at, beside what the kind leaves. */
 enum attn_mask {
@@ -97,10 +63,10 @@ enum attn_feature {
 /* One layer's attention. */
 struct attn_attention {
     enum attn_attention_kind kind;
-    size_t window; /* W of window and hybrid, >= 1 */
-    size_t stride; /* S of strided and hybrid, >= 1; of strided also 0: see attn_attention_settle */
-    size_t count;  /* K of random, B of block, R of lowrank, >= 1 */
-    uint64_t seed; /* of random and lowrank */
+    size_t window;             /* W of window and hybrid, >= 1 */
+    size_t stride;             /* S of strided and hybrid, >= 1; of strided also 0: not resolved */
+    size_t count;              /* K of random, B of block, R of lowrank, >= 1 */
+    uint64_t seed;             /* of random and lowrank */
     enum attn_feature feature; /* of linear */
     bool is_raw;               /* linear without the division */
     enum attn_mask mask;
@@ -115,11 +81,49 @@ struct attn_attention {
     double
         dropout; /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied by
                        1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at once */
-    uint64_t dropout_seed;        /* torch's stream over all weights [H, T, S], layer after layer */
-    struct attn_mask_matrix keep; /* cells NULL: drawn from that seed; else 1: this weight stays */
+    uint64_t dropout_seed; /* torch's stream over all weights [H, T, S], layer after layer */
+    struct attn_mask_matrix
+        dropout_mask; /* cells NULL: drawn from that seed; else 1: this weight stays */
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \
     ((struct attn_attention){.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1})
+
+/*
+ * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
+ * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
+ * takes is_scaled and factor and does not use them.
+ */
+ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
+                                               bool is_cross, struct attn_error *err);
+
+/* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
+ATTN_API void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
+
+enum attn_gives {
+    ATTN_GIVES_NOT,
+    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
+    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
+};
+
+/* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
+ATTN_API enum attn_gives attn_attention_gives(const struct attn_attention *attention,
+                                              enum attn_site site);
+
+/* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
+ATTN_API uint64_t attn_attention_sites(const struct attn_attention *attention);
+
+/*
+ * Pairs of a query and a key for which something is computed, in one head: those that kind and mask
+ * leave. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
+ * attention computes none (0), low-rank n_query * R. The stride is resolved.
+ */
+ATTN_API uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query,
+                                        size_t n_key, int layer, int head);
+
+/* Makes the matrix sites of DIMS those that any of ATTENTION [n_layer] gives, and sets n_rank: for
+ * the selection of a run whose attention is not the model's own. */
+ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,
+                                      struct attn_dims *dims);
 
 #endif

@@ -9,67 +9,61 @@
  * cache set. */
 enum { LD_SCORES = ATTN_BLOCKWISE_N_KEY + 16 };
 
-size_t attn_blockwise_scratch(const struct attn_dense_shape *shape)
+size_t attn_blockwise_scratch(const struct attn_head_shape *shape)
 {
-    return ATTN_QUERY_TILE * (LD_SCORES + 2 * attn_dense_ld_value(shape));
+    return ATTN_QUERY_TILE * (LD_SCORES + 2 * attn_kv_ld_value(shape));
 }
 
 /* What attn_blockwise_run derives from a tile. */
-struct run {
+struct work {
     const struct attn_gemm_engine *engine;
-    const struct attn_dense_shape *shape;
-    const struct attn_blockwise_tile *tile;
+    const struct attn_head_shape *shape;
+    const struct attn_tile *tile;
     float *x;       /* [n_row, LD_SCORES]: of the block */
     float *product; /* [n_row, ld_value]: of the block */
     float *sum;     /* [n_row, ld_value]: of all so far */
     size_t ld_value;
+    float scale; /* attn_tile_scale */
     struct attn_running_softmax softmax[ATTN_QUERY_TILE];
 };
 
-/* Keys that row I of the tile may look at; they are a prefix. */
-static size_t n_visible(const struct attn_blockwise_tile *tile, size_t i)
+/* Keys that row I of the tile may look at in the block that begins with key FIRST. */
+static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t first)
 {
-    return tile->is_causal && tile->position + i < tile->n_key ? tile->position + i + 1
-                                                               : tile->n_key;
-}
-
-/* Those of them in the block that begins with key FIRST. */
-static size_t n_visible_in_block(const struct attn_blockwise_tile *tile, size_t i, size_t first)
-{
-    const size_t n = n_visible(tile, i);
+    const size_t n = attn_tile_n_visible(tile, i);
     const size_t left = n > first ? n - first : 0;
 
     return left < ATTN_BLOCKWISE_N_KEY ? left : ATTN_BLOCKWISE_N_KEY;
 }
 
 /* x = q k^T for N_PANEL panels of keys from FIRST on */
-static void compute_scores(const struct run *run, size_t first, size_t n_panel)
+static void compute_scores(const struct work *work, size_t first, size_t n_panel)
 {
-    const size_t d_head = run->shape->d_head;
+    const size_t d_head = work->shape->d_head;
     const struct attn_gemm_shape shape = {.m = ATTN_KEY_BLOCK,
-                                          .n = run->tile->n_row,
+                                          .n = work->tile->n_row,
                                           .k = d_head,
                                           .lda = ATTN_KEY_BLOCK,
-                                          .ldb = run->shape->ldq,
+                                          .ldb = work->shape->ldq,
                                           .ldc = LD_SCORES};
-    const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(run->engine, &shape);
-    const float *keys = run->tile->kv->keys + first * d_head;
+    const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(work->engine, &shape);
+    const float *keys = work->tile->kv->keys + first * d_head;
 
     for (size_t p = 0; p < n_panel; p++)
-        attn_gemm_kernel_run(&kernel, keys + p * d_head * ATTN_KEY_BLOCK, run->tile->q,
-                             run->x + p * ATTN_KEY_BLOCK, 1);
+        attn_gemm_kernel_run(&kernel, keys + p * d_head * ATTN_KEY_BLOCK, work->tile->q,
+                             work->x + p * ATTN_KEY_BLOCK, 1);
 }
 
 /* product = x v for N_PANEL panels of keys from FIRST on */
-static void compute_product(const struct run *run, size_t first, size_t n_panel)
+static void compute_product(const struct work *work, size_t first, size_t n_panel)
 {
-    const struct attn_panels panels = attn_panels_split(run->shape->d_value);
-    struct attn_gemm_shape shape = {.n = run->tile->n_row,
+    const struct attn_panels panels = attn_panels_split(work->shape->d_value);
+    struct attn_gemm_shape shape = {.n = work->tile->n_row,
                                     .k = ATTN_KEY_BLOCK,
-                                    .lda = run->ld_value,
+                                    .lda = work->ld_value,
                                     .ldb = LD_SCORES,
-                                    .ldc = run->ld_value,
-                                    .step_a = ATTN_KEY_BLOCK * run->ld_value,
+                                    .ldc = work->ld_value,
+                                    .step_a = ATTN_KEY_BLOCK * work->ld_value,
                                     .step_b = ATTN_KEY_BLOCK};
 
     for (size_t p = 0; p < panels.n_panel; p++) {
@@ -77,78 +71,81 @@ static void compute_product(const struct run *run, size_t first, size_t n_panel)
         struct attn_gemm_kernel kernel;
 
         shape.m = attn_panel_width(&panels, p);
-        kernel = attn_gemm_kernel_find(run->engine, &shape);
-        attn_gemm_kernel_run(&kernel, run->tile->kv->values + first * run->ld_value + column,
-                             run->x, run->product + column, n_panel);
+        kernel = attn_gemm_kernel_find(work->engine, &shape);
+        attn_gemm_kernel_run(&kernel, work->tile->kv->values + first * work->ld_value + column,
+                             work->x, work->product + column, n_panel);
     }
 }
 
 /* Turns the block's scores into weights, and shrinks what rows have summed so far to match them. */
-static void compute_weights(struct run *run, size_t first, size_t n_panel)
+static void compute_weights(struct work *work, size_t first, size_t n_panel)
 {
-    const struct attn_kernels *kernels = run->engine->kernels;
+    const struct attn_kernels *kernels = work->engine->kernels;
 
-    for (size_t i = 0; i < run->tile->n_row; i++) {
-        const size_t n = n_visible_in_block(run->tile, i, first);
-        float *sum = run->sum + i * run->ld_value, factor;
+    for (size_t i = 0; i < work->tile->n_row; i++) {
+        const size_t n = n_visible_in_block(work->tile, i, first);
+        float *sum = work->sum + i * work->ld_value, factor;
 
         if (n == 0)
             continue;
-        factor = kernels->softmax_block(run->x + i * LD_SCORES, n, n_panel * ATTN_KEY_BLOCK,
-                                        run->tile->scale, &run->softmax[i]);
-        kernels->scale(sum, factor, run->shape->d_value, sum);
+        factor = kernels->softmax_block(work->x + i * LD_SCORES, n, n_panel * ATTN_KEY_BLOCK,
+                                        work->scale, &work->softmax[i]);
+        kernels->scale(sum, factor, work->shape->d_value, sum);
     }
 }
 
 /* Rows for which the block holds nothing are left as they are. */
-static void run_block(struct run *run, size_t first)
+static void run_block(struct work *work, size_t first)
 {
-    const struct attn_blockwise_tile *tile = run->tile;
+    const struct attn_tile *tile = work->tile;
     const size_t n_key = n_visible_in_block(tile, tile->n_row - 1, first);
     const size_t n_panel = (n_key + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
 
-    compute_scores(run, first, n_panel);
-    compute_weights(run, first, n_panel);
-    compute_product(run, first, n_panel);
+    compute_scores(work, first, n_panel);
+    compute_weights(work, first, n_panel);
+    compute_product(work, first, n_panel);
     for (size_t i = 0; i < tile->n_row; i++) {
-        float *sum = run->sum + i * run->ld_value;
+        float *sum = work->sum + i * work->ld_value;
 
         if (n_visible_in_block(tile, i, first) > 0)
-            run->engine->kernels->add(sum, run->product + i * run->ld_value, run->shape->d_value,
-                                      sum);
+            work->engine->kernels->add(sum, work->product + i * work->ld_value,
+                                       work->shape->d_value, sum);
     }
 }
 
 /* A row's weights were multiplied by its sum, which is at least 1 where anything is allowed. Zeros
  * are canonical: adding +0 turns -0 into +0. */
-static void finish_row(const struct run *run, size_t i)
+static void finish_row(const struct work *work, size_t i)
 {
-    const float *sum = run->sum + i * run->ld_value;
-    const float total = run->softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;
-    float *z = run->tile->z + i * run->tile->ldz;
+    const float *sum = work->sum + i * work->ld_value;
+    const float total = work->softmax[i].sum, reciprocal = total == 0 ? 0 : 1 / total;
+    float *z = work->tile->z + i * work->tile->feed->ldz;
 
-    for (size_t j = 0; j < run->shape->d_value; j++)
+    for (size_t j = 0; j < work->shape->d_value; j++)
         z[j] = isnan(total) ? NAN : sum[j] * reciprocal + 0.0F;
 }
 
-void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_dense_shape *shape,
-                        const struct attn_blockwise_tile *tile, float *scratch)
+void attn_blockwise_run(const struct attn_gemm_engine *engine, const struct attn_tile *tile,
+                        float *scratch)
 {
-    const size_t ld_value = attn_dense_ld_value(shape);
-    struct run run = {.engine = engine,
-                      .shape = shape,
-                      .tile = tile,
-                      .x = scratch,
-                      .product = scratch + (size_t)ATTN_QUERY_TILE * LD_SCORES,
-                      .sum = scratch + ATTN_QUERY_TILE * (LD_SCORES + ld_value),
-                      .ld_value = ld_value};
+    const struct attn_head_shape *shape = tile->feed->shape;
+    const size_t ld_value = attn_kv_ld_value(shape);
+    struct work work = {.engine = engine,
+                        .shape = shape,
+                        .tile = tile,
+                        .x = scratch,
+                        .product = scratch + (size_t)ATTN_QUERY_TILE * LD_SCORES,
+                        .sum = scratch + ATTN_QUERY_TILE * (LD_SCORES + ld_value),
+                        .ld_value = ld_value,
+                        .scale = attn_tile_scale(tile)};
 
     assert(tile->n_row >= 1 && tile->n_row <= ATTN_QUERY_TILE);
-    memset(run.sum, 0, tile->n_row * ld_value * sizeof *run.sum);
+    memset(work.sum, 0, tile->n_row * ld_value * sizeof *work.sum);
     for (size_t i = 0; i < tile->n_row; i++)
-        run.softmax[i] = ATTN_RUNNING_SOFTMAX_START;
-    for (size_t first = 0; first < n_visible(tile, tile->n_row - 1); first += ATTN_BLOCKWISE_N_KEY)
-        run_block(&run, first);
+        work.softmax[i] = ATTN_RUNNING_SOFTMAX_START;
+    for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
+         first += ATTN_BLOCKWISE_N_KEY)
+        run_block(&work, first);
     for (size_t i = 0; i < tile->n_row; i++)
-        finish_row(&run, i);
+        finish_row(&work, i);
 }

@@ -21,52 +21,16 @@ static size_t round_up(size_t n, size_t to)
 
 /* Floats from one row of the tile's scores to the next; off the multiples of 4 KiB that crowd one
  * cache set. */
-static size_t ld_scores(const struct attn_dense_shape *shape)
+static size_t ld_scores(const struct attn_head_shape *shape)
 {
     return round_up(shape->n_max, ATTN_KEY_BLOCK) + 16;
 }
 
-size_t attn_dense_ld_value(const struct attn_dense_shape *shape)
-{
-    const struct attn_panels panels = attn_panels_split(shape->d_value);
-    const size_t last = panels.n_panel - 1;
-
-    return attn_panel_first(&panels, last) + attn_panel_width(&panels, last);
-}
-
-size_t attn_dense_keys_size(const struct attn_dense_shape *shape)
-{
-    return round_up(shape->n_max, ATTN_KEY_BLOCK) * shape->d_head;
-}
-
-size_t attn_dense_values_size(const struct attn_dense_shape *shape)
-{
-    return round_up(shape->n_max, ATTN_KEY_BLOCK) * attn_dense_ld_value(shape);
-}
-
-size_t attn_dense_scratch(const struct attn_dense_shape *shape,
+size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention)
 {
-    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_dense_ld_value(shape)) +
+    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_kv_ld_value(shape)) +
            attn_tile_list_size(attention, shape->n_max);
-}
-
-void attn_kv_write_values(const struct attn_kv *kv, const struct attn_dense_shape *shape,
-                          const struct attn_kv_rows *rows)
-{
-    const size_t ld = attn_dense_ld_value(shape);
-
-    for (size_t i = 0; rows->v != NULL && i < rows->n; i++)
-        memcpy(kv->values + (rows->first + i) * ld, rows->v + i * rows->ldv,
-               shape->d_value * sizeof(float));
-}
-
-void attn_kv_forget(const struct attn_kv *kv, const struct attn_dense_shape *shape, size_t first,
-                    size_t last)
-{
-    const size_t ld = attn_dense_ld_value(shape);
-
-    memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
 }
 
 size_t attn_dense_kind_panel(const struct attn_panels *panels, int kind)
@@ -83,12 +47,11 @@ int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel)
     return behind < ATTN_N_PANEL_KIND - 1 ? ATTN_N_PANEL_KIND - 1 - (int)behind : 0;
 }
 
-static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *engine, int which,
-                      size_t n)
+static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *engine,
+                      const struct attn_head_shape *shape, int which, size_t n)
 {
-    const struct attn_dense_shape *shape = &dense->shape;
     const struct attn_panels *panels = &dense->value_panels;
-    const size_t ld = attn_dense_ld_value(shape);
+    const size_t ld = attn_kv_ld_value(shape);
     struct attn_gemm_shape scores = {.m = ATTN_KEY_BLOCK,
                                      .n = n,
                                      .k = shape->d_head,
@@ -113,24 +76,25 @@ static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *e
 }
 
 void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *engine,
-                     const struct attn_dense_shape *shape, size_t n_row)
+                     const struct attn_head_shape *shape, size_t n_row)
 {
-    dense->shape = *shape;
     dense->kernels = engine->kernels;
     dense->value_panels = attn_panels_split(shape->d_value);
     dense->rest = n_row % ATTN_QUERY_TILE;
     if (n_row >= ATTN_QUERY_TILE)
-        plan_tile(dense, engine, 0, ATTN_QUERY_TILE);
+        plan_tile(dense, engine, shape, 0, ATTN_QUERY_TILE);
     if (dense->rest > 0)
-        plan_tile(dense, engine, 1, dense->rest);
+        plan_tile(dense, engine, shape, 1, dense->rest);
 }
 
 /* What attn_dense_run derives from a tile. */
-struct run {
+struct work {
     const struct attn_dense *dense;
     const struct attn_tile *tile;
+    const struct attn_head_shape *shape;
     struct attn_tile_cells cells;
-    float *x; /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
+    float scale; /* attn_tile_scale */
+    float *x;    /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
     size_t ld;
     size_t first, last; /* columns first .. last-1 are computed: panels, of the last maybe half */
     int which;          /* kernels of the full or the last tile */
@@ -140,28 +104,28 @@ struct run {
 /* Whether masked cells are computed as well: somebody sees them, or the mask comes later. */
 static bool is_whole(const struct attn_tile *tile)
 {
-    const bool is_sparse = tile->attention->kind != ATTN_ATTENTION_FULL;
+    const bool is_sparse = tile->feed->attention->kind != ATTN_ATTENTION_FULL;
 
-    return (attn_tile_kept(tile, ATTN_SITE_QK) != NULL && !is_sparse) ||
-           tile->attention->masking != ATTN_MASKING_INF || tile->dropout != NULL ||
+    return (attn_tile_watched(tile, ATTN_SITE_QK) != NULL && !is_sparse) ||
+           tile->feed->attention->masking != ATTN_MASKING_INF || tile->feed->dropout != NULL ||
            attn_tile_is_edited(tile, ATTN_SITE_QK) ||
            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
-           attn_tile_is_edited(tile, attn_attention_pattern_site(tile->attention));
+           attn_tile_is_edited(tile, attn_attention_pattern_site(tile->feed->attention));
 }
 
 /* Panels that hold anything anyone needs: at least one. */
-static void choose_panels(struct run *run)
+static void choose_panels(struct work *work)
 {
-    const struct attn_tile *tile = run->tile;
+    const struct attn_tile *tile = work->tile;
     size_t first = tile->n_key, last = 0;
 
     for (size_t i = 0; i < tile->n_row; i++) {
-        const size_t n = run->cells.n[i];
+        const size_t n = work->cells.n[i];
         size_t begin = 0, end = n;
 
-        if (run->cells.keys != NULL && n > 0) {
-            begin = (size_t)run->cells.keys[i * run->cells.ld];
-            end = (size_t)run->cells.keys[i * run->cells.ld + n - 1] + 1;
+        if (work->cells.keys != NULL && n > 0) {
+            begin = (size_t)work->cells.keys[i * work->cells.ld];
+            end = (size_t)work->cells.keys[i * work->cells.ld + n - 1] + 1;
         }
         first = n > 0 && begin < first ? begin : first;
         last = end > last ? end : last;
@@ -170,40 +134,40 @@ static void choose_panels(struct run *run)
         first = 0;
         last = tile->n_key;
     }
-    run->first = last == 0 ? 0 : first / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
-    run->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
+    work->first = last == 0 ? 0 : first / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
+    work->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
 }
 
 /* Sets the computed cells of row I that do not count. */
-static void fill_masked(struct run *run, size_t i, float value)
+static void fill_masked(struct work *work, size_t i, float value)
 {
-    const struct attn_tile_cells *cells = &run->cells;
-    float *row = run->x + i * run->ld;
-    size_t column = cells->keys == NULL ? cells->n[i] : run->first;
+    const struct attn_tile_cells *cells = &work->cells;
+    float *row = work->x + i * work->ld;
+    size_t column = cells->keys == NULL ? cells->n[i] : work->first;
 
     for (size_t j = 0; cells->keys != NULL && j < cells->n[i]; j++, column++)
         for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
             row[column] = value;
-    for (; column < run->last; column++)
+    for (; column < work->last; column++)
         row[column] = value;
 }
 
 /* Copies what watchers see of a row: all cells, with FILL in those that were not computed, or the
  * listed ones. */
-static void keep_row(const struct run *run, enum attn_site site, size_t i, float fill)
+static void store_row(const struct work *work, enum attn_site site, size_t i, float fill)
 {
-    const struct attn_tile *tile = run->tile;
-    const float *x = run->x + i * run->ld;
-    float *row = attn_tile_kept(tile, site) + i * tile->keep.ld;
-    const size_t last = run->last < tile->n_key ? run->last : tile->n_key;
+    const struct attn_tile *tile = work->tile;
+    const float *x = work->x + i * work->ld;
+    float *row = attn_tile_watched(tile, site) + i * tile->watched.ld;
+    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
 
-    if (run->cells.keys != NULL && attn_attention_masks(tile->attention, site)) {
-        for (size_t j = 0; j < run->cells.n[i]; j++)
-            row[j] = x[run->cells.keys[i * run->cells.ld + j]];
+    if (work->cells.keys != NULL && attn_attention_masks(tile->feed->attention, site)) {
+        for (size_t j = 0; j < work->cells.n[i]; j++)
+            row[j] = x[work->cells.keys[i * work->cells.ld + j]];
         return;
     }
-    if (tile->keep.is_streamed) {
-        run->dense->kernels->stream(x, last, fill, tile->n_key, row);
+    if (tile->watched.is_streamed) {
+        work->dense->kernels->stream(x, last, fill, tile->n_key, row);
         return;
     }
     memcpy(row, x, last * sizeof(float));
@@ -214,173 +178,175 @@ static void keep_row(const struct run *run, enum attn_site site, size_t i, float
 }
 
 /* Applies the edits of SITE to the tile, then gives it to those who watch. */
-static void visit(struct run *run, enum attn_site site, float fill)
+static void visit(struct work *work, enum attn_site site, float fill)
 {
-    const struct attn_tile *tile = run->tile;
+    const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.site = site,
-                                            .layer = tile->layer,
+                                            .layer = tile->feed->layer,
                                             .head = tile->head,
                                             .row0 = tile->row0,
                                             .n_row = tile->n_row,
                                             .n_col = tile->n_key,
-                                            .ld = run->ld,
-                                            .data = run->x};
+                                            .ld = work->ld,
+                                            .data = work->x};
 
     if (attn_tile_is_edited(tile, site))
-        run->n_edited += attn_edits_apply(tile->edits, tile->n_edit, &target);
-    for (size_t i = 0; i < tile->n_row && attn_tile_kept(tile, site) != NULL; i++)
-        keep_row(run, site, i, fill);
+        work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit, &target);
+    for (size_t i = 0; i < tile->n_row && attn_tile_watched(tile, site) != NULL; i++)
+        store_row(work, site, i, fill);
 }
 
 /* qk[t,s] = q[t,:] . k[s,:] */
-static void compute_products(struct run *run)
+static void compute_products(struct work *work)
 {
-    const struct attn_tile *tile = run->tile;
-    const struct attn_gemm_kernel *scores = run->dense->scores[run->which];
-    const size_t d_head = run->dense->shape.d_head;
+    const struct attn_tile *tile = work->tile;
+    const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
+    const size_t d_head = work->shape->d_head;
 
-    for (size_t s = run->first; tile->given == NULL && s < run->last; s += ATTN_KEY_BLOCK)
-        attn_gemm_kernel_run(&scores[run->last - s < ATTN_KEY_BLOCK], tile->kv->keys + s * d_head,
-                             tile->q, run->x + s, 1);
+    for (size_t s = work->first; tile->given == NULL && s < work->last; s += ATTN_KEY_BLOCK)
+        attn_gemm_kernel_run(&scores[work->last - s < ATTN_KEY_BLOCK], tile->kv->keys + s * d_head,
+                             tile->q, work->x + s, 1);
     for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
-        memcpy(run->x + i * run->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
-        for (size_t j = tile->n_key; j < run->last; j++)
-            run->x[i * run->ld + j] = 0;
+        memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
+        for (size_t j = tile->n_key; j < work->last; j++)
+            work->x[i * work->ld + j] = 0;
     }
-    visit(run, ATTN_SITE_QK, 0);
+    visit(work, ATTN_SITE_QK, 0);
 }
 
 /* attn_scores = qk * scale, -inf where masked before the softmax. Returns whether it was done: else
  * the softmax scales. */
-static bool compute_scores(struct run *run)
+static bool compute_scores(struct work *work)
 {
-    const struct attn_tile *tile = run->tile;
-    const bool is_masked = tile->attention->masking == ATTN_MASKING_INF;
-    const bool is_seen = attn_tile_kept(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+    const struct attn_tile *tile = work->tile;
+    const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
+    const bool is_seen = attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     for (size_t i = 0; i < tile->n_row; i++) {
-        float *row = run->x + i * run->ld + run->first;
+        float *row = work->x + i * work->ld + work->first;
 
         if (is_seen)
-            run->dense->kernels->scale(row, tile->scale, run->last - run->first, row);
-        if (is_masked && (is_seen || run->cells.keys != NULL))
-            fill_masked(run, i, -INFINITY);
+            work->dense->kernels->scale(row, work->scale, work->last - work->first, row);
+        if (is_masked && (is_seen || work->cells.keys != NULL))
+            fill_masked(work, i, -INFINITY);
     }
     if (is_seen)
-        visit(run, ATTN_SITE_ATTN_SCORES, -INFINITY);
+        visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     return is_seen;
 }
 
 /* The second and third way of masking: weights become 0 after the softmax, and are divided by what
  * is left. */
-static void mask_weights(struct run *run, size_t i)
+static void mask_weights(struct work *work, size_t i)
 {
-    float *row = run->x + i * run->ld;
-    const size_t n = run->tile->n_key;
+    float *row = work->x + i * work->ld;
+    const size_t n = work->tile->n_key;
     float sum;
 
-    fill_masked(run, i, 0);
-    if (run->tile->attention->masking == ATTN_MASKING_ZERO)
+    fill_masked(work, i, 0);
+    if (work->tile->feed->attention->masking == ATTN_MASKING_ZERO)
         return;
-    sum = run->dense->kernels->sum(row, n);
+    sum = work->dense->kernels->sum(row, n);
     for (size_t j = 0; j < n; j++)
         row[j] = sum > 0 ? row[j] / sum : row[j];
 }
 
-static void compute_pattern(struct run *run, bool is_scored)
+static void compute_pattern(struct work *work, bool is_scored)
 {
-    const struct attn_tile *tile = run->tile;
-    const enum attn_site site = attn_attention_pattern_site(tile->attention);
-    const bool is_after = tile->attention->masking != ATTN_MASKING_INF;
-    const bool is_listed = run->cells.keys != NULL;
-    const bool is_kept = attn_tile_kept(tile, site) != NULL,
+    const struct attn_tile *tile = work->tile;
+    const enum attn_site site = attn_attention_pattern_site(tile->feed->attention);
+    const bool is_after = tile->feed->attention->masking != ATTN_MASKING_INF;
+    const bool is_listed = work->cells.keys != NULL;
+    const bool is_watched = attn_tile_watched(tile, site) != NULL,
                is_edited = attn_tile_is_edited(tile, site);
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
-    const size_t last = run->last < tile->n_key ? run->last : tile->n_key;
+    const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
 
     for (size_t i = 0; i < tile->n_row; i++) {
         const bool is_prefix = !is_listed && !is_after && !is_opened;
 
         if (is_listed && !is_after && is_scored)
-            fill_masked(run, i, -INFINITY); /* edits do not reach what is not listed */
-        run->dense->kernels->softmax(run->x + i * run->ld + run->first,
-                                     is_prefix ? run->cells.n[i] : last - run->first,
-                                     run->last - run->first, is_scored ? 1.0F : tile->scale);
+            fill_masked(work, i, -INFINITY); /* edits do not reach what is not listed */
+        work->dense->kernels->softmax(work->x + i * work->ld + work->first,
+                                      is_prefix ? work->cells.n[i] : last - work->first,
+                                      work->last - work->first, is_scored ? 1.0F : work->scale);
         if (is_after)
-            mask_weights(run, i);
-        if (is_kept && !is_edited)
-            keep_row(run, site, i, 0); /* while it is in the nearest cache */
+            mask_weights(work, i);
+        if (is_watched && !is_edited)
+            store_row(work, site, i, 0); /* while it is in the nearest cache */
     }
     if (is_edited)
-        visit(run, site, 0);
+        visit(work, site, 0);
     for (size_t i = 0; i < tile->n_row && is_listed && is_edited; i++)
-        fill_masked(run, i, 0);
+        fill_masked(work, i, 0);
 }
 
 /* pattern_dropped = pattern / (1 - p) where a weight stays, else 0 */
-static void drop_weights(struct run *run)
+static void drop_weights(struct work *work)
 {
-    const struct attn_tile *tile = run->tile;
+    const struct attn_tile *tile = work->tile;
 
-    if (tile->dropout == NULL)
+    if (tile->feed->dropout == NULL)
         return;
     for (size_t i = 0; i < tile->n_row; i++)
-        attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, run->x + i * run->ld);
-    visit(run, ATTN_SITE_PATTERN_DROPPED, 0);
+        attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, work->x + i * work->ld);
+    visit(work, ATTN_SITE_PATTERN_DROPPED, 0);
 }
 
 /* z = sums + 0 */
-static void make_canonical(const struct run *run, const float *sums, float *z)
+static void make_canonical(const struct work *work, const float *sums, float *z)
 {
     static const float zeros[ATTN_KEY_BLOCK];
-    const size_t n = run->dense->shape.d_value;
+    const size_t n = work->shape->d_value;
 
     for (size_t j = 0; j < n; j += ATTN_KEY_BLOCK)
-        run->dense->kernels->add(sums + j, zeros, n - j < ATTN_KEY_BLOCK ? n - j : ATTN_KEY_BLOCK,
-                                 z + j);
+        work->dense->kernels->add(sums + j, zeros, n - j < ATTN_KEY_BLOCK ? n - j : ATTN_KEY_BLOCK,
+                                  z + j);
 }
 
-static void compute_z(struct run *run, float *sums)
+static void compute_z(struct work *work, float *sums)
 {
-    const struct attn_tile *tile = run->tile;
-    const struct attn_panels *panels = &run->dense->value_panels;
-    const size_t ld = attn_dense_ld_value(&run->dense->shape);
-    const float *values = tile->kv->values + run->first * ld;
+    const struct attn_tile *tile = work->tile;
+    const struct attn_panels *panels = &work->dense->value_panels;
+    const size_t ld = attn_kv_ld_value(work->shape);
+    const float *values = tile->kv->values + work->first * ld;
 
     for (size_t p = 0; p < panels->n_panel; p++) {
         const size_t first = attn_panel_first(panels, p);
 
-        attn_gemm_kernel_run(&run->dense->values[run->which][attn_dense_panel_kind(panels, p)],
-                             values + first, run->x + run->first, sums + first,
-                             (run->last - run->first) / HALF_BLOCK);
+        attn_gemm_kernel_run(&work->dense->values[work->which][attn_dense_panel_kind(panels, p)],
+                             values + first, work->x + work->first, sums + first,
+                             (work->last - work->first) / HALF_BLOCK);
     }
     for (size_t i = 0; i < tile->n_row; i++)
-        make_canonical(run, sums + i * ld, tile->z + i * tile->ldz);
+        make_canonical(work, sums + i * ld, tile->z + i * tile->feed->ldz);
 }
 
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch)
 {
-    struct run run = {.dense = dense,
-                      .tile = tile,
-                      .x = scratch,
-                      .ld = ld_scores(&dense->shape),
-                      .which = tile->n_row != ATTN_QUERY_TILE};
-    float *sums = scratch + ATTN_QUERY_TILE * run.ld;
-    void *list = sums + ATTN_QUERY_TILE * attn_dense_ld_value(&dense->shape);
+    struct work work = {.dense = dense,
+                        .tile = tile,
+                        .shape = tile->feed->shape,
+                        .scale = attn_tile_scale(tile),
+                        .x = scratch,
+                        .ld = ld_scores(tile->feed->shape),
+                        .which = tile->n_row != ATTN_QUERY_TILE};
+    float *sums = scratch + ATTN_QUERY_TILE * work.ld;
+    void *list = sums + ATTN_QUERY_TILE * attn_kv_ld_value(work.shape);
     bool is_scored;
 
     assert(tile->n_row == ATTN_QUERY_TILE || tile->n_row == dense->rest);
-    attn_tile_find_cells(tile, list, &run.cells);
-    choose_panels(&run);
-    compute_products(&run);
-    is_scored = compute_scores(&run);
-    compute_pattern(&run, is_scored);
-    drop_weights(&run);
+    attn_tile_find_cells(tile, list, &work.cells);
+    choose_panels(&work);
+    compute_products(&work);
+    is_scored = compute_scores(&work);
+    compute_pattern(&work, is_scored);
+    drop_weights(&work);
     if (tile->z != NULL)
-        compute_z(&run, sums);
-    if (tile->keep.is_streamed)
+        compute_z(&work, sums);
+    if (tile->watched.is_streamed)
         dense->kernels->drain();
-    return run.n_edited;
+    return work.n_edited;
 }

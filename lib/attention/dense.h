@@ -3,7 +3,7 @@
  *
  * Keys and values are kept packed for the products: keys transposed in panels of 64 positions,
  * values as rows padded to the width that the microkernels compute. A tile's scores live in the
- * worker's scratch, so memory is O(S) a row whether or not the matrix is kept. Every row is the
+ * worker's scratch, so memory is O(S) a row whether or not the matrix is watched. Every row is the
  * same chain of operations for any tile, so prefill and decode give the same bits. Where cells are
  * listed, panels that no row of the tile looks into are left out.
  *
@@ -18,35 +18,7 @@
 
 #include <stddef.h>
 
-enum {
-    ATTN_KEY_BLOCK = 64,  /* positions in a panel of keys */
-    ATTN_N_PANEL_KIND = 3 /* widths that the panels of one matrix may have */
-};
-
-/* Sizes of one head's attention. */
-struct attn_dense_shape {
-    size_t d_head, d_value;
-    size_t n_max; /* most positions at any time */
-    size_t ldq;   /* floats from one query row to the next */
-};
-
-/* Floats in the two parts, and from one row of values to the next. */
-size_t attn_dense_keys_size(const struct attn_dense_shape *shape);
-size_t attn_dense_values_size(const struct attn_dense_shape *shape);
-size_t attn_dense_ld_value(const struct attn_dense_shape *shape);
-
-/* k [n, d_head] (stride ldk; NULL: scores are given) and v [n, d_value] (stride ldv; NULL: nobody needs it) of positions
- * first .. first+n-1. */
-struct attn_kv_rows {
-    const float *k, *v;
-    size_t ldk, ldv, first, n;
-};
-void attn_kv_write_values(const struct attn_kv *kv, const struct attn_dense_shape *shape,
-                          const struct attn_kv_rows *rows);
-
-/* Forgets positions first .. last-1: what was there must not reach later sums. */
-void attn_kv_forget(const struct attn_kv *kv, const struct attn_dense_shape *shape, size_t first,
-                    size_t last);
+enum { ATTN_N_PANEL_KIND = 3 }; /* widths that the panels of one matrix may have */
 
 /* Panels of a matrix have one width but for the last two: three kinds. The panel that stands for
  * KIND, and the kind of PANEL. */
@@ -55,7 +27,6 @@ int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel);
 
 /* The microkernels of one feed. */
 struct attn_dense {
-    struct attn_dense_shape shape;
     const struct attn_kernels *kernels;
     struct attn_panels value_panels;
     size_t rest;                          /* rows of the last tile */
@@ -66,15 +37,14 @@ struct attn_dense {
 
 /* Finds the kernels for a feed of N_ROW positions, tiled from the first. */
 void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *engine,
-                     const struct attn_dense_shape *shape, size_t n_row);
+                     const struct attn_head_shape *shape, size_t n_row);
 
 /* Floats of scratch for each worker. */
-size_t attn_dense_scratch(const struct attn_dense_shape *shape,
+size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention);
 
 /*
- * Computes a tile of n_row rows, 32 or the feed's rest, whose q has the stride shape.ldq. Returns
- * the number of rows that edits changed. SCRATCH is the worker's. Edits reach listed cells only.
+ * Computes a tile of n_row rows, 32 or the feed's rest. Returns the number of rows that edits changed. SCRATCH is the worker's. Edits reach listed cells only.
  */
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch);
 

@@ -11,9 +11,8 @@
 
 #include "attention/dense.h"
 
-/* The microkernels; the shape is that of the dense engine. */
+/* The microkernels of one feed. */
 struct attn_gather {
-    struct attn_dense_shape shape;
     const struct attn_kernels *kernels;
     struct attn_panels value_panels;
     struct attn_gemm_kernel scores;                    /* one row, one panel of keys */
@@ -21,10 +20,10 @@ struct attn_gather {
 };
 
 void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine *engine,
-                      const struct attn_dense_shape *shape);
+                      const struct attn_head_shape *shape);
 
 /* Floats of scratch for each worker. */
-size_t attn_gather_scratch(const struct attn_dense_shape *shape,
+size_t attn_gather_scratch(const struct attn_head_shape *shape,
                            const struct attn_attention *attention);
 
 /* Computes a tile of up to ATTN_QUERY_TILE rows, as attn_dense_run does. */

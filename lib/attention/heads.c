@@ -1,29 +1,282 @@
-/* heads.c - see heads.h. */
-#include "attention/heads_state.h"
+/*
+ * heads.c - see heads.h. Which engine evaluates an attention, the memory that a layer needs, what it
+ * reads, and then its waves.
+ */
+#include "attention/heads.h"
 
+#include "attention/keys.h"
+#include "attention/kind_linear.h"
+#include "attention/kind_lowrank.h"
+#include "base/memory.h"
+
+#include <math.h>
 #include <string.h>
 
-/* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that they
- * are told, the first of them would have left anyway. */
-enum { STREAM_BYTES = 16 << 20 };
+enum {
+    WATCHED_BYTES = 64 << 20, /* watched matrices of a layer held at a time, if one tile fits */
+    /* Watched matrices of a wave from so many bytes on are stored past the caches: by the time that
+     * they are told, the first of them would have left anyway. */
+    STREAM_BYTES = 16 << 20,
+};
+
+enum attn_engine attn_attention_engine(const struct attn_attention *attention)
+{
+    if (attention->kind == ATTN_ATTENTION_LINEAR)
+        return ATTN_ENGINE_LINEAR;
+    if (attention->kind == ATTN_ATTENTION_LOWRANK)
+        return ATTN_ENGINE_LOWRANK;
+    if (attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        return ATTN_ENGINE_BLOCKWISE;
+    if (!attn_attention_is_listed(attention) || attn_keys_are_contiguous(attention))
+        return ATTN_ENGINE_DENSE;
+    return ATTN_ENGINE_GATHER;
+}
+
+void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engine *gemm,
+                       const struct attn_head_shape *shape, const struct attn_attention *attention,
+                       size_t n, size_t n_row)
+{
+    bool is_used[ATTN_N_ENGINE] = {false};
+
+    engines->gemm = gemm;
+    for (size_t i = 0; i < n; i++)
+        is_used[attn_attention_engine(&attention[i])] = true;
+    if (is_used[ATTN_ENGINE_DENSE] || is_used[ATTN_ENGINE_BLOCKWISE] ||
+        is_used[ATTN_ENGINE_LOWRANK])
+        attn_dense_plan(&engines->dense, gemm, shape, n_row);
+    if (is_used[ATTN_ENGINE_GATHER])
+        attn_gather_plan(&engines->gather, gemm, shape);
+}
+
+/* Floats from one watched row to the next. */
+static size_t row_size(const struct attn_attention *attention, size_t n_key)
+{
+    if (attention->kind == ATTN_ATTENTION_LOWRANK)
+        return attention->count;
+    return attn_attention_is_listed(attention) ? attn_keys_most(attention, n_key) : n_key;
+}
+
+/* Matrices to store: the watched ones, and the lists of their cells. */
+static size_t n_matrix(const struct attn_attention *attention, uint64_t watched)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
+        n += (watched & ATTN_SITE_BIT(ATTN_SITE_QK + i)) != 0;
+    return n == 0 ? 0 : n + attn_attention_is_listed(attention);
+}
+
+static void make_at_least(size_t *most, size_t n)
+{
+    *most = n > *most ? n : *most;
+}
+
+size_t attn_heads_state_size(const struct attn_attention *attention,
+                             const struct attn_head_shape *shape)
+{
+    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+
+    return attention->kind == ATTN_ATTENTION_LINEAR ? attn_linear_attention_state_size(&linear) : 0;
+}
+
+/* What the engine of ATTENTION needs beside watched matrices. */
+static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
+                           const struct attn_attention *attention, uint64_t watched)
+{
+    const struct attn_head_shape *shape = &sizes->shape;
+    const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
+    const size_t dense = attn_dense_scratch(shape, attention);
+
+    switch (attn_attention_engine(attention)) {
+    case ATTN_ENGINE_GATHER:
+        make_at_least(&needs->n_scratch, attn_gather_scratch(shape, attention));
+        break;
+    case ATTN_ENGINE_LINEAR:
+        make_at_least(&needs->n_scratch, attn_linear_attention_scratch(&linear));
+        make_at_least(&needs->n_divisor, attn_saturated_mul(sizes->n_head, sizes->n_query));
+        if (watched != 0)
+            make_at_least(&needs->n_feature,
+                          attn_saturated_mul(sizes->n_kv_head, attn_kv_keys_size(shape)));
+        break;
+    case ATTN_ENGINE_LOWRANK:
+        make_at_least(&needs->n_scratch, dense);
+        make_at_least(&needs->n_scratch,
+                      attn_lowrank_scratch(sizes->n_key) + attention->count * shape->d_head);
+        make_at_least(&needs->n_map, attn_saturated_mul(2 * sizes->n_key, attention->count));
+        break;
+    case ATTN_ENGINE_BLOCKWISE:
+        make_at_least(&needs->n_scratch, attn_blockwise_scratch(shape));
+        if (watched != 0)
+            make_at_least(&needs->n_scratch, dense);
+        break;
+    default:
+        make_at_least(&needs->n_scratch, dense);
+    }
+}
+
+void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
+                              const struct attn_attention *attention, uint64_t watched,
+                              size_t n_watched_head)
+{
+    const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
+    const size_t n_tile_row = n_query < ATTN_QUERY_TILE ? n_query : ATTN_QUERY_TILE;
+    const size_t n = n_matrix(attention, watched);
+    const size_t all =
+        attn_saturated_mul(attn_saturated_mul(n_query, ld), attn_saturated_mul(n, n_watched_head));
+    size_t limit = attn_saturated_mul(n, attn_saturated_mul(n_tile_row, ld));
+
+    make_at_least(&limit, WATCHED_BYTES / sizeof(float));
+    make_at_least(&needs->n_watched, all < limit ? all : limit);
+    if (n > 0 && attn_attention_is_listed(attention))
+        make_at_least(&needs->n_cells, attn_saturated_mul(n_query, sizes->n_head));
+    if (attention->dropout > 0 && attention->dropout_mask.cells == NULL)
+        make_at_least(
+            &needs->n_dropout,
+            attn_saturated_mul(attn_saturated_mul(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
+    include_engine(needs, sizes, attention, watched);
+}
+
+void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
+                     const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs)
+{
+    const size_t n_worker = (size_t)sizes->n_worker;
+
+    memory->n_watched = needs->n_watched;
+    memory->watched = attn_arena_take(arena, needs->n_watched, sizeof *memory->watched);
+    memory->n_cells = attn_arena_take(arena, needs->n_cells, sizeof *memory->n_cells);
+    memory->dropout = attn_arena_take(arena, needs->n_dropout, sizeof *memory->dropout);
+    memory->divisors = attn_arena_take(arena, needs->n_divisor, sizeof *memory->divisors);
+    memory->features = attn_arena_take(arena, needs->n_feature, sizeof *memory->features);
+    memory->maps = attn_arena_take(arena, needs->n_map, sizeof *memory->maps);
+    memory->map_rank = 0;
+    memory->edited = attn_arena_take(arena, n_worker, sizeof *memory->edited);
+    memory->heads = attn_arena_take(arena, 2 * sizes->n_head, sizeof *memory->heads);
+    memory->scratch = attn_arena_take(arena, n_worker, sizeof *memory->scratch);
+    for (size_t i = 0; i < n_worker; i++) {
+        float *scratch = attn_arena_take(arena, needs->n_scratch, sizeof *scratch);
+
+        if (memory->scratch != NULL)
+            memory->scratch[i] = scratch;
+    }
+}
+
+uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int layer)
+{
+    uint64_t watched = 0;
+
+    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection != NULL; site++)
+        if (attn_selection_wants(selection, (enum attn_site)site, layer))
+            watched |= ATTN_SITE_BIT(site);
+    return watched;
+}
+
+/* --- Keys and values ------------------------------------------------------------------------- */
+
+/* E and F for the keys of a sequence, valid until others are asked for. */
+static void draw_maps(struct attn_heads_memory *memory, const struct attn_attention *attention,
+                      size_t n_key)
+{
+    const size_t n_rank = attention->count;
+
+    if (memory->map_rank == n_rank && memory->map_key == n_key &&
+        memory->map_seed == attention->seed)
+        return;
+    attn_lowrank_draw(attention->seed, n_rank, n_key, memory->maps, memory->maps + n_rank * n_key);
+    memory->map_rank = n_rank;
+    memory->map_key = n_key;
+    memory->map_seed = attention->seed;
+}
+
+/* Keys and values become mixtures: R of each. */
+static void project(const struct attn_heads *heads, struct attn_kv *kv,
+                    const struct attn_kv_rows *rows)
+{
+    const struct attn_head_shape *shape = heads->feed.shape;
+    const struct attn_attention *attention = heads->feed.attention;
+    const size_t n_map = attention->count * rows->n;
+    float *scratch = heads->memory->scratch[0]; /* aligned, as what is mixed need not be */
+    float *mixed = scratch + attn_lowrank_scratch(rows->n);
+    struct attn_lowrank_args args = {.engine = heads->engines->gemm,
+                                     .n_rank = attention->count,
+                                     .n_key = rows->n,
+                                     .map = heads->memory->maps,
+                                     .x = rows->k,
+                                     .ldx = rows->ldk,
+                                     .n_col = shape->d_head,
+                                     .y = mixed,
+                                     .ldy = shape->d_head};
+
+    draw_maps(heads->memory, attention, rows->n);
+    attn_lowrank_project(&args, scratch);
+    args.engine->kernels->pack_keys(mixed, shape->d_head, attention->count, shape->d_head, 0,
+                                    kv->keys);
+    if (rows->v == NULL)
+        return;
+    args.map = heads->memory->maps + n_map;
+    args.x = rows->v;
+    args.ldx = rows->ldv;
+    args.n_col = shape->d_value;
+    args.y = kv->values;
+    args.ldy = attn_kv_ld_value(shape);
+    attn_lowrank_project(&args, scratch);
+}
+
+void attn_heads_append_kv(const struct attn_heads *heads, size_t g, const struct attn_kv_rows *rows)
+{
+    const struct attn_head_shape *shape = heads->feed.shape;
+    const enum attn_engine engine = attn_attention_engine(heads->feed.attention);
+    const size_t d = shape->d_head;
+    struct attn_kv *kv = &heads->kv[g];
+
+    if (rows->first == 0)
+        kv->n_summed = 0;
+    if (engine == ATTN_ENGINE_LOWRANK) {
+        project(heads, kv, rows);
+        return;
+    }
+    attn_kv_write_values(kv, shape, rows);
+    if (rows->k == NULL)
+        return;
+    if (engine == ATTN_ENGINE_DENSE || engine == ATTN_ENGINE_BLOCKWISE) {
+        heads->engines->gemm->kernels->pack_keys(rows->k, rows->ldk, rows->n, d, rows->first,
+                                                 kv->keys);
+        return;
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        memcpy(kv->keys + (rows->first + i) * d, rows->k + i * rows->ldk, d * sizeof(float));
+}
+
+void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d)
+{
+    for (size_t i = 0; i < n; i++) {
+        float *row = x + i * ld, length = 0;
+
+        for (size_t j = 0; j < d; j++)
+            length = fmaf(row[j], row[j], length);
+        length = sqrtf(length);
+        for (size_t j = 0; j < d; j++)
+            row[j] = length > 0 ? row[j] / length : 0;
+    }
+}
+
+/* --- Waves ----------------------------------------------------------------------------------- */
 
 struct wave {
     const struct attn_heads *heads;
-    float scale;
     const int *list; /* [n_head] */
     size_t n_head;
-    size_t first, n_row;             /* rows of the feed; first is a multiple of the tile */
-    size_t ld;                       /* of a watched row */
-    float *kept[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
-    int32_t *keys;                   /* likewise */
-    bool is_kept;                    /* anything of that */
-    bool is_streamed;                /* too much of it for caches */
+    size_t first, n_row;              /* rows of the feed; first is a multiple of the tile */
+    size_t ld;                        /* of a watched row */
+    float *sites[ATTN_N_MATRIX_SITE]; /* [n_head, n_row, ld] each, or NULL */
+    int32_t *keys;                    /* likewise */
+    bool has_watched;                 /* anything of that */
+    bool is_streamed;                 /* too much of it for caches */
 };
 
 /* Whether the z of some row is needed; whether somebody watches one. Rows of the whole sequence. */
 static bool needs_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
-    return heads->z != NULL && heads->owner.needs_rows(heads->owner.owner, row0, n_row);
+    return heads->z != NULL && heads->caller.needs_rows(heads->caller.context, row0, n_row);
 }
 
 static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
@@ -43,34 +296,28 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
     const size_t head = (size_t)wave->list[index] - heads->first_head;
     const size_t at = index * wave->n_row + offset;
     struct attn_tile tile = {
-        .attention = heads->attention,
-        .scale = wave->scale,
-        .kv = &heads->kv[head / (heads->n_head / heads->n_kv_head)],
-        .row0 = heads->row0 + row,
-        .n_row = rest < ATTN_QUERY_TILE ? rest : ATTN_QUERY_TILE,
-        .n_key = heads->attention->kind == ATTN_ATTENTION_LOWRANK ? wave->ld : heads->n_key,
-        .ahead = heads->ahead,
-        .dropout = heads->dropout,
-        .keep = {.is_streamed = wave->is_streamed, .ld = wave->ld},
-        .ldz = heads->ldz,
-        .layer = heads->tile_layer,
+        .feed = &heads->feed,
         .head = wave->list[index],
-        .edits = heads->edits,
-        .n_edit = heads->n_edit,
+        .row0 = heads->feed.row0 + row,
+        .n_row = rest < ATTN_QUERY_TILE ? rest : ATTN_QUERY_TILE,
+        .n_key =
+            heads->feed.attention->kind == ATTN_ATTENTION_LOWRANK ? wave->ld : heads->feed.n_key,
+        .kv = &heads->kv[head / (heads->n_head / heads->n_kv_head)],
+        .watched = {.is_streamed = wave->is_streamed, .ld = wave->ld},
     };
 
     if (heads->q != NULL)
-        tile.q = heads->q + head * heads->q_step + row * heads->engines->shape.ldq;
+        tile.q = heads->q + head * heads->q_step + row * heads->feed.shape->ldq;
     if (heads->given != NULL)
-        tile.given = heads->given + (head * heads->n_row + row) * heads->n_key;
+        tile.given = heads->given + (head * heads->feed.n_row + row) * heads->feed.n_key;
     if (heads->z != NULL)
-        tile.z = heads->z + head * heads->z_step + row * heads->ldz;
+        tile.z = heads->z + head * heads->z_step + row * heads->feed.ldz;
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        if (wave->kept[i] != NULL)
-            tile.keep.sites[i] = wave->kept[i] + at * wave->ld;
+        if (wave->sites[i] != NULL)
+            tile.watched.sites[i] = wave->sites[i] + at * wave->ld;
     if (wave->keys != NULL) {
-        tile.keep.keys = wave->keys + at * wave->ld;
-        tile.keep.n_kept = heads->memory->n_cells + at;
+        tile.watched.keys = wave->keys + at * wave->ld;
+        tile.watched.n_cell = heads->memory->n_cells + at;
     }
     return tile;
 }
@@ -80,28 +327,17 @@ static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile,
                          float *scratch)
 {
     const struct attn_engines *engines = heads->engines;
-    const struct attn_blockwise_tile blocks = {
-        .is_causal = heads->attention->mask == ATTN_MASK_CAUSAL,
-        .scale = tile->scale,
-        .q = tile->q,
-        .kv = tile->kv,
-        .position = tile->row0 + tile->ahead,
-        .n_row = tile->n_row,
-        .n_key = tile->n_key,
-        .z = tile->z,
-        .ldz = tile->ldz,
-    };
 
-    switch (attn_attention_engine(heads->attention)) {
+    switch (attn_attention_engine(heads->feed.attention)) {
     case ATTN_ENGINE_GATHER:
         return attn_gather_run(&engines->gather, tile, scratch);
     case ATTN_ENGINE_LINEAR:
         if (is_watched)
-            attn_heads_run_linear_tile(heads, tile, scratch);
+            attn_linear_attention_run_tile(heads, tile, scratch);
         return 0;
     case ATTN_ENGINE_BLOCKWISE:
         if (tile->z != NULL)
-            attn_blockwise_run(engines->gemm, &engines->shape, &blocks, scratch);
+            attn_blockwise_run(engines->gemm, tile, scratch);
         tile->z = NULL;
         return is_watched ? attn_dense_run(&engines->dense, tile, scratch) : 0;
     default:
@@ -113,10 +349,10 @@ static void run_tile(void *context, size_t task, int worker)
 {
     const struct wave *wave = context;
     const struct attn_heads *heads = wave->heads;
-    const bool is_linear = attn_attention_engine(heads->attention) == ATTN_ENGINE_LINEAR;
+    const bool is_linear = attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
     struct attn_tile tile = make_tile(wave, task / n_tile, task % n_tile * ATTN_QUERY_TILE);
-    const bool is_watched = wave->is_kept && watches_rows(heads, tile.row0, tile.n_row);
+    const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
     const bool is_needed = needs_rows(heads, tile.row0, tile.n_row);
 
     if (heads->cancel != NULL && *heads->cancel != 0)
@@ -126,34 +362,34 @@ static void run_tile(void *context, size_t task, int worker)
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);
     else
         for (size_t i = 0; tile.z != NULL && !is_linear && i < tile.n_row; i++)
-            memset(tile.z + i * tile.ldz, 0, heads->engines->shape.d_value * sizeof(float));
+            memset(tile.z + i * heads->feed.ldz, 0, heads->feed.shape->d_value * sizeof(float));
 }
 
 static void tell_matrix(const struct wave *wave, enum attn_site site, size_t index)
 {
     const struct attn_heads *heads = wave->heads;
-    const bool is_masked = attn_attention_masks(heads->attention, site);
-    const bool is_causal = heads->attention->mask == ATTN_MASK_CAUSAL;
+    const bool is_masked = attn_attention_masks(heads->feed.attention, site);
+    const bool is_causal = heads->feed.attention->mask == ATTN_MASK_CAUSAL;
     const size_t at = index * wave->n_row;
     struct attn_trace_event event = {
         .site = site,
-        .layer = heads->layer,
+        .layer = heads->feed.layer,
         .head = wave->list[index],
-        .row0 = heads->row0 + wave->first,
+        .row0 = heads->feed.row0 + wave->first,
         .n_row = wave->n_row,
-        .n_col = site == ATTN_SITE_PATTERN_LOWRANK ? wave->ld : heads->n_key,
+        .n_col = site == ATTN_SITE_PATTERN_LOWRANK ? wave->ld : heads->feed.n_key,
         .ld = wave->ld,
-        .data = wave->kept[site - ATTN_SITE_QK] + at * wave->ld,
+        .data = wave->sites[site - ATTN_SITE_QK] + at * wave->ld,
         /* qk has all its cells; of these a shorter feed would lack the later ones. */
         .is_causal = is_causal && (is_masked || site == ATTN_SITE_QK),
-        .ahead = heads->ahead,
+        .ahead = heads->feed.ahead,
     };
 
     if (wave->keys != NULL && is_masked) {
         event.keys = wave->keys + at * wave->ld;
         event.n_kept = heads->memory->n_cells + at;
     }
-    heads->owner.tell(heads->owner.owner, &event);
+    heads->caller.tell(heads->caller.context, &event);
 }
 
 static void run_wave(struct wave *wave)
@@ -161,39 +397,39 @@ static void run_wave(struct wave *wave)
     const struct attn_heads *heads = wave->heads;
     const size_t n_tile = (wave->n_row + ATTN_QUERY_TILE - 1) / ATTN_QUERY_TILE;
 
-    if (heads->owner.is_stopped(heads->owner.owner))
+    if (heads->caller.is_stopped(heads->caller.context))
         return;
     attn_pool_run(heads->pool, wave->n_head * n_tile, run_tile, wave);
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        for (size_t h = 0; h < wave->n_head && wave->kept[i] != NULL; h++)
-            if (!heads->owner.is_stopped(heads->owner.owner))
+        for (size_t h = 0; h < wave->n_head && wave->sites[i] != NULL; h++)
+            if (!heads->caller.is_stopped(heads->caller.context))
                 tell_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
 }
 
 /* Gives the watched matrices of a wave their places. Returns the rows that fit for n_head heads. */
-static size_t keep_matrices(struct wave *wave)
+static size_t place_matrices(struct wave *wave)
 {
     const struct attn_heads *heads = wave->heads;
-    const size_t n = attn_heads_n_matrix(heads->attention, heads->watched);
+    const size_t n = n_matrix(heads->feed.attention, heads->watched);
     size_t n_fit = wave->n_row, size;
-    float *place = heads->memory->kept;
+    float *place = heads->memory->watched;
 
     if (n > 0)
-        n_fit = heads->memory->n_kept / (n * wave->n_head * wave->ld);
+        n_fit = heads->memory->n_watched / (n * wave->n_head * wave->ld);
     if (n_fit < wave->n_row)
         n_fit = n_fit / ATTN_QUERY_TILE * ATTN_QUERY_TILE;
     size = (n_fit < wave->n_row ? n_fit : wave->n_row) * wave->n_head * wave->ld;
-    wave->is_kept = n > 0;
+    wave->has_watched = n > 0;
     wave->is_streamed = n * size >= STREAM_BYTES / sizeof(float);
     wave->keys = NULL;
-    if (n > 0 && attn_attention_is_listed(heads->attention)) {
+    if (n > 0 && attn_attention_is_listed(heads->feed.attention)) {
         wave->keys = (void *)place;
         place += size;
     }
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++) {
         const bool is_watched = (heads->watched & ATTN_SITE_BIT(ATTN_SITE_QK + i)) != 0;
 
-        wave->kept[i] = is_watched ? place : NULL;
+        wave->sites[i] = is_watched ? place : NULL;
         place += is_watched ? size : 0;
     }
     return n_fit;
@@ -202,7 +438,7 @@ static size_t keep_matrices(struct wave *wave)
 /* The heads in LIST one by one, each in as many waves as its watched matrices need. */
 static void run_heads_apart(struct wave *wave, const int *list, size_t n)
 {
-    const size_t n_row = wave->heads->n_row;
+    const size_t n_row = wave->heads->feed.n_row;
 
     wave->n_head = 1;
     for (size_t i = 0; i < n; i++) {
@@ -211,7 +447,7 @@ static void run_heads_apart(struct wave *wave, const int *list, size_t n)
             size_t n_fit;
 
             wave->n_row = n_row - wave->first;
-            n_fit = keep_matrices(wave);
+            n_fit = place_matrices(wave);
             if (n_fit < wave->n_row)
                 wave->n_row = n_fit;
             run_wave(wave);
@@ -224,25 +460,23 @@ size_t attn_heads_run(const struct attn_heads *heads)
     int *watched = heads->memory->heads, *others = watched + heads->n_head;
     size_t n_watched = 0, n_other = 0, n_edited = 0;
     struct wave wave = {.heads = heads,
-                        .scale =
-                            attn_attention_scale(heads->attention, heads->engines->shape.d_head),
-                        .n_row = heads->n_row,
-                        .ld = attn_heads_row_size(heads->attention, heads->n_key)};
+                        .n_row = heads->feed.n_row,
+                        .ld = row_size(heads->feed.attention, heads->feed.n_key)};
 
     memset(heads->memory->edited, 0, (size_t)heads->n_worker * sizeof(size_t));
     for (size_t i = 0; i < heads->n_head; i++) {
         const int head = (int)(heads->first_head + i);
 
-        if (!heads->owner.needs_head(heads->owner.owner, head))
+        if (!heads->caller.needs_head(heads->caller.context, head))
             continue;
         if (heads->selection != NULL &&
-            attn_selection_has_head(heads->selection, heads->layer, head))
+            attn_selection_has_head(heads->selection, heads->feed.layer, head))
             watched[n_watched++] = head;
         else
             others[n_other++] = head;
     }
-    if (attn_attention_engine(heads->attention) == ATTN_ENGINE_LINEAR)
-        attn_heads_run_linear(heads);
+    if (attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_LINEAR)
+        attn_linear_attention_run_heads(heads);
     if (n_other > 0) {
         wave.list = others;
         wave.n_head = n_other;
@@ -251,7 +485,7 @@ size_t attn_heads_run(const struct attn_heads *heads)
     if (n_watched > 0) {
         wave.list = watched;
         wave.n_head = n_watched;
-        if (keep_matrices(&wave) >= wave.n_row)
+        if (place_matrices(&wave) >= wave.n_row)
             run_wave(&wave);
         else
             run_heads_apart(&wave, watched, n_watched);

@@ -2,19 +2,22 @@
  * heads.h - the attention of one layer, of any kind: its heads and rows over the pool, watched
  * matrices told in order. Sessions and attn_attend both run on it.
  *
+ *     attn_heads_needs_include(&needs, &sizes, &attention[layer], watched, n_watched_head);
+ *     attn_heads_plan(&memory, arena, &sizes, &needs);      // when measuring, and once more
+ *     attn_engines_plan(&engines, &gemm, &shape, attention, n_layer, n_row);      // each feed
+ *     attn_heads_append_kv(&heads, g, &rows);               // each key/value head of a layer
+ *     n_edited += attn_heads_run(&heads);
+ *
  * Work goes in waves: a list of heads and a range of rows whose watched matrices fit into the
  * memory for them. When all of a layer fits there is one wave and events come ordered by site, head
- * and row; otherwise each head has waves of its own. Heads nobody watches are one wave that keeps
- * nothing.
+ * and row; otherwise each head has waves of its own. Heads that are not watched are one wave that
+ * stores no matrix.
  */
 #ifndef ATTN_ATTENTION_HEADS_H
 #define ATTN_ATTENTION_HEADS_H
 
 #include "attention/blockwise.h"
 #include "attention/gather.h"
-#include "attention/linear_attention.h"
-#include "base/arena.h"
-#include "base/random.h"
 #include "trace/trace.h"
 
 #include <signal.h>
@@ -33,7 +36,6 @@ enum attn_engine attn_attention_engine(const struct attn_attention *attention);
 
 /* The microkernels of one feed. */
 struct attn_engines {
-    struct attn_dense_shape shape;
     struct attn_dense dense;
     struct attn_gather gather;
     const struct attn_gemm_engine *gemm; /* borrowed */
@@ -41,12 +43,12 @@ struct attn_engines {
 
 /* Finds those that ATTENTION [n] needs, for a feed of N_ROW positions. */
 void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engine *gemm,
-                       const struct attn_dense_shape *shape, const struct attn_attention *attention,
+                       const struct attn_head_shape *shape, const struct attn_attention *attention,
                        size_t n, size_t n_row);
 
 /* Sizes that decide the memory for a layer. */
 struct attn_heads_sizes {
-    struct attn_dense_shape shape; /* of all layers that share the memory */
+    struct attn_head_shape shape; /* of all layers that share the memory */
     size_t n_head, n_kv_head;
     size_t n_query, n_key; /* most of each */
     int n_worker;
@@ -54,9 +56,9 @@ struct attn_heads_sizes {
 
 /* Memory of all layers with the same sizes; carved from an arena for the layer that needs most. */
 struct attn_heads_memory {
-    float *kept; /* [n_kept] watched matrices, and the lists of their cells */
-    size_t n_kept;
-    size_t *n_cells;   /* [n_head, n_query] cells of the kept rows, where they are listed */
+    float *watched; /* [n_watched] watched matrices, and the lists of their cells */
+    size_t n_watched;
+    size_t *n_cells;   /* [n_head, n_query] cells of the watched rows, where they are listed */
     uint64_t *dropout; /* a bit for each weight of a layer */
     float *divisors;   /* [n_head, n_query] of linear attention's rows */
     float *features;   /* [n_kv_head][keys] packed phi(k), when its matrix is watched */
@@ -68,13 +70,13 @@ struct attn_heads_memory {
     int *heads;      /* [2, n_head] */
 };
 
-/* What a layer asks of that memory, to be raised from layer to layer. Zeroed at first. */
+/* What a layer asks of that memory. Zeroed at first; _include makes it enough for one layer more. */
 struct attn_heads_needs {
-    size_t n_scratch, n_kept, n_cells, n_dropout, n_divisor, n_feature, n_map;
+    size_t n_scratch, n_watched, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };
-void attn_heads_raise(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                      const struct attn_attention *attention, uint64_t watched,
-                      size_t n_watched_head);
+void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
+                              const struct attn_attention *attention, uint64_t watched,
+                              size_t n_watched_head);
 void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
                      const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs);
 
@@ -82,65 +84,51 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 enum { ATTN_SHARED_WORK = 200000 };
 
 /* The matrix sites of LAYER that SELECTION wants; NULL wants none. */
-uint64_t attn_heads_watched(const struct attn_selection *selection, int layer);
+uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int layer);
 
-/* Room for N key/value heads, whose linear attention has states of N_STATE floats; NULL while
- * measuring. And what they begin with: no sums may meet what lay there before. */
-struct attn_kv *attn_heads_plan_kv(struct attn_arena *arena, const struct attn_dense_shape *shape,
-                                   size_t n, size_t n_state);
-void attn_heads_clear_kv(struct attn_kv *kv, const struct attn_dense_shape *shape, size_t n);
+/* Floats of linear attention's state of one key/value head; 0: another kind. */
+size_t attn_heads_state_size(const struct attn_attention *attention,
+                             const struct attn_head_shape *shape);
 
-/* Who runs a layer: what is needed of it, and who is told. */
-struct attn_heads_owner {
-    bool (*needs_head)(const void *owner, int head);
-    bool (*needs_rows)(const void *owner, size_t row0, size_t n_row); /* z of some of them */
-    bool (*is_stopped)(void *owner);
-    void (*tell)(void *owner, const struct attn_trace_event *event);
-    void *owner;
+/* Who runs a layer: says what is needed of it, and is told of what is watched. */
+struct attn_heads_caller {
+    bool (*needs_head)(const void *context, int head);
+    bool (*needs_rows)(const void *context, size_t row0, size_t n_row); /* z of some of them */
+    bool (*is_stopped)(void *context);
+    void (*tell)(void *context, const struct attn_trace_event *event);
+    void *context;
 };
 
-/* One layer of one feed. */
+/* The heads of one layer in one feed. */
 struct attn_heads {
-    const struct attn_attention *attention; /* as in attn_tile */
+    struct attn_layer_feed feed;
     const struct attn_engines *engines;
     struct attn_heads_memory *memory;
-    struct attn_heads_owner owner;
+    struct attn_heads_caller caller;
     struct attn_pool *pool; /* NULL: the caller's thread */
     int n_worker;
     const volatile sig_atomic_t *cancel;    /* NULL: never */
     const struct attn_selection *selection; /* of watched heads and rows; NULL: none */
     uint64_t watched;                       /* matrix sites */
-    int layer;                              /* of selection and events */
-    int tile_layer;                         /* of edits and of keys that are drawn */
-    size_t first_head;        /* the heads of this run are first_head .. first_head+n_head-1 */
-    size_t n_head, n_kv_head; /* what follows is counted from the first of them */
-    const float *q;           /* row r of head h at q + h * q_step + r * shape.ldq */
+    size_t first_head;                      /* the heads are first_head .. first_head+n_head-1 */
+    size_t n_head, n_kv_head;               /* what follows is counted from the first of them */
+    const float *q;                         /* row r of head h at q + h * q_step + r * shape->ldq */
     size_t q_step;
     const float *given; /* [n_head, n_row, n_key] scores in place of products; NULL */
     struct attn_kv *kv; /* [n_kv_head] */
-    float *z;           /* likewise; NULL: nobody needs it */
-    size_t z_step, ldz;
-    size_t row0, n_row, n_key, ahead;
-    const struct attn_dropout *dropout; /* NULL: none */
-    const struct attn_edit *edits;
-    size_t n_edit;
+    float *z;           /* row r of head h at z + h * z_step + r * ldz; NULL: it is not needed */
+    size_t z_step;
 };
+
+/* Packs keys and values of HEADS' key/value head G the way its engine reads them. Rows with
+ * first = 0 begin a sequence. */
+void attn_heads_append_kv(const struct attn_heads *heads, size_t g,
+                          const struct attn_kv_rows *rows);
 
 /* Runs it. Returns the number of rows that edits changed. */
 size_t attn_heads_run(const struct attn_heads *heads);
 
-/* Floats of linear attention's state of one key/value head; 0: another kind. */
-size_t attn_heads_state_size(const struct attn_attention *attention,
-                             const struct attn_dense_shape *shape);
-
-/* Packs keys and values of HEADS' key/value head G the way its engine reads them. Rows with
- * first = 0 begin a sequence. */
-void attn_heads_remember(const struct attn_heads *heads, size_t g, const struct attn_kv_rows *rows);
-
 /* x / |x| of each of N rows of D floats, 0 where |x| is 0: what cosine similarity compares. */
 void attn_rows_normalize(float *x, size_t ld, size_t n, size_t d);
-
-/* Draws which of N weights stay from RANDOM: torch's stream. */
-void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits);
 
 #endif

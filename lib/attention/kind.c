@@ -1,5 +1,5 @@
 /* kind.c - the list of kinds, and kinds read from and written as text. */
-#include "attention/kinds.h"
+#include "attention/kind_internal.h"
 
 #include "base/escape.h"
 #include "base/number.h"

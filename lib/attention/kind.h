@@ -1,16 +1,58 @@
 /*
- * kind.h - kinds of attention as users write them, what goes together, and what each gives.
+ * kind.h - kinds of attention, as users write them.
  *
  *     struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
  *     attn_attention_parse("window:64", &attention, &err);
- *     attn_attention_check(&attention, false, &err);
+ *     attn_attention_check(&attention, false, &err);                  // attention.h
+ *
+ * i is the position of a query among the keys, j that of a key.
  */
 #ifndef ATTN_ATTENTION_KIND_H
 #define ATTN_ATTENTION_KIND_H
 
-#include "attention/attention.h"
+#include "base/api.h"
 #include "base/status.h"
-#include "trace/site.h"
+
+#include <stddef.h>
+
+struct attn_attention;
+
+/*
+ * X(NAME, name, how it is written). The pairs (i, j) that are kept, the mask aside:
+ *
+ *   full      all
+ *   window    |i-j| < W
+ *   strided   |i-j| < S, or S divides i-j; S is sqrt of the keys, rounded up, where none is given
+ *             (Child et al. 1904.10509)
+ *   log       |i-j| is 0 or a power of two
+ *   random    i = j, and K-1 other keys, drawn by seed, layer, head and row
+ *   block     floor(i/B) = floor(j/B)
+ *   hybrid    |i-j| < W, or S divides i-j
+ *
+ * A number that reaches that of the keys means all of them. Two keep no pairs:
+ *
+ *   linear    phi(q) (phi(k)^T v), divided by phi(q) . sum phi(k) unless raw (Katharopoulos et al.
+ *             2006.16236)
+ *   lowrank   softmax(q (E k)^T scale) (F v), E and F [R, S] drawn from N(0, 1/R) (Wang et al.
+ *             2006.04768)
+ */
+#define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
+    X(FULL, "full", "full")                                                                        \
+    X(WINDOW, "window", "window:W")                                                                \
+    X(STRIDED, "strided", "strided[:S]")                                                           \
+    X(LOG, "log", "log")                                                                           \
+    X(RANDOM, "random", "random:K[:SEED]")                                                         \
+    X(BLOCK, "block", "block:B")                                                                   \
+    X(HYBRID, "hybrid", "hybrid:W:S")                                                              \
+    X(LINEAR, "linear", "linear[:elu|relu|exp][:raw]")                                             \
+    X(LOWRANK, "lowrank", "lowrank:R[:SEED]")
+
+enum attn_attention_kind {
+#define ATTN_ATTENTION_KIND_ENUM(name, ...) ATTN_ATTENTION_##name,
+    ATTN_ATTENTION_KIND_MAP(ATTN_ATTENTION_KIND_ENUM)
+#undef ATTN_ATTENTION_KIND_ENUM
+        ATTN_N_ATTENTION_KIND
+};
 
 /*
  * Reads a kind with its parameters, as in "hybrid:32:64", into ATTENTION; the rest of it stays.
@@ -29,42 +71,5 @@ ATTN_API size_t attn_attention_text(const struct attn_attention *attention,
 ATTN_API const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
 ATTN_API const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
 ATTN_API const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* what it keeps */
-
-/*
- * Whether the parts go together. ATTN_INVALID says which do not, and why: low-rank attention that
- * is causal, say. IS_CROSS: keys come from a source, so that nothing is causal. Linear attention
- * takes is_scaled and factor and does not use them.
- */
-ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
-                                               bool is_cross, struct attn_error *err);
-
-/* Gives `strided` its stride for N_KEY keys, where none was given. */
-ATTN_API void attn_attention_settle(struct attn_attention *attention, size_t n_key);
-
-enum attn_gives {
-    ATTN_GIVES_NOT,
-    ATTN_GIVES_DIRECTLY,  /* it is a step on the way */
-    ATTN_GIVES_ON_DEMAND, /* rows that are watched are computed for that alone */
-};
-
-/* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
-ATTN_API enum attn_gives attn_attention_gives(const struct attn_attention *attention,
-                                              enum attn_site site);
-
-/* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
-ATTN_API uint64_t attn_attention_sites(const struct attn_attention *attention);
-
-/*
- * Pairs of a query and a key for which something is computed, in one head: those that kind and mask
- * leave. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
- * attention computes none (0), low-rank n_query * R. Settled.
- */
-ATTN_API uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query,
-                                        size_t n_key, int layer, int head);
-
-/* Makes the matrix sites of DIMS those that any of ATTENTION [n_layer] gives, and sets n_rank: for
- * the selection of a run whose attention is not the model's own. */
-ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,
-                                      struct attn_dims *dims);
 
 #endif

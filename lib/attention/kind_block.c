@@ -1,5 +1,5 @@
 /* kind_block.c - the keys of the query's own block of B: floor(i/B) = floor(j/B). */
-#include "attention/kinds.h"
+#include "attention/kind_internal.h"
 
 #include <stddef.h>
 
@@ -47,5 +47,5 @@ const struct attn_kind attn_kind_block = {
     .list = list,
     .count = count,
     .most = most,
-    .is_together = true,
+    .is_contiguous = true,
 };

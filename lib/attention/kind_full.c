@@ -1,5 +1,5 @@
 /* kind_full.c - every key that the mask leaves. */
-#include "attention/kinds.h"
+#include "attention/kind_internal.h"
 
 static bool keeps(const struct attn_attention *attention, const struct attn_key_row *row, size_t j)
 {
@@ -36,5 +36,5 @@ const struct attn_kind attn_kind_full = {
     .list = list,
     .count = count,
     .most = most,
-    .is_together = true,
+    .is_contiguous = true,
 };

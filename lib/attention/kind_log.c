@@ -1,5 +1,5 @@
 /* kind_log.c - |i-j| is 0 or a power of two: about log2(n) keys a row. */
-#include "attention/kinds.h"
+#include "attention/kind_internal.h"
 
 /* The largest power of two <= N; 0 for 0. */
 static size_t power_below(size_t n)

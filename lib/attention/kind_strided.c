@@ -2,7 +2,7 @@
  * kind_strided.c - |i-j| < S, or S divides i-j: with S near sqrt(n), each key is reached in two
  * steps and a row holds about 2 sqrt(n) of them (Child et al. 1904.10509, section 4.3).
  */
-#include "attention/kinds.h"
+#include "attention/kind_internal.h"
 
 #include <stddef.h>
 

@@ -4,6 +4,7 @@
 #include "attention/keys.h"
 
 #include <math.h>
+#include <string.h>
 
 bool attn_attention_is_listed(const struct attn_attention *attention)
 {
@@ -36,11 +37,13 @@ enum attn_site attn_attention_pattern_site(const struct attn_attention *attentio
                                                      : ATTN_SITE_PATTERN;
 }
 
-float attn_attention_scale(const struct attn_attention *attention, size_t d_head)
+float attn_tile_scale(const struct attn_tile *tile)
 {
+    const struct attn_attention *attention = tile->feed->attention;
+
     if (!attention->is_scaled)
         return (float)attention->factor;
-    return (float)(attention->factor / (sqrt((double)d_head) + attention->eps));
+    return (float)(attention->factor / (sqrt((double)tile->feed->shape->d_head) + attention->eps));
 }
 
 size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
@@ -50,11 +53,10 @@ size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
     return (size_t)ATTN_QUERY_TILE * attn_keys_most(attention, n_key);
 }
 
-/* Cells of a prefix: up to the row's own position when causal. */
-static size_t count_prefix(const struct attn_tile *tile, size_t i)
+size_t attn_tile_n_visible(const struct attn_tile *tile, size_t i)
 {
-    const size_t position = tile->row0 + i + tile->ahead;
-    const bool is_causal = tile->attention->mask == ATTN_MASK_CAUSAL;
+    const size_t position = tile->row0 + i + tile->feed->ahead;
+    const bool is_causal = tile->feed->attention->mask == ATTN_MASK_CAUSAL;
 
     return is_causal && position + 1 < tile->n_key ? position + 1 : tile->n_key;
 }
@@ -62,33 +64,41 @@ static size_t count_prefix(const struct attn_tile *tile, size_t i)
 void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
                           struct attn_tile_cells *cells)
 {
-    const bool is_kept = tile->keep.keys != NULL;
-    int32_t *keys = is_kept ? tile->keep.keys : scratch;
+    const struct attn_layer_feed *feed = tile->feed;
+    const bool is_watched = tile->watched.keys != NULL;
+    int32_t *keys = is_watched ? tile->watched.keys : scratch;
 
     cells->keys = NULL;
     cells->ld = 0;
-    if (attn_attention_is_listed(tile->attention)) {
+    if (attn_attention_is_listed(feed->attention)) {
         cells->keys = keys;
-        cells->ld = is_kept ? tile->keep.ld : attn_keys_most(tile->attention, tile->n_key);
+        cells->ld = is_watched ? tile->watched.ld : attn_keys_most(feed->attention, tile->n_key);
     }
     for (size_t i = 0; i < tile->n_row; i++) {
-        const struct attn_key_row row = {.layer = tile->layer,
+        const struct attn_key_row row = {.layer = feed->random_layer,
                                          .head = tile->head,
                                          .query = tile->row0 + i,
-                                         .position = tile->row0 + i + tile->ahead,
+                                         .position = tile->row0 + i + feed->ahead,
                                          .n_key = tile->n_key};
 
         cells->n[i] = cells->keys == NULL
-                          ? count_prefix(tile, i)
-                          : attn_keys_list(tile->attention, &row, keys + i * cells->ld);
-        if (is_kept)
-            tile->keep.n_kept[i] = cells->n[i];
+                          ? attn_tile_n_visible(tile, i)
+                          : attn_keys_list(feed->attention, &row, keys + i * cells->ld);
+        if (is_watched)
+            tile->watched.n_cell[i] = cells->n[i];
     }
 }
 
 bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site)
 {
-    return attn_edits_touch(tile->edits, tile->n_edit, site, tile->layer);
+    return attn_edits_touch(tile->feed->edits, tile->feed->n_edit, site, tile->feed->layer);
+}
+
+void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits)
+{
+    memset(bits, 0, (n + 63) / 64 * sizeof *bits);
+    for (size_t i = 0; i < n; i++)
+        bits[i / 64] |= (uint64_t)attn_random_bernoulli(random, 1 - dropout) << (i % 64);
 }
 
 static bool stays(const struct attn_dropout *dropout, size_t head, size_t row, size_t key)
@@ -107,7 +117,7 @@ static bool stays(const struct attn_dropout *dropout, size_t head, size_t row, s
 void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
                     float *x)
 {
-    const struct attn_dropout *dropout = tile->dropout;
+    const struct attn_dropout *dropout = tile->feed->dropout;
     const size_t head = (size_t)tile->head;
 
     for (size_t j = 0; j < n; j++) {

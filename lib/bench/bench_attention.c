@@ -11,7 +11,7 @@
 struct layer {
     struct attn_bench *bench;
     struct attn_attention attention;
-    struct attn_dense_shape shape;
+    struct attn_head_shape shape;
     struct attn_engines engines;
     struct attn_selection *selection;
     struct attn_arena arena;
@@ -21,27 +21,27 @@ struct layer {
     size_t n;
 };
 
-static bool needs_head(const void *owner, int head)
+static bool needs_head(const void *context, int head)
 {
-    (void)owner, (void)head;
+    (void)context, (void)head;
     return true;
 }
 
-static bool needs_rows(const void *owner, size_t row0, size_t n_row)
+static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
-    (void)owner, (void)row0, (void)n_row;
+    (void)context, (void)row0, (void)n_row;
     return true;
 }
 
-static bool is_stopped(void *owner)
+static bool is_stopped(void *context)
 {
-    (void)owner;
+    (void)context;
     return false;
 }
 
-static void ignore(void *owner, const struct attn_trace_event *event)
+static void ignore(void *context, const struct attn_trace_event *event)
 {
-    (void)owner, (void)event;
+    (void)context, (void)event;
 }
 
 static struct attn_heads heads_of(struct layer *layer)
@@ -49,10 +49,14 @@ static struct attn_heads heads_of(struct layer *layer)
     const struct attn_config *config = layer->bench->config;
 
     return (struct attn_heads){
-        .attention = &layer->attention,
+        .feed = {.attention = &layer->attention,
+                 .shape = &layer->shape,
+                 .n_row = layer->n,
+                 .n_key = layer->n,
+                 .ldz = config->n_head * config->d_value},
         .engines = &layer->engines,
         .memory = &layer->memory,
-        .owner = {needs_head, needs_rows, is_stopped, ignore, layer},
+        .caller = {needs_head, needs_rows, is_stopped, ignore, layer},
         .pool = layer->bench->options->pool,
         .n_worker = layer->bench->n_thread,
         .selection = layer->selection,
@@ -64,13 +68,10 @@ static struct attn_heads heads_of(struct layer *layer)
         .kv = layer->kv,
         .z = layer->z,
         .z_step = config->d_value,
-        .ldz = config->n_head * config->d_value,
-        .n_row = layer->n,
-        .n_key = layer->n,
     };
 }
 
-static void remember_head(void *context, size_t g, int worker)
+static void append_head(void *context, size_t g, int worker)
 {
     struct layer *layer = context;
     const struct attn_config *config = layer->bench->config;
@@ -82,7 +83,7 @@ static void remember_head(void *context, size_t g, int worker)
                                       .n = layer->n};
 
     (void)worker;
-    attn_heads_remember(&heads, g, &rows);
+    attn_heads_append_kv(&heads, g, &rows);
 }
 
 static enum attn_status run_layer(void *context, struct attn_error *err)
@@ -91,7 +92,7 @@ static enum attn_status run_layer(void *context, struct attn_error *err)
     const struct attn_heads heads = heads_of(layer);
 
     (void)err;
-    attn_pool_run(heads.pool, heads.n_kv_head, remember_head, layer);
+    attn_pool_run(heads.pool, heads.n_kv_head, append_head, layer);
     attn_heads_run(&heads);
     return ATTN_OK;
 }
@@ -107,10 +108,10 @@ static void plan(struct layer *layer, struct attn_arena *arena)
                                            .n_worker = layer->bench->n_thread};
     struct attn_heads_needs needs = {0};
 
-    attn_heads_raise(&needs, &sizes, &layer->attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN),
-                     config->n_head);
+    attn_heads_needs_include(&needs, &sizes, &layer->attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+                             config->n_head);
     attn_heads_plan(&layer->memory, arena, &sizes, &needs);
-    layer->kv = attn_heads_plan_kv(arena, &layer->shape, config->n_kv_head, 0);
+    layer->kv = attn_kv_plan(arena, &layer->shape, config->n_kv_head, 0);
     layer->z = attn_arena_take(arena, layer->n * config->n_head, config->d_value * sizeof(float));
 }
 
@@ -127,17 +128,17 @@ static enum attn_status prepare(struct layer *layer, struct attn_error *err)
     enum attn_status status = attn_selection_create(&dims, &layer->selection, err);
 
     layer->attention = ATTN_ATTENTION_DEFAULT;
-    layer->shape = (struct attn_dense_shape){.d_head = config->d_head,
-                                             .d_value = config->d_value,
-                                             .n_max = layer->n,
-                                             .ldq = config->n_head * config->d_head};
+    layer->shape = (struct attn_head_shape){.d_head = config->d_head,
+                                            .d_value = config->d_value,
+                                            .n_max = layer->n,
+                                            .ldq = config->n_head * config->d_head};
     plan(layer, &layer->arena);
     if (status == ATTN_OK)
         status = attn_arena_allocate(&layer->arena, err);
     if (status != ATTN_OK)
         return status;
     plan(layer, &layer->arena);
-    attn_heads_clear_kv(layer->kv, &layer->shape, config->n_kv_head);
+    attn_kv_clear(layer->kv, &layer->shape, config->n_kv_head);
     attn_engines_plan(&layer->engines, &layer->bench->gemm, &layer->shape, &layer->attention, 1,
                       layer->n);
     return ATTN_OK;

@@ -4,7 +4,7 @@
  */
 #include "experiment/compare.h"
 
-#include "attention/kind.h"
+#include "attention/attention.h"
 #include "base/memory.h"
 #include "experiment/comparing.h"
 
@@ -51,13 +51,13 @@ static void settle(struct attn_comparing *comparing, const struct attn_attention
         struct attn_attention *exact = &comparing->exact[layer];
 
         *chosen = attention[layer];
-        attn_attention_settle(chosen, attn_site_n_key(&comparing->dims, (int)layer));
+        attn_attention_resolve_stride(chosen, attn_site_n_key(&comparing->dims, (int)layer));
         *exact = *chosen;
         exact->kind = ATTN_ATTENTION_FULL;
         exact->algorithm = ATTN_ALGORITHM_DENSE;
         exact->masking = ATTN_MASKING_INF;
         exact->dropout = 0;
-        exact->keep = (struct attn_mask_matrix){0};
+        exact->dropout_mask = (struct attn_mask_matrix){0};
     }
 }
 

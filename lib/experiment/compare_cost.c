@@ -1,7 +1,7 @@
 /* compare_cost.c - what an attention costs: pairs counted, bytes from them, time measured. */
 #include "experiment/comparing.h"
 
-#include "attention/kind.h"
+#include "attention/attention.h"
 #include "base/memory.h"
 
 #include <time.h>

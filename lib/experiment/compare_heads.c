@@ -66,7 +66,7 @@ static uint64_t count_drawn(const struct attn_comparing *comparing, int layer)
     uint64_t n = 0;
 
     for (int i = 0; i < layer; i++)
-        if (comparing->chosen[i].dropout > 0 && comparing->chosen[i].keep.cells == NULL)
+        if (comparing->chosen[i].dropout > 0 && comparing->chosen[i].dropout_mask.cells == NULL)
             n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
     return n;
 }
@@ -94,7 +94,7 @@ struct attn_attend_args attn_comparing_inputs(const struct attn_comparing *compa
         .k = attn_capture_tensor(comparing->capture, ATTN_SITE_K, layer),
         .v = attn_capture_tensor(comparing->capture, ATTN_SITE_V, layer),
         .attention = *attention,
-        .layer = layer,
+        .random_layer = layer,
         .n_drawn = count_drawn(comparing, layer),
         .pool = args->pool,
         .cancel = args->cancel,

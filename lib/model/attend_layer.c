@@ -58,11 +58,11 @@ static struct attn_dropout find_dropout(struct attn_session *session, int layer,
     const struct attn_attention *attention = &session->attention[layer];
     const size_t n_query = session->step.n_row;
 
-    if (attention->keep.cells == NULL)
+    if (attention->dropout_mask.cells == NULL)
         attn_dropout_draw(&session->dropout, attention->dropout,
                           session->config->n_head * n_query * n_key, session->heads.dropout);
     return (struct attn_dropout){
-        .given = attention->keep.cells != NULL ? &attention->keep : NULL,
+        .given = attention->dropout_mask.cells != NULL ? &attention->dropout_mask : NULL,
         .bits = session->heads.dropout,
         .n_query = n_query,
         .n_key = n_key,
@@ -81,17 +81,24 @@ static struct attn_heads heads_of(struct owner *owner)
     const bool is_cross = attn_session_is_cross(session, layer);
 
     return (struct attn_heads){
-        .attention = &session->attention[layer],
+        .feed = {.attention = &session->attention[layer],
+                 .shape = &session->shape,
+                 .layer = layer,
+                 .random_layer = layer,
+                 .row0 = session->step.row0,
+                 .n_row = session->step.n_row,
+                 .n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row,
+                 .ldz = config->n_head * config->d_value,
+                 .edits = session->options.edits,
+                 .n_edit = session->options.n_edit},
         .engines = &session->engines,
         .memory = &session->heads,
-        .owner = {needs_head, needs_rows, is_stopped, tell, owner},
+        .caller = {needs_head, needs_rows, is_stopped, tell, owner},
         .pool = session->step.pool,
         .n_worker = session->n_worker,
         .cancel = session->options.cancel,
         .selection = selection,
-        .watched = attn_heads_watched(selection, layer),
-        .layer = layer,
-        .tile_layer = layer,
+        .watched = attn_heads_watched_sites(selection, layer),
         .n_head = config->n_head,
         .n_kv_head = config->n_kv_head,
         .q = session->q,
@@ -99,12 +106,6 @@ static struct attn_heads heads_of(struct owner *owner)
         .kv = &session->kv[(size_t)layer % session->n_cache_layer * config->n_kv_head],
         .z = attn_session_needs(session, layer, ATTN_SITE_Z) ? session->z : NULL,
         .z_step = config->d_value,
-        .ldz = config->n_head * config->d_value,
-        .row0 = session->step.row0,
-        .n_row = session->step.n_row,
-        .n_key = is_cross ? session->n_source : session->step.row0 + session->step.n_row,
-        .edits = session->options.edits,
-        .n_edit = session->options.n_edit,
     };
 }
 
@@ -123,17 +124,17 @@ static void remember_head(void *context, size_t g, int worker)
     struct attn_kv_rows rows = memory->rows;
 
     (void)worker;
-    if (!attn_session_needs_kv_head(session, memory->heads.layer, (int)g))
+    if (!attn_session_needs_kv_head(session, memory->heads.feed.layer, (int)g))
         return;
     rows.k += g * d_head;
     rows.v = rows.v != NULL ? rows.v + g * session->config->d_value : NULL;
-    if (memory->heads.attention->similarity == ATTN_SIMILARITY_COSINE)
+    if (memory->heads.feed.attention->similarity == ATTN_SIMILARITY_COSINE)
         attn_rows_normalize(session->k + g * d_head, rows.ldk, rows.n, d_head);
-    attn_heads_remember(&memory->heads, g, &rows);
+    attn_heads_append_kv(&memory->heads, g, &rows);
     /* Layers that share one cache may have held more rows before. */
     if (session->n_cache_layer == 1 && session->n_source > 0)
-        attn_kv_forget(&memory->heads.kv[g], &session->shape, rows.first + rows.n,
-                       session->shape.n_max);
+        attn_kv_erase(&memory->heads.kv[g], &session->shape, rows.first + rows.n,
+                      session->shape.n_max);
 }
 
 void attn_session_remember(struct attn_session *session, int layer, size_t n_row, bool has_values)
@@ -149,7 +150,8 @@ void attn_session_remember(struct attn_session *session, int layer, size_t n_row
                  .ldv = config->n_kv_head * config->d_value,
                  .first = attn_session_is_cross(session, layer) ? 0 : session->step.row0,
                  .n = n_row}};
-    const bool is_shared = attn_attention_engine(memory.heads.attention) != ATTN_ENGINE_LOWRANK;
+    const bool is_shared =
+        attn_attention_engine(memory.heads.feed.attention) != ATTN_ENGINE_LOWRANK;
 
     /* Low-rank attention mixes one head after the other in one scratch. */
     attn_pool_run(is_shared ? session->step.pool : NULL, config->n_kv_head, remember_head, &memory);
@@ -167,9 +169,9 @@ void attn_session_attend(struct attn_session *session, int layer)
         for (size_t h = 0; h < config->n_head; h++)
             attn_rows_normalize(session->q + h * config->d_head, session->shape.ldq,
                                 session->step.n_row, config->d_head);
-    if (attention->dropout > 0 || attention->keep.cells != NULL) {
-        dropout = find_dropout(session, layer, heads.n_key);
-        heads.dropout = &dropout;
+    if (attention->dropout > 0 || attention->dropout_mask.cells != NULL) {
+        dropout = find_dropout(session, layer, heads.feed.n_key);
+        heads.feed.dropout = &dropout;
     }
     session->n_edited += attn_heads_run(&heads);
 }

@@ -120,9 +120,10 @@ static void plan_heads(struct attn_session *session, struct attn_arena *arena)
     struct attn_heads_needs needs = {.n_scratch = linear_needs(session).n_scratch};
 
     for (size_t layer = 0; layer < session->config->n_layer; layer++)
-        attn_heads_raise(&needs, &sizes, &session->attention[layer],
-                         attn_heads_watched(selection, (int)layer),
-                         selection == NULL ? 0 : attn_selection_n_head(selection, (int)layer));
+        attn_heads_needs_include(&needs, &sizes, &session->attention[layer],
+                                 attn_heads_watched_sites(selection, (int)layer),
+                                 selection == NULL ? 0
+                                                   : attn_selection_n_head(selection, (int)layer));
     attn_heads_plan(&session->heads, arena, &sizes, &needs);
 }
 
@@ -186,6 +187,6 @@ void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
     session->stage.capacity = attn_stage_size(session);
     session->stage.bytes = attn_arena_take(arena, session->stage.capacity, 1);
     plan_heads(session, arena);
-    session->kv = attn_heads_plan_kv(arena, &session->shape, session->n_cache_layer * c->n_kv_head,
-                                     state_size(session));
+    session->kv = attn_kv_plan(arena, &session->shape, session->n_cache_layer * c->n_kv_head,
+                               state_size(session));
 }

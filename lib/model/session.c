@@ -1,7 +1,7 @@
 /* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
 #include "model/session.h"
 
-#include "attention/kind.h"
+#include "attention/attention.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -69,10 +69,10 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     attn_attention_set_dims(session->attention, &session->dims);
     session->end = attn_session_find_end(session);
     session->shape =
-        (struct attn_dense_shape){.d_head = session->config->d_head,
-                                  .d_value = session->config->d_value,
-                                  .n_max = most_keys(session),
-                                  .ldq = session->config->n_head * session->config->d_head};
+        (struct attn_head_shape){.d_head = session->config->d_head,
+                                 .d_value = session->config->d_value,
+                                 .n_max = most_keys(session),
+                                 .ldq = session->config->n_head * session->config->d_head};
     session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
     session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
     attn_session_plan(session, &session->arena);
@@ -111,7 +111,7 @@ enum attn_status attn_session_create(const struct attn_model *model,
     if (status != ATTN_OK)
         goto fail;
     attn_session_plan(s, &s->arena);
-    attn_heads_clear_kv(s->kv, &s->shape, s->n_cache_layer * s->config->n_kv_head);
+    attn_kv_clear(s->kv, &s->shape, s->n_cache_layer * s->config->n_kv_head);
     s->engine = attn_gemm_engine_start(options->gemm, options->isa, work_of(s));
     *session = s;
     return ATTN_OK;
@@ -349,7 +349,7 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
 
 static void forget_keys(const struct attn_session *session, struct attn_kv *kv, size_t n)
 {
-    attn_kv_forget(kv, &session->shape, n, session->n_written);
+    attn_kv_erase(kv, &session->shape, n, session->n_written);
     kv->n_summed = 0;
 }
 

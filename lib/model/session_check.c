@@ -1,6 +1,6 @@
 /* session_check.c - what a session refuses, when it is created and when it is fed. */
+#include "attention/attention.h"
 #include "attention/keys.h"
-#include "attention/kind.h"
 #include "base/escape.h"
 #include "model/config_read.h"
 #include "model/session_state.h"
@@ -16,7 +16,7 @@ struct attn_attention attn_session_find_attention(const struct attn_model *model
 
     if (is_cross && attention.mask == ATTN_MASK_CAUSAL)
         attention.mask = ATTN_MASK_NONE;
-    attn_attention_settle(&attention, is_cross ? options->n_source : options->n_max);
+    attn_attention_resolve_stride(&attention, is_cross ? options->n_source : options->n_max);
     return attention;
 }
 
@@ -130,7 +130,8 @@ static enum attn_status check_matrices(const struct attn_session *session, size_
     if (attention->mask == ATTN_MASK_MATRIX)
         status = attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err);
     if (status == ATTN_OK)
-        status = attn_mask_matrix_check(&attention->keep, "dropout mask", n_head, n, n_key, err);
+        status =
+            attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n, n_key, err);
     return status;
 }
 
@@ -158,7 +159,8 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         if (check_matrices(session, layer, n, err) != ATTN_OK)
             return ATTN_INVALID;
         if ((!is_cross && session->attention[layer].mask != ATTN_MASK_CAUSAL) ||
-            session->attention[layer].dropout > 0 || session->attention[layer].keep.cells != NULL)
+            session->attention[layer].dropout > 0 ||
+            session->attention[layer].dropout_mask.cells != NULL)
             is_whole = true;
     }
     if (is_whole && n_position > 0)

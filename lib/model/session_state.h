@@ -51,7 +51,7 @@ struct attn_session {
     struct attn_end end;
     struct attn_gemm_engine engine;
     enum attn_activation activation; /* config->act_fn */
-    struct attn_dense_shape shape;
+    struct attn_head_shape shape;
     struct attn_engines engines; /* kernels of the current step */
     struct attn_step step;
     int n_worker;

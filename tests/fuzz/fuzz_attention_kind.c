@@ -65,7 +65,7 @@ static void check_kind(const struct attn_attention *attention)
     struct attn_attention run = *attention;
 
     check_text(attention);
-    attn_attention_settle(&run, N_KEY);
+    attn_attention_resolve_stride(&run, N_KEY);
     for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {
         struct attn_error err = {0};
         enum attn_status status;

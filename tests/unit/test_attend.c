@@ -5,7 +5,7 @@
 #include "attention/attend.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
-#include "attention/lowrank.h"
+#include "attention/kind_lowrank.h"
 #include "base/random.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
@@ -98,7 +98,7 @@ static void find_counting(const struct attn_attend_args *args, int head, size_t 
     struct attn_attention attention = args->attention;
     size_t n;
 
-    attn_attention_settle(&attention, args->n_key);
+    attn_attention_resolve_stride(&attention, args->n_key);
     memset(counts, 0, args->n_key * sizeof *counts);
     n = attn_keys_list(&attention, &row, keys);
     for (size_t j = 0; j < n; j++)
@@ -388,7 +388,7 @@ START_TEST(draws_are_those_of_the_layer_that_arrays_stand_for)
     input.args.attention.mask = ATTN_MASK_NONE;
     input.args.attention.kind = ATTN_ATTENTION_RANDOM;
     input.args.attention.count = 4;
-    input.args.layer = 2;
+    input.args.random_layer = 2;
     all = attend(&input.args);
     for (size_t i = 0; i < 3 * T; i++) {
         const struct attn_key_row row = {
@@ -426,7 +426,7 @@ START_TEST(given_weights_stay_and_others_go)
     unsigned char *cells = make_mask(1, 6, 40);
     static const char *const some[] = {"full", "window:5", "log"};
 
-    input.args.attention.keep = (struct attn_mask_matrix){cells, 1, 6, 40};
+    input.args.attention.dropout_mask = (struct attn_mask_matrix){cells, 1, 6, 40};
     for (size_t s = 0; s < 2 * sizeof some / sizeof *some; s++) {
         const char *kind = some[s / 2];
         const float factor = s % 2 == 0 ? 2 : 1; /* without a share none is divided by */

@@ -120,7 +120,7 @@ START_TEST(rows_hold_the_pairs_that_the_kind_is_defined_by)
         for (size_t n = 1; n < MAX_KEY; n++) {
             struct attn_attention attention = make(defined_kinds[i], ATTN_MASK_CAUSAL);
 
-            attn_attention_settle(&attention, n);
+            attn_attention_resolve_stride(&attention, n);
             check_matrix(defined_kinds[i], &attention, n, n);
             attention.mask = ATTN_MASK_NONE;
             check_matrix(defined_kinds[i], &attention, n, n);
@@ -135,7 +135,7 @@ START_TEST(queries_and_keys_may_differ_in_number)
             for (size_t n_key = 1; n_key < 40; n_key += 4) {
                 struct attn_attention attention = make(defined_kinds[i], ATTN_MASK_NONE);
 
-                attn_attention_settle(&attention, n_key);
+                attn_attention_resolve_stride(&attention, n_key);
                 check_matrix(defined_kinds[i], &attention, n_query, n_key);
                 attention.mask = ATTN_MASK_CAUSAL;
                 if (n_query <= n_key)
@@ -155,7 +155,7 @@ START_TEST(a_mask_matrix_leaves_what_kind_and_matrix_both_keep)
         struct attn_attention attention = make(defined_kinds[i], ATTN_MASK_MATRIX);
 
         attention.matrix = (struct attn_mask_matrix){cells, 2, N_QUERY, N_KEY};
-        attn_attention_settle(&attention, N_KEY);
+        attn_attention_resolve_stride(&attention, N_KEY);
         check_matrix(defined_kinds[i], &attention, N_QUERY, N_KEY);
     }
 }
@@ -216,7 +216,7 @@ START_TEST(a_stride_that_was_not_given_is_the_square_root_rounded_up)
     for (size_t n = 1; n < 3000; n++) {
         struct attn_attention attention = make("strided", ATTN_MASK_CAUSAL);
 
-        attn_attention_settle(&attention, n);
+        attn_attention_resolve_stride(&attention, n);
         ck_assert_uint_ge(attention.stride * attention.stride, n);
         ck_assert_uint_lt((attention.stride - 1) * (attention.stride - 1), n);
     }
@@ -224,7 +224,7 @@ START_TEST(a_stride_that_was_not_given_is_the_square_root_rounded_up)
         for (size_t over = 0; over < 2; over++) {
             struct attn_attention attention = make("strided", ATTN_MASK_CAUSAL);
 
-            attn_attention_settle(&attention, root * root + over);
+            attn_attention_resolve_stride(&attention, root * root + over);
             ck_assert_uint_eq(attention.stride, root + over);
         }
 }
@@ -235,9 +235,9 @@ START_TEST(a_given_stride_stays)
     struct attn_attention strided = make("strided:5", ATTN_MASK_CAUSAL);
     struct attn_attention full = make("full", ATTN_MASK_CAUSAL);
 
-    attn_attention_settle(&strided, 100);
+    attn_attention_resolve_stride(&strided, 100);
     ck_assert_uint_eq(strided.stride, 5);
-    attn_attention_settle(&full, 100);
+    attn_attention_resolve_stride(&full, 100);
     ck_assert_uint_eq(full.stride, 0);
 }
 END_TEST
@@ -441,14 +441,14 @@ START_TEST(rows_of_kinds_with_a_window_or_a_block_lie_together)
 {
     static const struct {
         const char *text;
-        bool is_together;
+        bool is_contiguous;
     } rows[] = {{"full", true}, {"window:3", true},  {"block:3", true},    {"strided", false},
                 {"log", false}, {"random:3", false}, {"hybrid:3:4", false}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct attn_attention attention = make(rows[i].text, ATTN_MASK_CAUSAL);
 
-        ck_assert_msg(attn_keys_are_together(&attention) == rows[i].is_together, "%s",
+        ck_assert_msg(attn_keys_are_contiguous(&attention) == rows[i].is_contiguous, "%s",
                       rows[i].text);
     }
 }
@@ -483,7 +483,7 @@ START_TEST(a_longer_text_costs_as_many_pairs_as_the_articles_say)
         struct attn_attention attention = make(rows[i].text, ATTN_MASK_CAUSAL);
         double a_row;
 
-        attn_attention_settle(&attention, N);
+        attn_attention_resolve_stride(&attention, N);
         a_row = (double)attn_attention_n_pair(&attention, N, N, 0, 0) / N;
         ck_assert_msg(a_row >= rows[i].least && a_row <= rows[i].most, "%s: %g pairs a row",
                       rows[i].text, a_row);

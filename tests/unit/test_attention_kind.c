@@ -301,7 +301,7 @@ START_TEST(blockwise_attention_has_no_row_of_weights)
     attention.dropout = 0.5;
     expect_refused(&attention, false, "algorithm 'blockwise' cannot have dropout");
     attention.dropout = 0;
-    attention.keep = matrix;
+    attention.dropout_mask = matrix;
     expect_refused(&attention, false, "algorithm 'blockwise' cannot have dropout");
 }
 END_TEST
@@ -378,7 +378,7 @@ START_TEST(a_mask_of_kept_weights_is_dropout_too)
 {
     struct attn_attention attention = make("full");
 
-    attention.keep = matrix;
+    attention.dropout_mask = matrix;
     ck_assert_uint_eq(attn_attention_sites(&attention), QK | SCORES | PATTERN | DROPPED | Z);
 }
 END_TEST

@@ -3,6 +3,7 @@
  * same bits in any tile, for any number of keys behind, from every engine.
  */
 #include "attention/blockwise.h"
+#include "attention/dense.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/reference.h"
@@ -15,7 +16,7 @@
 
 /* One head with its keys packed. */
 struct head {
-    struct attn_dense_shape shape;
+    struct attn_head_shape shape;
     struct attn_gemm_engine engine;
     bool is_causal;
     float scale;
@@ -62,8 +63,8 @@ static struct head make(size_t n, size_t d_head, size_t d_value)
                         .v = allocate(n * d_value),
                         .z = allocate(n * d_value)};
 
-    head.kv.keys = allocate(attn_dense_keys_size(&head.shape));
-    head.kv.values = allocate(attn_dense_values_size(&head.shape));
+    head.kv.keys = allocate(attn_kv_keys_size(&head.shape));
+    head.kv.values = allocate(attn_kv_values_size(&head.shape));
     attn_reference_fill(head.q, n * d_head, 2, n);
     attn_reference_fill(head.k, n * d_head, 2, n + 1);
     attn_reference_fill(head.v, n * d_value, 1, n + 2);
@@ -79,23 +80,34 @@ static void release(struct head *head)
         free(all[i]);
 }
 
+static struct attn_attention attention_of(const struct head *head)
+{
+    struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
+
+    attention.mask = head->is_causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    attention.is_scaled = false;
+    attention.factor = (double)head->scale;
+    return attention;
+}
+
 /* Rows first .. first+n_row-1 against N_KEY keys, into their place in head->z. */
 static void run_tile(const struct head *head, size_t first, size_t n_row, size_t n_key)
 {
     float *scratch = allocate(attn_blockwise_scratch(&head->shape));
-    const struct attn_blockwise_tile tile = {
-        .is_causal = head->is_causal,
-        .scale = head->scale,
-        .q = head->q + first * head->shape.d_head,
-        .kv = &head->kv,
-        .position = first,
+    const struct attn_attention attention = attention_of(head);
+    const struct attn_layer_feed feed = {
+        .attention = &attention, .shape = &head->shape, .ldz = head->shape.d_value};
+    const struct attn_tile tile = {
+        .feed = &feed,
+        .row0 = first,
         .n_row = n_row,
         .n_key = n_key,
+        .q = head->q + first * head->shape.d_head,
+        .kv = &head->kv,
         .z = head->z + first * head->shape.d_value,
-        .ldz = head->shape.d_value,
     };
 
-    attn_blockwise_run(&head->engine, &head->shape, &tile, scratch);
+    attn_blockwise_run(&head->engine, &tile, scratch);
     free(scratch);
 }
 
@@ -228,20 +240,19 @@ END_TEST
 /* z of the tile of 32 rows from FIRST on, by dense attention. */
 static void run_dense(const struct head *head, size_t first, float *z)
 {
-    const struct attn_attention attention = {.mask = head->is_causal ? ATTN_MASK_CAUSAL
-                                                                     : ATTN_MASK_NONE};
+    const struct attn_attention attention = attention_of(head);
+    const struct attn_layer_feed feed = {
+        .attention = &attention, .shape = &head->shape, .ldz = head->shape.d_value};
     float *scratch = allocate(attn_dense_scratch(&head->shape, &attention));
     struct attn_dense dense;
     const struct attn_tile tile = {
-        .attention = &attention,
-        .scale = head->scale,
-        .q = head->q + first * head->shape.d_head,
-        .kv = &head->kv,
+        .feed = &feed,
         .row0 = first,
         .n_row = ATTN_QUERY_TILE,
         .n_key = head->n,
+        .q = head->q + first * head->shape.d_head,
+        .kv = &head->kv,
         .z = z,
-        .ldz = head->shape.d_value,
     };
 
     attn_dense_plan(&dense, &head->engine, &head->shape, ATTN_QUERY_TILE);
@@ -271,8 +282,8 @@ END_TEST
 
 START_TEST(memory_does_not_grow_with_the_number_of_keys)
 {
-    const struct attn_dense_shape few = {.d_head = 64, .d_value = 64, .n_max = 1, .ldq = 64};
-    const struct attn_dense_shape many = {.d_head = 64, .d_value = 64, .n_max = 1000000, .ldq = 64};
+    const struct attn_head_shape few = {.d_head = 64, .d_value = 64, .n_max = 1, .ldq = 64};
+    const struct attn_head_shape many = {.d_head = 64, .d_value = 64, .n_max = 1000000, .ldq = 64};
 
     ck_assert_uint_eq(attn_blockwise_scratch(&few), attn_blockwise_scratch(&many));
 }

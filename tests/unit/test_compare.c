@@ -202,7 +202,7 @@ static void assert_local(const struct subject *s, const struct attn_recording *e
         struct attn_attention attention = s->attention[head->layer];
         double lost = 0, kl_back = 0, n = 0;
 
-        attn_attention_settle(&attention, s->args.n);
+        attn_attention_resolve_stride(&attention, s->args.n);
         for (size_t query = 0; query < s->args.n; query++) {
             const struct attn_key_row row = {.layer = head->layer,
                                              .head = head->head,

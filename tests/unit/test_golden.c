@@ -138,7 +138,7 @@ static void check_dropout(int text, const unsigned char *keep)
     char folder[64];
 
     attention.dropout = 0.1;
-    attention.keep = (struct attn_mask_matrix){keep, 4, 5, 5};
+    attention.dropout_mask = (struct attn_mask_matrix){keep, 4, 5, 5};
     attn_attention_set_dims(&attention, &dims);
     options.attention = &attention;
     for (int i = 0; i < 5; i++)

@@ -2,7 +2,7 @@
  * test_linear_attention.c - linear attention: the golden numbers, the state against the matrix in
  * double precision, and the same bits however keys and rows are split.
  */
-#include "attention/linear_attention.h"
+#include "attention/kind_linear.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/reference.h"
@@ -71,25 +71,28 @@ static void run_rows(struct head *h)
 static void run_pattern(struct head *h, size_t n_row)
 {
     const size_t d_head = h->linear.d_head;
+    const struct attn_head_shape shape = {.d_head = d_head, .ldq = d_head};
+    const struct attn_attention attention = {.mask =
+                                                 h->is_causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE};
+    const struct attn_layer_feed feed = {.attention = &attention, .shape = &shape};
 
     attn_linear_attention_map(
         &h->linear, &(struct attn_feature_rows){
                         .x = h->k, .ldx = d_head, .n = h->n, .y = features, .ldy = d_head});
     h->linear.kernels->pack_keys(features, d_head, h->n, d_head, 0, panels);
     for (size_t row = 0; row < h->n; row += n_row) {
-        const struct attn_linear_attention_tile tile = {
-            .is_causal = h->is_causal,
-            .position = row,
+        const struct attn_tile tile = {
+            .feed = &feed,
+            .row0 = row,
             .n_row = h->n - row < n_row ? h->n - row : n_row,
             .n_key = h->n,
             .q = h->q + row * d_head,
-            .ldq = d_head,
-            .features = panels,
-            .divisors = h->divisors + row,
-            .pattern = h->pattern + row * h->n,
+            .watched = {.sites[ATTN_SITE_PATTERN - ATTN_SITE_QK] = h->pattern + row * h->n,
+                        .ld = h->n},
         };
 
-        attn_linear_attention_pattern(&h->linear, &h->engine, &tile, scratch);
+        attn_linear_attention_pattern(&h->linear, &h->engine, &tile, panels, h->divisors + row,
+                                      scratch);
     }
 }
 

@@ -1,5 +1,5 @@
 /*
- * linear_attention.h - attention in O(n): a softmax replaced by feature maps (Katharopoulos et al.
+ * kind_linear.h - attention in O(n): a softmax replaced by feature maps (Katharopoulos et al.
  * 2006.16236, eq. 5 and 9).
  *
  *     z[i] = phi(q[i]) S / (phi(q[i]) . s)    S = sum phi(k[j]) v[j]^T, s = sum phi(k[j])
@@ -22,10 +22,13 @@
  *
  * The matrix that z amounts to exists on demand only: attn_linear_attention_pattern.
  */
-#ifndef ATTN_ATTENTION_LINEAR_ATTENTION_H
-#define ATTN_ATTENTION_LINEAR_ATTENTION_H
+#ifndef ATTN_ATTENTION_KIND_LINEAR_H
+#define ATTN_ATTENTION_KIND_LINEAR_H
 
-#include "attention/dense.h"
+#include "attention/tile.h"
+#include "kernels/gemm.h"
+
+struct attn_heads;
 
 /* What the functions below share; read by any number of threads. */
 struct attn_linear_attention {
@@ -34,6 +37,10 @@ struct attn_linear_attention {
     bool is_raw; /* no division */
     size_t d_head, d_value;
 };
+
+struct attn_linear_attention attn_linear_attention_make(const struct attn_attention *attention,
+                                                        const struct attn_head_shape *shape,
+                                                        const struct attn_kernels *kernels);
 
 /* Floats of a key/value head's state: S [d_head, d_value], then s [d_head]. */
 size_t attn_linear_attention_state_size(const struct attn_linear_attention *linear);
@@ -52,7 +59,7 @@ void attn_linear_attention_map(const struct attn_linear_attention *linear,
                                const struct attn_feature_rows *rows);
 
 /* Takes the keys k [n, d_head] and values v [n, d_value] of ROWS into STATE, in order. `first` is
- * not used. v NULL: nobody needs z, and of the state only s grows. */
+ * not used. v NULL: there is no z, and of the state only s grows. */
 void attn_linear_attention_add(const struct attn_linear_attention *linear,
                                const struct attn_kv_rows *rows, float *state, float *scratch);
 
@@ -65,21 +72,20 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
 float attn_linear_attention_row(const struct attn_linear_attention *linear, const float *state,
                                 const float *q, float *z, float *scratch);
 
-/* Rows of the matrix that z amounts to: z = pattern v, to rounding. */
-struct attn_linear_attention_tile {
-    bool is_causal; /* key j is visible to row i when j <= position + i; else every key is */
-    size_t position, n_row, n_key; /* 1 <= n_row <= ATTN_QUERY_TILE */
-    const float *q;                /* [n_row, d_head], stride ldq, as they are */
-    size_t ldq;
-    const float *features; /* phi(k), packed as keys are: [n_key / 64 rounded up][d_head][64] */
-    const float *divisors; /* [n_row], what attn_linear_attention_row returned */
-    float *pattern;        /* [n_row, n_key], stride n_key: 0 where masked */
-};
-
-/* pattern[i, j] = phi(q[i]) . phi(k[j]) / divisors[i], or 0 for a divisor of 0. O(n_key d_head) a
- * row. */
+/*
+ * The rows of TILE of the matrix that z amounts to, z = pattern v to rounding, where watchers want
+ * them: pattern[i, j] = phi(q[i]) . phi(k[j]) / divisors[i], or 0 for a divisor of 0 and where
+ * masked. O(n_key d_head) a row. KEYS is phi(k), packed as keys are: [n_key / 64 rounded
+ * up][d_head][64]. DIVISORS [n_row] are what attn_linear_attention_row returned.
+ */
 void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const struct attn_gemm_engine *engine,
-                                   const struct attn_linear_attention_tile *tile, float *scratch);
+                                   const struct attn_tile *tile, const float *keys,
+                                   const float *divisors, float *scratch);
+
+/* z of all of HEADS that are needed, before any wave; then the watched rows of a tile. */
+void attn_linear_attention_run_heads(const struct attn_heads *heads);
+void attn_linear_attention_run_tile(const struct attn_heads *heads, const struct attn_tile *tile,
+                                    float *scratch);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * kinds.h - one row a kind of attention: how it is written, what it gives, which keys it keeps.
+ * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it keeps.
  *
  * A kind is a file kind_NAME.c with its row, a line in the list of kind.c, and a line in
  * ATTN_ATTENTION_KIND_MAP.
  */
-#ifndef ATTN_ATTENTION_KINDS_H
-#define ATTN_ATTENTION_KINDS_H
+#ifndef ATTN_ATTENTION_KIND_INTERNAL_H
+#define ATTN_ATTENTION_KIND_INTERNAL_H
 
 #include "attention/keys.h"
 #include "attention/kind.h"
@@ -50,7 +50,7 @@ struct attn_kind {
                    int32_t *keys);
     size_t (*count)(const struct attn_attention *attention, const struct attn_key_row *row);
     size_t (*most)(const struct attn_attention *attention, size_t n_key);
-    bool is_together; /* every row is one run of neighbouring keys */
+    bool is_contiguous; /* every row is one span of neighbouring keys */
 };
 
 extern const struct attn_kind attn_kind_full, attn_kind_window, attn_kind_strided, attn_kind_log,
@@ -58,28 +58,5 @@ extern const struct attn_kind attn_kind_full, attn_kind_window, attn_kind_stride
 
 /* The row of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
-
-/* Keys first .. last-1. */
-struct attn_key_span {
-    size_t first, last;
-};
-
-/* Visible keys j with |i-j| < WINDOW, i the position of ROW; first == last when there are none. */
-struct attn_key_span attn_keys_near(const struct attn_key_row *row, size_t window);
-
-/* Writes SPAN to KEYS; returns its length. */
-size_t attn_keys_put_span(struct attn_key_span span, int32_t *keys);
-
-/* Keys in a window, in a row of at most N_KEY: `most` of kinds that keep one. */
-size_t attn_keys_most_near(const struct attn_attention *attention, size_t window, size_t n_key);
-
-/* Dense near, sparse far: |i-j| < WINDOW, or STRIDE divides i-j. */
-bool attn_keys_is_near_or_far(const struct attn_key_row *row, size_t j, size_t window,
-                              size_t stride);
-size_t attn_keys_list_near_and_far(const struct attn_key_row *row, size_t window, size_t stride,
-                                   int32_t *keys);
-size_t attn_keys_count_near_and_far(const struct attn_key_row *row, size_t window, size_t stride);
-size_t attn_keys_most_near_and_far(const struct attn_attention *attention, size_t window,
-                                   size_t stride, size_t n_key);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lowrank.h - what low-rank attention (Wang et al. 2006.04768) does to keys and values before it is
+ * kind_lowrank.h - what low-rank attention (Wang et al. 2006.04768) does to keys and values before it is
  * dense attention: S positions are mapped to R mixtures of them.
  *
  *     z = softmax(q (E k)^T scale) (F v)        E, F [R, S], seeded, the same for all layers and
@@ -11,8 +11,8 @@
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = e, .x = k, ...}, scratch);
  *     attn_lowrank_project(&(struct attn_lowrank_args){.map = f, .x = v, ...}, scratch);
  */
-#ifndef ATTN_ATTENTION_LOWRANK_H
-#define ATTN_ATTENTION_LOWRANK_H
+#ifndef ATTN_ATTENTION_KIND_LOWRANK_H
+#define ATTN_ATTENTION_KIND_LOWRANK_H
 
 #include "kernels/gemm.h"
 

@@ -1,0 +1,59 @@
+/*
+ * kv.h - the keys and values of one key/value head, as the products read them.
+ *
+ * Keys are packed: transposed, in panels of 64 positions; engines that look keys up one by one take
+ * them as rows. Values are rows padded to the width that the microkernels compute.
+ *
+ *     kv = attn_kv_plan(arena, &shape, n_kv_head, n_state);   // when measuring, and once more
+ *     attn_kv_clear(kv, &shape, n_kv_head);
+ *     attn_kv_write_values(&kv[g], &shape, &rows);
+ */
+#ifndef ATTN_ATTENTION_KV_H
+#define ATTN_ATTENTION_KV_H
+
+#include "base/arena.h"
+
+#include <stddef.h>
+
+enum { ATTN_KEY_BLOCK = 64 }; /* positions in a panel of keys */
+
+/* Sizes of one head's attention. */
+struct attn_head_shape {
+    size_t d_head, d_value;
+    size_t n_max; /* most positions at any time */
+    size_t ldq;   /* floats from one query row to the next */
+};
+
+/* Keys and values of one key/value head. Borrowed memory; how the keys lie depends on the engine. */
+struct attn_kv {
+    float *keys;   /* panels [n_max / 64 rounded up][d_head][64], or rows [n_max, d_head] */
+    float *values; /* [n_max rounded up to 64][attn_kv_ld_value]; rows not yet written are 0 */
+    float *state;  /* linear attention's sums over the first n_summed keys; NULL for other kinds */
+    size_t n_summed; /* keys in the state */
+};
+
+/* Floats in the keys and in the values, and from one row of values to the next. */
+size_t attn_kv_keys_size(const struct attn_head_shape *shape);
+size_t attn_kv_values_size(const struct attn_head_shape *shape);
+size_t attn_kv_ld_value(const struct attn_head_shape *shape);
+
+/* Room for N key/value heads, whose linear attention has states of N_STATE floats; NULL while
+ * measuring. Then zeros: no sum may meet what lay there before. */
+struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_shape *shape,
+                             size_t n, size_t n_state);
+void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size_t n);
+
+/* Keys and values of positions first .. first+n-1. */
+struct attn_kv_rows {
+    const float *k, *v; /* [n, d_head] and [n, d_value]; NULL: scores are given; there is no z */
+    size_t ldk, ldv;    /* floats from one row to the next */
+    size_t first, n;
+};
+void attn_kv_write_values(const struct attn_kv *kv, const struct attn_head_shape *shape,
+                          const struct attn_kv_rows *rows);
+
+/* Sets the values of positions first .. last-1 to 0: what was there must not reach later sums. */
+void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
+                   size_t last);
+
+#endif

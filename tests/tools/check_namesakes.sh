@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# check_namesakes.sh - a header's functions are defined in the source of its name.
+#
+#   check_namesakes.sh            prints each function that is defined elsewhere; 1 when there is one
+#   check_namesakes.sh --count    how many, of how many declared; and the files of 60 lines or fewer
+#
+# x.h belongs to x.c; x_internal.h, which the sources of one module share, to x.c and x_*.c. Exempt
+# is what has no namesake by design: listed below, with the reason.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+exempt='^lib/kernels/vector\.h$' # compiled once an instruction set, from lib/kernels/vector_*.c
+
+# One line a function that is visible outside its file: FILE (declared or defined) NAME.
+list_functions() {
+    awk '
+    FNR == 1 { depth = 0; text = ""; is_comment = is_macro = is_cplusplus = 0 }
+    {
+        line = $0
+        if (is_macro || line ~ /^[ \t]*#/) {
+            if (line ~ /^[ \t]*#[ \t]*ifdef[ \t]+__cplusplus/) is_cplusplus = 1
+            if (line ~ /^[ \t]*#[ \t]*endif/) is_cplusplus = 0
+            is_macro = line ~ /\\$/
+            next
+        }
+        if (is_cplusplus) next
+        if (is_comment) {
+            if (line !~ /\*\//) next
+            sub(/^.*\*\//, "", line)
+            is_comment = 0
+        }
+        gsub(/"([^"\\]|\\.)*"/, "", line)
+        gsub(/\047([^\047\\]|\\.)*\047/, "", line)
+        gsub(/\/\*([^*]|\*+[^*\/])*\*+\//, " ", line)
+        sub(/\/\/.*$/, "", line)
+        if (line ~ /\/\*/) { sub(/\/\*.*$/, "", line); is_comment = 1 }
+        n = length(line)
+        if (depth > 0 && line !~ /[{}]/) next
+        for (i = 1; i <= n; i++) {
+            c = substr(line, i, 1)
+            if (c == "{") { if (depth++ == 0) say("defined") }
+            else if (c == "}") { if (--depth == 0) text = text ~ /=/ ? text : "" }
+            else if (depth == 0 && c == ";") { say("declared"); text = "" }
+            else if (depth == 0) text = text c
+        }
+        text = text " "
+    }
+    function say(what,    head) {
+        head = text
+        if (head ~ /(^|[ \t])(static|typedef)[ \t]/ || head ~ /=/ || head !~ /\(/) return
+        sub(/[ \t]*\(.*$/, "", head)
+        sub(/^.*[ \t*]/, "", head)
+        if (head ~ /^[A-Za-z_][A-Za-z0-9_]*$/ && head !~ /^[A-Z_0-9]+$/) print FILENAME, what, head
+    }' "$@"
+}
+
+mapfile -t files < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
+found=$(list_functions "${files[@]}" | awk -v exempt="$exempt" '
+    $1 ~ /\.h$/ && $2 == "declared" { header[$3] = $1 }
+    $1 ~ /\.c$/ && $2 == "defined" { source[$3] = $1 }
+    END {
+        for (name in header) {
+            if (!(name in source) || header[name] ~ exempt) continue
+            declared++
+            module = substr(header[name], 1, length(header[name]) - 2)
+            is_internal = sub(/_internal$/, "", module)
+            if (source[name] == module ".c") continue
+            if (is_internal && index(source[name], module "_") == 1) continue
+            print header[name] ": '"'"'" name "'"'"' is defined in " source[name]
+        }
+        print "declared", declared + 0
+    }' | LC_ALL=C sort)
+offenders=$(grep -v '^declared ' <<<"$found")
+
+if [ "${1-}" = --count ]; then
+    n=$([ -z "$offenders" ] || wc -l <<<"$offenders")
+    echo "${n:-0} of ${found##*declared } functions are defined outside their header's namesake"
+    wc -l "${files[@]}" | awk '$2 != "total" { n++; if ($1 <= 60) short++ }
+        END { print short " of " n " files have 60 lines or fewer" }'
+    exit 0
+fi
+[ -z "$offenders" ] || echo "$offenders"
+[ -z "$offenders" ]
