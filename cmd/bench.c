@@ -241,7 +241,6 @@ static int measure(struct bench *bench)
     bench_options.on_row = print_row;
     bench_options.user = bench;
     bench_options.cancel = interrupt_flag();
-    bench_options.compute = (enum attn_compute)bench->args.model.compute;
     bench_options.gemm = gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm;
     bench_options.isa = running_isa();
     enum attn_status status = attn_bench_run(&bench_options, &err);

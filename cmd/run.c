@@ -155,6 +155,7 @@ static int open_model(struct run *run)
     if (code != EXIT_DONE)
         return code;
     options.load = (enum attn_load)args->model.load;
+    options.compute = (enum attn_compute)args->model.compute;
     options.on_note = on_model_note;
     options.user = run;
     if (attn_model_open(&run->source.source, &options, &run->model, &err) != ATTN_OK)
@@ -314,7 +315,6 @@ static int start_session(struct run *run)
     session_options.n_edit = run->n_edit;
     session_options.attention = run->attention.layers;
     session_options.cancel = interrupt_flag();
-    session_options.compute = (enum attn_compute)run->args.model.compute;
     session_options.isa = running_isa();
     session_options.gemm = running_gemm();
     enum attn_status status =
@@ -408,7 +408,6 @@ static int compare(struct run *run)
                                            .source = run->second.x,
                                            .n_source = run->second.n,
                                            .attention = run->attention.layers,
-                                           .compute = (enum attn_compute)run->args.model.compute,
                                            .selection = run->selection};
     struct comparison comparison = {.labels = &run->labels,
                                     .tokenizer = run->tokenizer,

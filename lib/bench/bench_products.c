@@ -33,7 +33,7 @@ static enum attn_status run_product(void *context, struct attn_error *err)
                                           .x = bench->random,
                                           .ldx = map->weight.n_row,
                                           .n_row = product->n_row,
-                                          .compute = bench->options->compute,
+                                          .compute = bench->options->model->compute,
                                           .rounded = product->rounded,
                                           .y = product->y,
                                           .ldy = map->weight.n_col,
@@ -60,7 +60,7 @@ static enum attn_status measure_product(struct product *product, struct attn_err
         .part = "product",
         .name = name,
         .n_flop = 2 * n_in * n_out * (double)product->n_row,
-        .n_byte = (double)attn_linear_packed_size(map, product->bench->options->compute),
+        .n_byte = (double)attn_linear_packed_size(map, product->bench->options->model->compute),
         .run = run_product,
         .context = product};
 

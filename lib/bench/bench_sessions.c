@@ -53,7 +53,6 @@ static enum attn_status open_run(struct run *run, size_t n, bool is_watched, str
     session.pool = options->pool;
     session.trace = is_watched ? &run->trace : NULL;
     session.has_logits = run->bench->config->output != ATTN_OUTPUT_NONE;
-    session.compute = options->compute;
     session.gemm = options->gemm;
     session.isa = options->isa;
     session.cancel = options->cancel;
@@ -95,7 +94,7 @@ static double block_bytes(const struct attn_bench *bench, const struct attn_cost
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const size_t stored = attn_dtype_bits(bench->options->model->weights.embed.dtype) / 8;
-    const size_t packed = attn_panel_element(bench->options->compute);
+    const size_t packed = attn_panel_element(bench->options->model->compute);
 
     return (double)cost->weights * (double)packed / (double)stored;
 }
@@ -181,10 +180,12 @@ static enum attn_status first_run(void *context, struct attn_error *err)
     const struct attn_dims dims = attn_config_dims(bench->config, 6);
     struct attn_selection *selection = NULL;
     struct attn_trace trace = {.on_event = take};
+    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_model *model;
-    enum attn_status status =
-        attn_model_open(options->source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, err);
+    enum attn_status status;
 
+    model_options.compute = options->model->compute;
+    status = attn_model_open(options->source, &model_options, &model, err);
     if (status != ATTN_OK)
         return status;
     status = attn_selection_create(&dims, &selection, err);
@@ -192,7 +193,6 @@ static enum attn_status first_run(void *context, struct attn_error *err)
     session_options.n_max = 6;
     session_options.pool = options->pool;
     session_options.trace = &trace;
-    session_options.compute = options->compute;
     session_options.gemm = options->gemm;
     session_options.isa = options->isa;
     if (status == ATTN_OK)

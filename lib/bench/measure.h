@@ -49,7 +49,6 @@ struct attn_bench_options {
     attn_bench_fn on_row;
     void *user;
     const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED */
-    enum attn_compute compute;           /* of products, and of what is read for them */
     enum attn_gemm gemm;
     enum attn_isa isa;
 };

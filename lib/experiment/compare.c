@@ -117,7 +117,7 @@ static enum attn_status feed(const struct attn_comparing *comparing, bool is_cho
     options.pool = args->pool;
     options.trace = trace;
     options.attention = is_chosen ? comparing->chosen : comparing->exact;
-    options.compute = is_chosen ? args->compute : ATTN_COMPUTE_F32;
+    options.needs_float32 = !is_chosen;
     options.cancel = args->cancel;
     options.gemm = args->gemm;
     options.isa = args->isa;

@@ -26,15 +26,14 @@
 #include "model/session.h"
 
 struct attn_compare_args {
-    const struct attn_model *model;
-    const int32_t *ids;      /* [n], n >= 1 */
-    const float *embeddings; /* [n, d_model] in place of ids, or NULL */
+    const struct attn_model *model; /* its compute is that of the run that was chosen; the exact
+                                       one multiplies in float32 */
+    const int32_t *ids;             /* [n], n >= 1 */
+    const float *embeddings;        /* [n, d_model] in place of ids, or NULL */
     size_t n;
     const float *source; /* [n_source, d_source] for models with cross-attention, else NULL */
     size_t n_source;
     const struct attn_attention *attention; /* [n_layer] what was chosen */
-
-    enum attn_compute compute; /* of the run that was chosen; the exact one multiplies in float32 */
 
     /* Layers, heads and queries that are compared; sites pattern and z, those of them that there
      * are. Logits are compared after these queries. */

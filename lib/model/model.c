@@ -70,6 +70,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
         return ATTN_NO_MEMORY;
     if (name == NULL)
         name = "built-in";
+    m->compute = options->compute;
     m->name = attn_strndup(name, strlen(name), err);
     if (m->name == NULL)
         goto fail;

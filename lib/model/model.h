@@ -30,9 +30,9 @@ typedef void (*attn_note_fn)(void *user, const char *message);
 
 struct attn_model_options {
     enum attn_load load;
-    bool reuse; /* many runs will follow: weights are packed now, as products read them.
-                               Speed only; takes 4 bytes for each of them, or 2 in bfloat16 */
-    enum attn_compute compute; /* of these runs: the products that they are packed for */
+    bool reuse;                /* many runs will follow: weights are packed now, as products read
+                                  them. Speed only; takes 4 bytes for each, or 2 in bfloat16 */
+    enum attn_compute compute; /* in which numbers sessions multiply the weights */
     struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
     attn_note_fn on_note;   /* or NULL */
     void *user;

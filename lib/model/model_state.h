@@ -11,7 +11,8 @@ struct attn_model {
     struct attn_config config;   /* owns its attention */
     struct attn_safetensors *st; /* owns; weights borrow from it */
     struct attn_weights weights;
-    char *name; /* owns */
+    enum attn_compute compute; /* in which numbers weights are multiplied */
+    char *name;                /* owns */
 };
 
 /* weights_packed.c: makes a packed copy of every matrix that products read, and gives the pages of

@@ -164,7 +164,7 @@ static void plan_shared(struct attn_session *session, struct attn_arena *arena)
 void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
 {
     const struct attn_config *c = session->config;
-    const bool is_bf16 = session->options.compute == ATTN_COMPUTE_BF16;
+    const bool is_bf16 = session->compute == ATTN_COMPUTE_BF16;
     const size_t n = session->options.n_max;
 
     session->source = take(arena, session->options.n_source, c->d_source);

@@ -63,6 +63,7 @@ static enum attn_status prepare(struct attn_session *session, const struct attn_
     status = copy_options(session, options, err);
     if (status != ATTN_OK)
         return status;
+    session->compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute;
     session->activation = attn_activation_find(session->config->act_fn);
     session->dims = attn_config_dims(session->config, options->n_max);
     session->dims.n_source = options->n_source;
@@ -90,8 +91,7 @@ static void release(struct attn_session *session)
  * and in bfloat16, where the portable loop gives other bits, the length of the prompt has no say. */
 static double work_of(const struct attn_session *session)
 {
-    if (session->options.compute == ATTN_COMPUTE_BF16 ||
-        session->model->weights.packed.base != NULL)
+    if (session->compute == ATTN_COMPUTE_BF16 || session->model->weights.packed.base != NULL)
         return INFINITY;
     return attn_session_work(session, session->options.n_max);
 }

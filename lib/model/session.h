@@ -9,7 +9,7 @@
  *     attn_session_free(session);
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention, source, compute), on nothing else: not on how the tokens are split into feeds, on
+ * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds, on
  * threads, instruction sets, or on what is watched. In bfloat16 they do depend on the processor,
  * and so on the options gemm and isa.
  */
@@ -49,7 +49,8 @@ struct attn_session_options {
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
     const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
                                                0: the feed ends with ATTN_CANCELED */
-    enum attn_compute compute;              /* in which numbers weights are multiplied */
+    bool needs_float32;                     /* multiply in float32, whatever the model was opened
+                                               for: a run to compare with */
     enum attn_gemm gemm;                    /* in float32 speed only */
     enum attn_isa isa;                      /* the best that may be used; likewise */
 };

@@ -48,6 +48,7 @@ struct attn_session {
     struct attn_edit *edits;             /* owns; [options.n_edit] */
     struct attn_attention *attention;    /* owns; [n_layer] */
     struct attn_dims dims;               /* for n_max positions */
+    enum attn_compute compute;           /* in which numbers weights are multiplied */
     struct attn_end end;
     struct attn_gemm_engine engine;
     enum attn_activation activation; /* config->act_fn */

@@ -27,7 +27,7 @@ static void unembed(struct attn_session *session, const float *x, size_t row0, s
         .x = x,
         .ldx = d,
         .n_row = n_row,
-        .compute = session->options.compute,
+        .compute = session->compute,
         .rounded = session->rounded,
         .y = logits,
         .ldy = n_vocab,

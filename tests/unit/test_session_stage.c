@@ -77,14 +77,16 @@ static bool uses_stage(const struct attn_model *model, const char *heads)
 
 static void check_same(const char *directory, enum attn_compute compute, struct attn_pool *pool)
 {
-    struct attn_model *model = open_model(directory);
+    struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_model *model;
     static const struct {
         size_t n, step;
     } feeds[] = {{N_ID, N_ID}, {N_ID, 30}, {FEW, FEW}};
 
+    model_options.compute = compute;
+    model = open_model_as(directory, &model_options);
     options.pool = pool;
-    options.compute = compute;
     for (size_t i = 0; i < sizeof feeds / sizeof *feeds; i++) {
         struct attn_recording mapped, copied;
 
