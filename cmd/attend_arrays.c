@@ -132,7 +132,7 @@ static int check_use(const struct attend_args *args)
 
 static int check_arguments(struct attend *run)
 {
-    const struct attend_args *args = &run->args;
+    struct attend_args *args = &run->args;
     bool is_standard_used;
     int code = attend_inputs_check(&args->input);
     if (code == EXIT_DONE)
@@ -143,7 +143,9 @@ static int check_arguments(struct attend *run)
         code = outputs_check(&args->output, &is_standard_used);
     if (code == EXIT_DONE && args->is_compared)
         code = comparison_check(&command_attend, run->given, args->has_page);
-    return code == EXIT_DONE ? explain_check(args->has_page, is_standard_used) : code;
+    return code == EXIT_DONE
+               ? explain_check(args->has_page, is_standard_used, &args->selection.queries)
+               : code;
 }
 
 static int choose_attention(struct attend *run)
@@ -270,10 +272,10 @@ static int open_outputs(struct attend *run)
 
 static int set_trace(struct attend *run)
 {
-    const struct explain_subject subject = {
+    const struct explained_run explained = {
         .arrays = &run->attend, .attention = &run->attend.attention, .labels = &run->labels};
     run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
-    return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
+    return run->args.has_page ? explain_watch(&run->explain, &explained, &run->trace) : EXIT_DONE;
 }
 
 static void note_pairs(const struct attend *run)

@@ -1,388 +1,720 @@
-/* explain.c - see explain.h: which row it is, what the trace tells of it, and whether it adds up. */
+/* explain.c - run --explain: which row is shown, and the page: its input, and three steps, each a
+ * table with a line for every key in the softmax. */
 #include "explain.h"
 
-#include "blackboard.h"
+#include "columns.h"
 #include "command.h"
+#include "print.h"
 #include "report.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+enum {
+    SHOWN_NUMBERS = 8, /* of a vector in brackets */
+    SHOWN_COLUMNS = 5, /* of a vector in a table; of a longer one the first and the last two */
+    SHOWN_KEYS = 16,   /* and the one with the largest score */
+};
 
 static const struct option explain_rows[] = {
     {.name = "explain",
      .heading = "Output",
      .kind = OPTION_FLAG,
      .help = "show the arithmetic of one row, step by step; the selection must leave one head "
-             "and one query"},
+             "and one query, the last one without --queries"},
 };
 
 const struct option_group explain_options = OPTION_GROUP(explain_rows);
 
-/* Relative to what is added up: float32 sums of many terms, against the same in double. */
-static const double tolerance = 1e-5;
-
-static const enum attn_site sites[] = {
-    ATTN_SITE_RESID_PRE, ATTN_SITE_Q,  ATTN_SITE_K,
-    ATTN_SITE_V,         ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
-    ATTN_SITE_PATTERN,   ATTN_SITE_Z,  ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
+/* What is printed, and where. */
+struct page {
+    const struct explained_run *run;
+    const struct attn_explanation *row;
+    struct attn_sink *out;
+    struct columns columns;
+    int n_step; /* printed so far */
+    int code;   /* the first failure */
 };
 
-int explain_check(bool is_wanted, bool is_standard_used)
+/* --- Which row --------------------------------------------------------------------------------- */
+
+int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
 {
     if (is_wanted && is_standard_used)
         return report_problem(EXIT_USAGE, "write the data into a file",
                               "--explain prints on standard output, which holds data");
+    if (is_wanted && !*queries)
+        *queries = "-1";
     return EXIT_DONE;
 }
 
-/* --- Which row --------------------------------------------------------------------------------- */
+/* Heads and queries that a selection keeps, and the first head and the last query of them. */
+struct kept_rows {
+    size_t n_head, n_query;
+    int layer, head;
+    size_t query;
+};
 
-/* The only kept layer, head and query. */
-static int find_row(struct explained *row, const struct attn_selection *selection)
+static struct kept_rows find_rows(const struct attn_selection *selection)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
-    size_t n_head = 0, n_query = attn_selection_n_query(selection);
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        for (size_t head = 0; head < dims->n_head; head++) {
-            if (!attn_selection_has_head(selection, (int)layer, (int)head))
+    struct kept_rows rows = {.n_query = attn_selection_n_query(selection)};
+    for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--) {
+        for (int head = (int)dims->n_head - 1; head >= 0; head--) {
+            if (!attn_selection_has_head(selection, layer, head))
                 continue;
-            row->layer = (int)layer;
-            row->head = (int)head;
-            n_head++;
+            rows.layer = layer;
+            rows.head = head;
+            rows.n_head++;
         }
     }
-    if (n_head != 1 || n_query != 1)
-        return report_problem(
-            EXIT_USAGE, "--heads 0.2 --queries -1 chooses head 2 of layer 0 and the last query",
-            "'--explain' shows one row, found %zu head%s and %zu quer%s selected", n_head,
-            n_head == 1 ? "" : "s", n_query, n_query == 1 ? "y" : "ies");
-    while (!attn_selection_has_query(selection, row->query))
-        row->query++;
-    return EXIT_DONE;
+    for (size_t query = 0; query < dims->n_position; query++)
+        if (attn_selection_has_query(selection, query))
+            rows.query = query;
+    return rows;
 }
 
-static int check_kind(const struct explain *explain)
+/* Refuses more than one row; the hint chooses one of those that are selected. */
+static int check_one_row(const struct kept_rows *rows, const struct attn_dims *dims, bool is_array)
 {
-    const struct attn_attention *attention = &explain->subject.attention[explain->row.layer];
-    if (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK)
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--explain' shows how a softmax over keys comes about, which linear "
-                              "and low-rank attention do not have");
-    for (size_t i = 0; i < explain->subject.n_edit; i++)
-        if (explain->subject.edits[i].layer == explain->row.layer &&
-            explain->subject.edits[i].head == explain->row.head)
-            return report_problem(EXIT_USAGE, NULL,
-                                  "'--explain' shows head %d.%d, which is ablated",
-                                  explain->row.layer, explain->row.head);
-    return EXIT_DONE;
-}
-
-/* The selection of the run, with the sites of the page. */
-static enum attn_status widen(struct explain *explain, const struct attn_selection *selection,
-                              struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    uint64_t wanted = attn_selection_sites(selection);
-    char head[32], query[32];
-    for (size_t i = 0; i < sizeof(sites) / sizeof(sites[0]); i++)
-        wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
-    snprintf(head, sizeof(head), "%d.%d", explain->row.layer, explain->row.head);
-    snprintf(query, sizeof(query), "%zu", explain->row.query);
-    enum attn_status status = attn_selection_create(dims, &explain->selection, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(explain->selection, wanted, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_heads(explain->selection, head, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_queries(explain->selection, query, err);
-    return status;
-}
-
-/* --- What the trace tells ---------------------------------------------------------------------- */
-
-static int allocate(struct explained *row)
-{
-    float **const cells[] = {&row->qk, &row->scores, &row->pattern, &row->weights};
-    row->x = calloc(row->d_model + 1, sizeof(float)); /* attention on arrays has sizes of 0 */
-    row->q = calloc(row->d_head, sizeof(float));
-    row->z = calloc(row->d_value + 1, sizeof(float));
-    row->k = calloc(row->n_key, row->d_head * sizeof(float));
-    row->v = calloc(row->n_key, (row->d_value + 1) * sizeof(float));
-    row->keys = calloc(row->n_key, sizeof(*row->keys));
-    row->is_visible = calloc(row->n_key, sizeof(*row->is_visible));
-    bool has_all = row->x && row->q && row->z && row->k && row->v && row->keys && row->is_visible;
-    for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
-        *cells[i] = calloc(row->n_key, sizeof(float));
-        has_all = has_all && *cells[i];
+    const bool is_last = rows->query + 1 == dims->n_position;
+    char hint[200], head[64], of_layer[48] = "", query[32] = "-1", which[32] = "the last query";
+    if (rows->n_head == 1 && rows->n_query == 1)
+        return EXIT_DONE;
+    if (is_array) {
+        snprintf(head, sizeof(head), "%d", rows->head);
+    } else {
+        snprintf(head, sizeof(head), "%d.%d", rows->layer, rows->head);
+        snprintf(of_layer, sizeof(of_layer), " of layer %d", rows->layer);
     }
-    return has_all ? EXIT_DONE : report_no_memory();
-}
-
-static void keep_rows(float *to, const struct attn_trace_event *event, size_t first)
-{
-    for (size_t r = 0; r < event->n_row; r++)
-        memcpy(to + (first + r) * event->n_col, event->data + r * event->ld,
-               event->n_col * sizeof(float));
-}
-
-/* What a trace of arrays does not tell, since it is given. */
-static void take_arrays(struct explained *row, const struct attn_attend_args *arrays)
-{
-    const size_t query = (size_t)row->head * arrays->n_query + row->query;
-    const size_t key = (size_t)row->kv_head * arrays->n_key;
-    row->has_products = arrays->q;
-    row->has_values = arrays->v;
-    if (arrays->q) {
-        memcpy(row->q, arrays->q + query * row->d_head, row->d_head * sizeof(float));
-        memcpy(row->k, arrays->k + key * row->d_head, row->n_key * row->d_head * sizeof(float));
+    if (!is_last) {
+        snprintf(query, sizeof(query), "%zu", rows->query);
+        snprintf(which, sizeof(which), "query %zu", rows->query);
     }
-    if (arrays->v)
-        memcpy(row->v, arrays->v + key * row->d_value, row->n_key * row->d_value * sizeof(float));
+    snprintf(hint, sizeof(hint), "--heads %s --queries %s chooses head %d%s and %s", head, query,
+             rows->head, of_layer, which);
+    return report_problem(EXIT_USAGE, hint,
+                          "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
+                          rows->n_head, rows->n_head == 1 ? "" : "s", rows->n_query,
+                          rows->n_query == 1 ? "y" : "ies");
 }
 
-/* Cells of an event's first row that count. */
-static size_t count_cells(const struct attn_trace_event *event)
-{
-    const size_t n_causal = event->row0 + event->ahead + 1;
-    if (event->keys)
-        return event->n_kept[0];
-    return event->is_causal && n_causal < event->n_col ? n_causal : event->n_col;
-}
-
-/* The row of a matrix, by key for now: not all matrices hold the same cells. */
-static void keep_cells(float *to, const struct attn_trace_event *event)
-{
-    const size_t n = count_cells(event);
-    for (size_t i = 0; i < n; i++)
-        to[event->keys ? (size_t)event->keys[i] : i] = event->data[i];
-}
-
-static void keep_pattern(struct explained *row, const struct attn_trace_event *event)
-{
-    row->n_visible = count_cells(event);
-    for (size_t i = 0; i < row->n_visible; i++)
-        row->is_visible[event->keys ? (size_t)event->keys[i] : i] = true;
-    keep_cells(row->pattern, event);
-    memcpy(row->weights, row->pattern, row->n_key * sizeof(float));
-}
-
-static void keep(struct explained *row, const struct attn_trace_event *event)
-{
-    switch (event->site) {
-    case ATTN_SITE_RESID_PRE:
-        keep_rows(row->x, event, 0);
-        break;
-    case ATTN_SITE_Q:
-        keep_rows(row->q, event, 0);
-        break;
-    case ATTN_SITE_K:
-        keep_rows(row->k, event, event->row0);
-        break;
-    case ATTN_SITE_V:
-        keep_rows(row->v, event, event->row0);
-        break;
-    case ATTN_SITE_Z:
-        keep_rows(row->z, event, 0);
-        break;
-    case ATTN_SITE_QK:
-        keep_cells(row->qk, event);
-        break;
-    case ATTN_SITE_ATTN_SCORES:
-        keep_cells(row->scores, event);
-        break;
-    case ATTN_SITE_PATTERN:
-        keep_pattern(row, event);
-        break;
-    case ATTN_SITE_PATTERN_DROPPED:
-        keep_cells(row->weights, event);
-        break;
-    default:
-        break;
-    }
-}
-
-static enum attn_status on_event(void *user, const struct attn_trace_event *event,
-                                 struct attn_error *err)
-{
-    struct explain *explain = user;
-    if (event->layer == explain->row.layer)
-        keep(&explain->row, event);
-    if (!attn_selection_wants(explain->next.selection, event->site, event->layer))
-        return ATTN_OK;
-    return explain->next.on_event(explain->next.user, event, err);
-}
-
-int explain_watch(struct explain *explain, const struct explain_subject *subject,
+int explain_watch(struct explain *explain, const struct explained_run *run,
                   struct attn_trace *trace)
 {
     const struct attn_dims *dims = attn_selection_dims(trace->selection);
-    struct explained *row = &explain->row;
+    const struct kept_rows rows = find_rows(trace->selection);
+    const struct attn_explain_args args = {.dims = dims,
+                                           .attention = run->attention,
+                                           .arrays = run->arrays,
+                                           .edits = run->edits,
+                                           .n_edit = run->n_edit,
+                                           .layer = rows.layer,
+                                           .head = rows.head,
+                                           .query = rows.query,
+                                           .next = trace};
     struct attn_error err = {0};
-    explain->subject = *subject;
-    explain->is_wanted = true;
-    explain->next = *trace;
-    int code = find_row(row, trace->selection);
-    if (code == EXIT_DONE)
-        code = check_kind(explain);
+    int code = check_one_row(&rows, dims, run->arrays);
     if (code != EXIT_DONE)
         return code;
-    row->kv_head = row->head / (int)(dims->n_head / dims->n_kv_head);
-    row->d_model = dims->d_model;
-    row->d_head = dims->d_head;
-    row->d_value = dims->d_value;
-    row->n_key = attn_site_n_key(dims, row->layer);
-    if (widen(explain, trace->selection, &err) != ATTN_OK)
+    explain->run = *run;
+    if (attn_explainer_create(&args, &explain->explainer, &err) != ATTN_OK)
         return report(&err, EXIT_USAGE);
-    *trace = (struct attn_trace){explain->selection, on_event, explain};
-    row->has_products = row->has_values = true;
-    code = allocate(row);
-    if (code == EXIT_DONE && subject->arrays)
-        take_arrays(row, subject->arrays);
-    return code;
-}
-
-/* --- Whether it adds up ------------------------------------------------------------------------ */
-
-/* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
-static bool is_same(double sum, double size, float found)
-{
-    if (isnan(found) || isinf(found)) /* arrays may hold such */
-        return isnan(found) ? isnan(sum) : sum == (double)found;
-    return fabs(sum - (double)found) <= tolerance * fmax(1, size);
-}
-
-/* q.k of a key, or the cosine; in *size what its terms come to without their signs. */
-static double fit_of(const struct explained *row, size_t key, enum attn_similarity similarity,
-                     double *size)
-{
-    const float *q = row->q, *k = row->k + key * row->d_head;
-    double sum = 0, q2 = 0, k2 = 0;
-    *size = 0;
-    for (size_t a = 0; a < row->d_head; a++) {
-        double term = (double)q[a] * (double)k[a];
-        sum += term;
-        *size += fabs(term);
-        q2 += (double)q[a] * (double)q[a];
-        k2 += (double)k[a] * (double)k[a];
-    }
-    if (similarity == ATTN_SIMILARITY_DOT)
-        return sum;
-    *size = 1;
-    return q2 > 0 && k2 > 0 ? sum / sqrt(q2) / sqrt(k2) : 0;
-}
-
-/*
- * From one number a key to one a cell: all keys when the mask comes after the softmax, else those
- * that it leaves. Of hidden keys no trace tells q.k.
- */
-static void gather(struct explained *row, const struct attn_attention *attention)
-{
-    for (size_t key = 0; key < row->n_key; key++) {
-        double size;
-        if (!row->is_visible[key] && attention->masking == ATTN_MASKING_INF)
-            continue;
-        const size_t cell = row->n_cell++; /* not behind the key */
-        row->keys[cell] = key;
-        row->qk[cell] = row->is_visible[key] || !row->has_products
-                            ? row->qk[key]
-                            : (float)fit_of(row, key, attention->similarity, &size);
-        row->scores[cell] = row->scores[key];
-        row->pattern[cell] = row->pattern[key];
-        row->weights[cell] = row->weights[key];
-        row->is_visible[cell] = row->is_visible[key];
-    }
-    for (size_t cell = 0; cell < row->n_cell; cell++)
-        if (row->scores[cell] != -INFINITY)
-            return;
-    row->n_cell = row->n_visible = 0; /* scores were given that hide every key */
-}
-
-static bool is_score_right(const struct explained *row, size_t i,
-                           const struct attn_attention *attention)
-{
-    double size;
-    double fit = fit_of(row, row->keys[i], attention->similarity, &size);
-    double divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
-    double score = (double)row->qk[i] * attention->factor / divisor;
-    return (!row->has_products || is_same(fit, size, row->qk[i])) &&
-           is_same(score, fabs(score), row->scores[i]);
-}
-
-static bool are_weights_right(const struct explained *row, enum attn_masking masking)
-{
-    double largest = -INFINITY, sum = 0, visible = 0;
-    for (size_t i = 0; i < row->n_cell; i++)
-        largest = fmax(largest, (double)row->scores[i]);
-    for (size_t i = 0; i < row->n_cell; i++) {
-        sum += exp((double)row->scores[i] - largest);
-        visible += row->is_visible[i] ? exp((double)row->scores[i] - largest) : 0;
-    }
-    if (masking == ATTN_MASKING_RENORMALIZE && visible > 0)
-        sum = visible;
-    for (size_t i = 0; i < row->n_cell; i++) {
-        double weight = row->is_visible[i] ? exp((double)row->scores[i] - largest) / sum : 0;
-        if (!is_same(weight, 1, row->pattern[i]))
-            return false;
-    }
-    return true;
-}
-
-static bool is_context_right(const struct explained *row)
-{
-    for (size_t c = 0; c < row->d_value; c++) {
-        double sum = 0, size = 0;
-        for (size_t i = 0; i < row->n_cell; i++) {
-            double term = (double)row->weights[i] * (double)row->v[row->keys[i] * row->d_value + c];
-            sum += term;
-            size += fabs(term);
-        }
-        if (!is_same(sum, size, row->z[c]))
-            return false;
-    }
-    return true;
-}
-
-static int check_sums(const struct explain *explain)
-{
-    const struct explained *row = &explain->row;
-    const struct attn_attention *attention = &explain->subject.attention[row->layer];
-    const char *wrong = NULL;
-    for (size_t i = 0; i < row->n_cell; i++)
-        if (!is_score_right(row, i, attention))
-            wrong = "scores";
-    if (!wrong && !are_weights_right(row, attention->masking))
-        wrong = "weights";
-    if (!wrong && row->has_values && !is_context_right(row))
-        wrong = "values of z";
-    if (wrong)
-        return report_problem(
-            EXIT_CHECK, NULL,
-            "the steps of '--explain' come to other %s than the run, in layer %d, "
-            "head %d, query %zu",
-            wrong, row->layer, row->head, row->query);
+    *trace = *attn_explainer_trace(explain->explainer);
     return EXIT_DONE;
-}
-
-int explain_print(struct explain *explain, struct attn_sink *out)
-{
-    if (!explain->is_wanted)
-        return EXIT_DONE;
-    gather(&explain->row, &explain->subject.attention[explain->row.layer]);
-    int code = check_sums(explain);
-    return code == EXIT_DONE ? blackboard_print(&explain->subject, &explain->row, out) : code;
 }
 
 void explain_release(struct explain *explain)
 {
-    struct explained *row = &explain->row;
-    float *const arrays[] = {row->x,      row->q,       row->k,       row->v, row->qk,
-                             row->scores, row->pattern, row->weights, row->z};
-    for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-        free(arrays[i]);
-    free(row->keys);
-    free(row->is_visible);
-    attn_selection_free(explain->selection);
+    attn_explainer_free(explain->explainer);
     *explain = (struct explain){0};
+}
+
+/* --- What is left out -------------------------------------------------------------------------- */
+
+/* One thing of many, or those between two that are shown: first .. last - 1. */
+struct slot {
+    size_t first, last;
+    bool is_gap;
+};
+
+static bool is_shown(size_t i, size_t n, size_t limit)
+{
+    return n <= limit || i < limit / 2 || i >= n - limit / 2;
+}
+
+/* The slot that begins with thing FIRST of N, of which LIMIT are shown and, if there is one, thing
+ * EXTRA. */
+static struct slot slot_at(size_t first, size_t n, size_t limit, size_t extra)
+{
+    size_t last = first;
+    while (last < n && last != extra && !is_shown(last, n, limit))
+        last++;
+    return (struct slot){first, last > first ? last : first + 1, last > first};
+}
+
+/* --- Tokens and vectors ------------------------------------------------------------------------ */
+
+/* A token, printable, without the blanks around it; free with attn_text_free. */
+static char *escape(struct page *page, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped = NULL;
+    for (; size > 0 && *text == ' '; size--)
+        text++;
+    while (size > 0 && text[size - 1] == ' ')
+        size--;
+    if (size == 0) {
+        text = "' '";
+        size = strlen(text);
+    }
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK && page->code == EXIT_DONE)
+        page->code = report(&err, EXIT_OUTPUT);
+    return escaped;
+}
+
+static char *query_token(struct page *page)
+{
+    const struct attn_labels *labels = page->run->labels;
+    const size_t query = page->row->query;
+    return labels->tokens ? escape(page, labels->tokens[query], labels->token_sizes[query]) : NULL;
+}
+
+static char *key_token(struct page *page, size_t key)
+{
+    const struct attn_labels *labels = page->run->labels;
+    if (!page->row->is_cross)
+        return labels->tokens ? escape(page, labels->tokens[key], labels->token_sizes[key]) : NULL;
+    if (!labels->source_tokens)
+        return NULL;
+    return escape(page, labels->source_tokens[key], labels->source_token_sizes[key]);
+}
+
+/* "[0.1794  1.8951  0.4954]" */
+static void print_vector(struct page *page, const float *x, size_t n)
+{
+    print_text(page->out, "[");
+    for (size_t next = 0; next < n;) {
+        const struct slot s = slot_at(next, n, SHOWN_NUMBERS, SIZE_MAX);
+        next = s.last;
+        print_text(page->out, s.first > 0 ? "  " : "");
+        if (s.is_gap)
+            print_text(page->out, "...");
+        else
+            print(page->out, "%.4f", (double)x[s.first]);
+    }
+    print_text(page->out, "]");
+}
+
+static void print_title(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    char *token = query_token(page);
+    if (page->run->config)
+        print(page->out, "layer %d, ", row->layer);
+    print(page->out, "head %d, query %zu", row->head, row->query);
+    if (token) {
+        print_text(page->out, ": ");
+        print_text(page->out, token);
+    }
+    print_text(page->out, "\n\n");
+    attn_text_free(token);
+}
+
+/* --- Where q, k and v come from ---------------------------------------------------------------- */
+
+static void print_input(struct page *page)
+{
+    print_text(page->out, "  x = ");
+    print_vector(page, page->row->x, page->row->d_model);
+    if (page->row->layer > 0)
+        print(page->out, ", what layer %d gives at this position", page->row->layer - 1);
+    else if (page->run->labels->ids)
+        print_text(page->out, ", the embedding of the token");
+    else
+        print_text(page->out, ", as given");
+    if (page->row->layer == 0 && page->run->config->positions == ATTN_POSITIONS_LEARNED)
+        print_text(page->out, " plus that of its position");
+    print_text(page->out, "\n");
+}
+
+/* "norm(x) W_Q + b_Q" */
+static void print_projection(struct page *page, const char *input, bool is_normed, char letter)
+{
+    print(page->out, is_normed ? "norm(%s)" : "%s", input);
+    if (page->run->config->has_projections)
+        print(page->out, " W_%c", letter);
+    if (page->run->config->has_projections && page->run->config->has_qkv_bias)
+        print(page->out, " + b_%c", letter);
+}
+
+static void print_query(struct page *page)
+{
+    print_text(page->out, "  q = ");
+    print_projection(page, "x", page->run->config->norm != ATTN_NORM_NONE, 'Q');
+    print_text(page->out, " = ");
+    print_vector(page, page->row->q, page->row->d_head);
+    print_text(page->out, "\n");
+}
+
+static void print_keys_and_values(struct page *page)
+{
+    const size_t n_shared = page->run->config->n_head / page->run->config->n_kv_head;
+    const size_t first = n_shared * (size_t)page->row->kv_head;
+    const bool is_normed = page->run->config->norm != ATTN_NORM_NONE && !page->row->is_cross;
+    const char *input = page->row->is_cross ? "s_j" : "x_j";
+    print_text(page->out, "  k_j = ");
+    print_projection(page, input, is_normed, 'K');
+    print_text(page->out, ", v_j = ");
+    print_projection(page, input, is_normed, 'V');
+    print(page->out, ", of each %s\n",
+          page->row->is_cross ? "row s_j of the source" : "position j");
+    if (n_shared > 1)
+        print(page->out, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
+              first + n_shared - 1, page->row->kv_head);
+}
+
+/* The same of attention on arrays, where they are given. */
+static void print_arrays(struct page *page)
+{
+    const struct attn_attend_args *arrays = page->run->arrays;
+    const size_t n_shared = arrays->n_head / arrays->n_kv_head;
+    if (!page->row->has_products)
+        return;
+    print_text(page->out, "  q = ");
+    print_vector(page, page->row->q, page->row->d_head);
+    if (n_shared > 1)
+        print(page->out, "\n  Keys and values are those of head %d, one for %zu heads of queries.",
+              page->row->kv_head, n_shared);
+    print_text(page->out, "\n");
+}
+
+static void print_visible(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    char kind[ATTN_ATTENTION_TEXT_SIZE];
+    const bool is_causal = page->row->attention->mask == ATTN_MASK_CAUSAL && !page->row->is_cross &&
+                           row->n_visible == row->query + 1;
+    print_text(page->out, "  The query may look at ");
+    if (row->n_visible == 0)
+        print(page->out, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
+    else if (row->n_visible == row->n_key)
+        print(page->out, "all %zu keys", row->n_key);
+    else
+        print(page->out, "%zu of the %zu keys", row->n_visible, row->n_key);
+    if (is_causal)
+        print_text(page->out, row->query > 0 ? ", itself and those before it" : ", itself");
+    if (page->row->attention->kind != ATTN_ATTENTION_FULL) {
+        attn_attention_text(page->row->attention, kind);
+        print(page->out, ", as %s says", kind);
+    }
+    print_text(page->out, ".\n");
+}
+
+static void print_rest(struct page *page)
+{
+    const struct attn_config *config = page->run->config;
+    if (!config || (config->n_head == 1 && !config->has_out_proj))
+        return;
+    print(page->out, "\nWhat the layer gives is the z of all heads side by side%s%s.\n",
+          config->has_out_proj ? ", times W_O" : "",
+          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "");
+}
+
+/* --- Parts of tables --------------------------------------------------------------------------- */
+
+static void put_table(struct page *page)
+{
+    int code = columns_print(&page->columns, page->out);
+    if (page->code == EXIT_DONE)
+        page->code = code;
+}
+
+static struct slot column_at(size_t first, size_t n)
+{
+    return slot_at(first, n, SHOWN_COLUMNS, SIZE_MAX);
+}
+
+static struct slot cell_at(const struct page *page, size_t first)
+{
+    return slot_at(first, page->row->n_cell, SHOWN_KEYS, page->row->largest);
+}
+
+static void put_blanks(struct page *page, size_t n)
+{
+    for (; n > 0; n--)
+        columns_put(&page->columns, "%s", "");
+}
+
+/* As many cells as a vector of N has. */
+static void put_no_vector(struct page *page, size_t n)
+{
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
+        put_blanks(page, 1);
+    }
+}
+
+static void put_vector(struct page *page, const float *x, size_t n)
+{
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
+        if (s.is_gap)
+            columns_put(&page->columns, "...");
+        else
+            columns_number(&page->columns, (double)x[s.first]);
+    }
+}
+
+/* The names of its components: "k_0". */
+static void put_names(struct page *page, const char *name, size_t n)
+{
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
+        if (s.is_gap)
+            columns_put(&page->columns, "...");
+        else
+            columns_put(&page->columns, "%s_%zu", name, s.first);
+    }
+}
+
+/* The first two cells of a row that is no key's. */
+static void put_heading(struct page *page, const char *text)
+{
+    put_blanks(page, 1);
+    columns_text(&page->columns, text, strlen(text));
+}
+
+/* Those of a key, or of the keys between two: number and token. */
+static void put_key(struct page *page, struct slot cells)
+{
+    char text[32];
+    if (cells.is_gap) {
+        snprintf(text, sizeof(text), "%zu more", cells.last - cells.first);
+        columns_put(&page->columns, "...");
+        columns_text(&page->columns, text, strlen(text));
+        return;
+    }
+    size_t key = page->row->keys[cells.first].key;
+    char *token = key_token(page, key);
+    columns_put(&page->columns, "%zu", key);
+    columns_text(&page->columns, token ? token : "", token ? strlen(token) : 0);
+    attn_text_free(token);
+}
+
+/* --- 1. How well each key fits ----------------------------------------------------------------- */
+
+static bool is_cosine(const struct page *page)
+{
+    return page->row->attention->similarity == ATTN_SIMILARITY_COSINE;
+}
+
+/* "q_0*k_0 + q_1*k_1 = q.k"; products that are left out are one sum, "2-61". */
+static void put_product_names(struct page *page)
+{
+    const size_t n = page->row->d_head;
+    for (size_t next = 0; next < n;) {
+        const struct slot s = column_at(next, n);
+        next = s.last;
+        if (s.is_gap)
+            columns_put(&page->columns, "%zu-%zu", s.first, s.last - 1);
+        else
+            columns_put(&page->columns, "q_%zu*k_%zu", s.first, s.first);
+        columns_sign(&page->columns, "");
+    }
+    columns_put(&page->columns, "q.k");
+}
+
+static void put_products(struct page *page, const float *k, double sum)
+{
+    const struct attn_explanation *row = page->row;
+    for (size_t next = 0; next < row->d_head;) {
+        double part = 0;
+        const struct slot s = column_at(next, row->d_head);
+        next = s.last;
+        for (size_t a = s.first; a < s.last; a++)
+            part += (double)row->q[a] * (double)k[a];
+        columns_number(&page->columns, part);
+        columns_sign(&page->columns, s.last < row->d_head ? "+" : "=");
+    }
+    columns_number(&page->columns, sum);
+}
+
+static void put_fit(struct page *page, const struct attn_explained_key *key)
+{
+    const struct attn_explanation *row = page->row;
+    put_vector(page, key->k, row->d_head);
+    if (!is_cosine(page)) {
+        put_products(page, key->k, (double)key->fit);
+        return;
+    }
+    put_products(page, key->k, (double)key->fit * key->k_length * row->q_length);
+    columns_number(&page->columns, key->k_length);
+    columns_number(&page->columns, (double)key->fit);
+}
+
+static void print_scores(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    if (!row->has_products)
+        return;
+    print(page->out, "\n%d. How well each key fits: its components times those of q, added up",
+          ++page->n_step);
+    if (is_cosine(page))
+        print(page->out, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
+              row->q_length);
+    print_text(page->out, ".\n");
+    if (row->d_head > SHOWN_COLUMNS)
+        print_text(page->out, "   Those between are not shown, only what they add up to.\n");
+    print_text(page->out, "\n");
+    put_heading(page, "");
+    put_names(page, "k", row->d_head);
+    put_product_names(page);
+    if (is_cosine(page)) {
+        columns_put(&page->columns, "|k|");
+        columns_put(&page->columns, "cosine");
+    }
+    columns_end_row(&page->columns);
+    put_heading(page, "q");
+    put_vector(page, row->q, row->d_head);
+    columns_end_row(&page->columns);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
+        put_key(page, s);
+        if (!s.is_gap)
+            put_fit(page, &row->keys[s.first]);
+        columns_end_row(&page->columns);
+    }
+    put_table(page);
+}
+
+/* --- 2. The softmax ---------------------------------------------------------------------------- */
+
+/* What a score is made of. */
+static const char *fit_name(const struct page *page)
+{
+    if (!page->row->has_products)
+        return "given";
+    return is_cosine(page) ? "cosine" : "q.k";
+}
+
+static bool has_dropout(const struct page *page)
+{
+    return page->row->attention->dropout > 0 || page->row->attention->dropout_mask.cells;
+}
+
+/* Whether the softmax is over all keys, and the mask comes after it. */
+static bool is_masked_after(const struct page *page)
+{
+    return page->row->attention->masking != ATTN_MASKING_INF;
+}
+
+static double largest_score(const struct page *page)
+{
+    return (double)page->row->keys[page->row->largest].score;
+}
+
+/* "score   q.k / (sqrt(2) + 0.1) = q.k / 1.5142" */
+static void print_scale(struct page *page)
+{
+    const struct attn_attention *attention = page->row->attention;
+    if (!page->row->has_products && attention->eps == 0) { /* d_head is 1 */
+        print_text(page->out, "   score   as given\n");
+        return;
+    }
+    print(page->out, "   score   %s", fit_name(page));
+    if (attention->factor != 1)
+        print(page->out, " * %.4f", attention->factor);
+    if (attention->is_scaled && attention->eps > 0)
+        print(page->out, " / (sqrt(%zu) + %g), the square root of d_head plus eps: %.4f",
+              page->row->d_head, attention->eps, page->row->divisor);
+    else if (attention->is_scaled)
+        print(page->out, " / sqrt(%zu), the square root of d_head: %.4f", page->row->d_head,
+              page->row->divisor);
+    else if (attention->factor == 1)
+        print_text(page->out, " as it is, without a scale");
+    print_text(page->out, "\n");
+}
+
+/* The second and the third way of masking. */
+static void print_masking(struct page *page)
+{
+    print(page->out, "   share   exp / sum of all exp, %.4f\n", page->row->exponential_sum);
+    print_text(page->out, "   weight  0 where the mask hides the key, else share");
+    if (page->row->attention->masking == ATTN_MASKING_RENORMALIZE)
+        print(page->out, " / sum of these, %.4f", page->row->visible_share);
+    print_text(page->out, "\n");
+}
+
+static void print_softmax_rules(struct page *page)
+{
+    print(page->out, "\n%d. The weights: a softmax turns scores into shares of 1.\n",
+          ++page->n_step);
+    print_scale(page);
+    print(page->out, "   exp     e to the power of score less the largest score, %.4f\n",
+          largest_score(page));
+    if (is_masked_after(page))
+        print_masking(page);
+    else
+        print(page->out, "   weight  exp / sum of all exp, %.4f\n",
+              fabs(page->row->exponential_sum)); /* never "-nan" */
+    if (has_dropout(page))
+        print(page->out, "   kept    0 where the weight is dropped, else weight / (1 - %g)\n",
+              page->row->attention->dropout);
+    print_text(page->out, "\n");
+}
+
+/* The exponentials and weights of CELLS, added up. */
+static void put_shares(struct page *page, struct slot cells)
+{
+    double exponential = 0, weight = 0, kept = 0;
+    for (size_t i = cells.first; i < cells.last; i++) {
+        const struct attn_explained_key *key = &page->row->keys[i];
+        exponential += key->exponential;
+        weight += (double)key->weight;
+        kept += (double)key->kept;
+    }
+    columns_number(&page->columns, exponential);
+    if (is_masked_after(page))
+        columns_number(&page->columns, exponential / page->row->exponential_sum);
+    columns_number(&page->columns, weight);
+    if (has_dropout(page))
+        columns_number(&page->columns, kept);
+    columns_end_row(&page->columns);
+}
+
+static void print_weights(struct page *page)
+{
+    static const char *const names[] = {"score", "less max", "exp"};
+    const struct attn_explanation *row = page->row;
+    print_softmax_rules(page);
+    put_heading(page, "");
+    columns_put(&page->columns, "%s", fit_name(page));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        columns_put(&page->columns, "%s", names[i]);
+    if (is_masked_after(page))
+        columns_put(&page->columns, "share");
+    columns_put(&page->columns, "weight");
+    if (has_dropout(page))
+        columns_put(&page->columns, "kept");
+    columns_end_row(&page->columns);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
+        put_key(page, s);
+        if (s.is_gap) {
+            put_blanks(page, 3);
+        } else {
+            const struct attn_explained_key *key = &row->keys[s.first];
+            columns_number(&page->columns, (double)key->fit);
+            columns_number(&page->columns, (double)key->score);
+            columns_number(&page->columns, (double)key->score - largest_score(page));
+        }
+        put_shares(page, s);
+    }
+    put_heading(page, "sum");
+    put_blanks(page, 3);
+    put_shares(page, (struct slot){.last = row->n_cell});
+    put_table(page);
+}
+
+/* --- 3. The weighted sum ----------------------------------------------------------------------- */
+
+/* The values of CELLS times their weights, added up. */
+static void put_weighted(struct page *page, struct slot cells)
+{
+    const struct attn_explanation *row = page->row;
+    for (size_t next = 0; next < row->d_value;) {
+        double sum = 0;
+        const struct slot s = column_at(next, row->d_value);
+        next = s.last;
+        for (size_t i = cells.first; i < cells.last; i++)
+            sum += (double)row->keys[i].kept * (double)row->keys[i].v[s.first];
+        if (s.is_gap)
+            columns_put(&page->columns, "...");
+        else
+            columns_number(&page->columns, sum);
+    }
+}
+
+static void put_value(struct page *page, struct slot cells)
+{
+    const struct attn_explanation *row = page->row;
+    double weight = 0;
+    for (size_t i = cells.first; i < cells.last; i++)
+        weight += (double)row->keys[i].kept;
+    put_key(page, cells);
+    columns_number(&page->columns, weight);
+    if (cells.is_gap)
+        put_no_vector(page, row->d_value);
+    else
+        put_vector(page, row->keys[cells.first].v, row->d_value);
+    put_weighted(page, cells);
+    columns_end_row(&page->columns);
+}
+
+static void print_context(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    if (!row->has_values)
+        return;
+    print(page->out, "\n%d. The context vector z: each value times its weight w, added up.\n\n",
+          ++page->n_step);
+    put_heading(page, "");
+    columns_put(&page->columns, "w");
+    put_names(page, "v", row->d_value);
+    put_names(page, "w*v", row->d_value);
+    columns_end_row(&page->columns);
+    for (size_t next = 0; next < row->n_cell;) {
+        const struct slot s = cell_at(page, next);
+        next = s.last;
+        put_value(page, s);
+    }
+    put_heading(page, "z");
+    put_blanks(page, 1);
+    put_no_vector(page, row->d_value);
+    put_vector(page, row->z, row->d_value);
+    columns_end_row(&page->columns);
+    put_table(page);
+}
+
+/* --- The page ---------------------------------------------------------------------------------- */
+
+static int print_page(const struct explained_run *run, const struct attn_explanation *row,
+                      struct attn_sink *out)
+{
+    struct page page = {.run = run, .row = row, .out = out, .code = EXIT_DONE};
+    print_title(&page);
+    if (run->config) {
+        print_input(&page);
+        print_query(&page);
+        print_keys_and_values(&page);
+    } else {
+        print_arrays(&page);
+    }
+    print_visible(&page);
+    if (row->n_cell > 0) {
+        print_scores(&page);
+        print_weights(&page);
+        print_context(&page);
+    }
+    print_rest(&page);
+    columns_release(&page.columns);
+    return page.code;
+}
+
+int explain_print(struct explain *explain, struct attn_sink *out)
+{
+    const struct attn_explanation *row;
+    struct attn_error err = {0};
+    if (!explain->explainer)
+        return EXIT_DONE;
+    if (attn_explainer_finish(explain->explainer, &row, &err) != ATTN_OK)
+        return report(&err, EXIT_CHECK);
+    return print_page(&explain->run, row, out);
 }

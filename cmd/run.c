@@ -133,7 +133,8 @@ static int check_arguments(struct run *run)
         return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
                               "--top and --next print on standard output, which holds data");
     if (code == EXIT_DONE)
-        code = explain_check(run->args.has_page, run->is_standard_used);
+        code =
+            explain_check(run->args.has_page, run->is_standard_used, &run->args.selection.queries);
     if (code == EXIT_DONE && run->args.is_compared)
         code = comparison_check(&command_run, run->given, run->args.has_page);
     return code == EXIT_DONE ? attention_check(&run->args.attention) : code;
@@ -290,13 +291,13 @@ static int open_outputs(struct run *run)
 static int set_trace(struct run *run)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    const struct explain_subject subject = {.config = config,
+    const struct explained_run explained = {.config = config,
                                             .attention = run->attention.layers,
                                             .labels = &run->labels,
                                             .edits = run->edits,
                                             .n_edit = run->n_edit};
     run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
-    return run->args.has_page ? explain_watch(&run->explain, &subject, &run->trace) : EXIT_DONE;
+    return run->args.has_page ? explain_watch(&run->explain, &explained, &run->trace) : EXIT_DONE;
 }
 
 static int start_session(struct run *run)

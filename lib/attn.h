@@ -33,6 +33,7 @@
 #include "bench/measure.h"
 #include "capture/capture.h"
 #include "experiment/compare.h"
+#include "experiment/explain.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "kernels/isa.h"

@@ -1,0 +1,441 @@
+/*
+ * explain.c - collects one row from the events of a run, computes the numbers between its sites,
+ * and checks that they agree.
+ */
+#include "experiment/explain.h"
+
+#include "base/memory.h"
+#include "trace/row.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Of the terms that are added up: float32 sums of many terms, against the same in double. */
+static const double tolerance = 1e-5;
+
+static const enum attn_site sites[] = {
+    ATTN_SITE_RESID_PRE, ATTN_SITE_Q,  ATTN_SITE_K,
+    ATTN_SITE_V,         ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
+    ATTN_SITE_PATTERN,   ATTN_SITE_Z,  ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
+};
+
+struct attn_explainer {
+    struct attn_explanation row;
+    struct attn_attention attention;  /* of the layer */
+    struct attn_explained_key *keys;  /* owns; [n_key] by key until attn_explainer_finish */
+    float *x, *q, *z;                 /* owns; [D], [E], [Ev] */
+    float *k, *v;                     /* owns; [n_key, E], [n_key, Ev] */
+    struct attn_selection *selection; /* owns; of the trace */
+    struct attn_trace trace, next;    /* next.on_event NULL: there is none */
+};
+
+/* --- Collecting -------------------------------------------------------------------------------- */
+
+static void keep_rows(float *to, const struct attn_trace_event *event, size_t first)
+{
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(to + (first + r) * event->n_col, event->data + r * event->ld,
+               event->n_col * sizeof(float));
+}
+
+/* Stores the cells of a matrix row by key. */
+static void keep_cells(struct attn_explainer *explainer, const struct attn_trace_event *event)
+{
+    const struct attn_row row = attn_event_row(event, 0);
+
+    for (size_t i = 0; i < row.n; i++) {
+        struct attn_explained_key *key =
+            &explainer->keys[row.keys != NULL ? (size_t)row.keys[i] : i];
+
+        if (event->site == ATTN_SITE_QK)
+            key->fit = row.values[i];
+        else if (event->site == ATTN_SITE_ATTN_SCORES)
+            key->score = row.values[i];
+        else if (event->site == ATTN_SITE_PATTERN_DROPPED)
+            key->kept = row.values[i];
+        else
+            key->weight = key->kept = row.values[i], key->is_visible = true;
+    }
+    if (event->site == ATTN_SITE_PATTERN)
+        explainer->row.n_visible = row.n;
+}
+
+static void keep(struct attn_explainer *explainer, const struct attn_trace_event *event)
+{
+    switch (event->site) {
+    case ATTN_SITE_RESID_PRE:
+        keep_rows(explainer->x, event, 0);
+        break;
+    case ATTN_SITE_Q:
+        keep_rows(explainer->q, event, 0);
+        break;
+    case ATTN_SITE_K:
+        keep_rows(explainer->k, event, event->row0);
+        break;
+    case ATTN_SITE_V:
+        keep_rows(explainer->v, event, event->row0);
+        break;
+    case ATTN_SITE_Z:
+        keep_rows(explainer->z, event, 0);
+        break;
+    case ATTN_SITE_QK:
+    case ATTN_SITE_ATTN_SCORES:
+    case ATTN_SITE_PATTERN:
+    case ATTN_SITE_PATTERN_DROPPED:
+        keep_cells(explainer, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_explainer *explainer = user;
+    const struct attn_trace *next = &explainer->next;
+
+    if (event->layer == explainer->row.layer)
+        keep(explainer, event);
+    if (next->on_event == NULL || !attn_selection_wants(next->selection, event->site, event->layer))
+        return ATTN_OK;
+    return next->on_event(next->user, event, err);
+}
+
+/* --- Creating ---------------------------------------------------------------------------------- */
+
+static enum attn_status check(const struct attn_explain_args *args, struct attn_error *err)
+{
+    const struct attn_dims *dims = args->dims;
+    enum attn_attention_kind kind;
+
+    if (args->layer < 0 || (size_t)args->layer >= dims->n_layer || args->head < 0 ||
+        (size_t)args->head >= dims->n_head || args->query >= dims->n_position)
+        return attn_error_set(err, ATTN_INVALID,
+                              "there is no row of layer %d, head %d, query %zu, expected less than "
+                              "%zu, %zu and %zu",
+                              args->layer, args->head, args->query, dims->n_layer, dims->n_head,
+                              dims->n_position);
+    kind = args->attention[args->layer].kind;
+    if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'--explain' shows how a softmax over keys comes about, which linear "
+                              "and low-rank attention do not have");
+    for (size_t i = 0; i < args->n_edit; i++)
+        if (args->edits[i].layer == args->layer && args->edits[i].head == args->head)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'--explain' shows head %d.%d, which is ablated", args->layer,
+                                  args->head);
+    return ATTN_OK;
+}
+
+/* Selects the row: its sites, and those of the next trace. */
+static enum attn_status select_row(struct attn_explainer *explainer,
+                                   const struct attn_explain_args *args, struct attn_error *err)
+{
+    uint64_t wanted = args->next != NULL ? attn_selection_sites(args->next->selection) : 0;
+    enum attn_status status = attn_selection_create(args->dims, &explainer->selection, err);
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        wanted |= ATTN_SITE_BIT(sites[i]) & args->dims->sites;
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(explainer->selection, wanted, err);
+    if (status == ATTN_OK)
+        status = attn_selection_keep(explainer->selection, args->layer, args->head, err);
+    if (status == ATTN_OK)
+        status = attn_selection_keep_queries(explainer->selection, args->query, 1, err);
+    explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
+    if (args->next != NULL)
+        explainer->next = *args->next;
+    return status;
+}
+
+/* Sizes of 0, which arrays have, still take memory: no pointer is NULL. */
+static enum attn_status allocate(struct attn_explainer *explainer, struct attn_error *err)
+{
+    const struct attn_explanation *row = &explainer->row;
+    size_t n_k, n_v;
+
+    if (!attn_checked_mul(row->n_key, row->d_head + 1, &n_k) ||
+        !attn_checked_mul(row->n_key, row->d_value + 1, &n_v))
+        return attn_error_no_memory(err);
+    explainer->x = attn_alloc(row->d_model + 1, sizeof(float), err);
+    explainer->q = attn_alloc(row->d_head + 1, sizeof(float), err);
+    explainer->z = attn_alloc(row->d_value + 1, sizeof(float), err);
+    explainer->k = attn_alloc(n_k, sizeof(float), err);
+    explainer->v = attn_alloc(n_v, sizeof(float), err);
+    explainer->keys = attn_alloc(row->n_key, sizeof *explainer->keys, err);
+    return explainer->x != NULL && explainer->q != NULL && explainer->z != NULL &&
+                   explainer->k != NULL && explainer->v != NULL && explainer->keys != NULL
+               ? ATTN_OK
+               : ATTN_NO_MEMORY;
+}
+
+/* Takes q, k and v from the arrays: a trace does not tell what is given. */
+static void copy_arrays(struct attn_explainer *explainer, const struct attn_attend_args *arrays)
+{
+    struct attn_explanation *row = &explainer->row;
+    const size_t query = (size_t)row->head * arrays->n_query + row->query;
+    const size_t key = (size_t)row->kv_head * arrays->n_key;
+
+    row->has_products = arrays->q != NULL;
+    row->has_values = arrays->v != NULL;
+    if (row->has_products) {
+        memcpy(explainer->q, arrays->q + query * row->d_head, row->d_head * sizeof(float));
+        memcpy(explainer->k, arrays->k + key * row->d_head,
+               row->n_key * row->d_head * sizeof(float));
+    }
+    if (row->has_values)
+        memcpy(explainer->v, arrays->v + key * row->d_value,
+               row->n_key * row->d_value * sizeof(float));
+}
+
+enum attn_status attn_explainer_create(const struct attn_explain_args *args,
+                                       struct attn_explainer **explainer, struct attn_error *err)
+{
+    const struct attn_dims *dims = args->dims;
+    enum attn_status status = check(args, err);
+    struct attn_explainer *e;
+
+    if (status != ATTN_OK)
+        return status;
+    e = attn_alloc(1, sizeof *e, err);
+    if (e == NULL)
+        return ATTN_NO_MEMORY;
+    e->attention = args->attention[args->layer];
+    e->row = (struct attn_explanation){
+        .attention = &e->attention,
+        .layer = args->layer,
+        .head = args->head,
+        .kv_head = args->head / (int)(dims->n_head / dims->n_kv_head),
+        .query = args->query,
+        .is_cross = args->arrays == NULL && dims->is_cross != NULL && dims->is_cross[args->layer],
+        .d_model = dims->d_model,
+        .d_head = dims->d_head,
+        .d_value = dims->d_value,
+        .n_key = attn_site_n_key(dims, args->layer),
+        .has_products = true,
+        .has_values = true,
+    };
+    status = select_row(e, args, err);
+    if (status == ATTN_OK)
+        status = allocate(e, err);
+    if (status != ATTN_OK)
+        goto fail;
+    if (args->arrays != NULL)
+        copy_arrays(e, args->arrays);
+    *explainer = e;
+    return ATTN_OK;
+fail:
+    attn_explainer_free(e);
+    return status;
+}
+
+const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer)
+{
+    return &explainer->trace;
+}
+
+void attn_explainer_free(struct attn_explainer *explainer)
+{
+    if (explainer == NULL)
+        return;
+    attn_free(explainer->x);
+    attn_free(explainer->q);
+    attn_free(explainer->z);
+    attn_free(explainer->k);
+    attn_free(explainer->v);
+    attn_free(explainer->keys);
+    attn_selection_free(explainer->selection);
+    attn_free(explainer);
+}
+
+/* --- Computing --------------------------------------------------------------------------------- */
+
+/* a.b [n]; the sum of the sizes of its terms goes to *size. */
+static double dot(const float *a, const float *b, size_t n, double *size)
+{
+    double sum = 0;
+
+    *size = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double term = (double)a[i] * (double)b[i];
+
+        sum += term;
+        *size += fabs(term);
+    }
+    return sum;
+}
+
+/* |x| */
+static double length_of(const float *x, size_t n)
+{
+    double size;
+
+    return sqrt(dot(x, x, n, &size));
+}
+
+/* q.k, or the cosine; the size of its terms goes to *size. */
+static double fit_of(const struct attn_explanation *row, const struct attn_explained_key *key,
+                     double *size)
+{
+    const double sum = dot(row->q, key->k, row->d_head, size);
+
+    if (row->attention->similarity == ATTN_SIMILARITY_DOT)
+        return sum;
+    *size = 1;
+    return row->q_length > 0 && key->k_length > 0 ? sum / row->q_length / key->k_length : 0;
+}
+
+/*
+ * Moves the keys that take part in the softmax to the front: all when the mask comes after the
+ * softmax, else the visible ones. No trace tells q.k of keys that the mask hides.
+ */
+static void gather_keys(struct attn_explainer *explainer)
+{
+    struct attn_explanation *row = &explainer->row;
+    bool has_score = false;
+
+    for (size_t i = 0; i < row->n_key; i++) {
+        struct attn_explained_key key = explainer->keys[i];
+        double size;
+
+        if (!key.is_visible && row->attention->masking == ATTN_MASKING_INF)
+            continue;
+        key.key = i;
+        key.k = explainer->k + i * row->d_head;
+        key.v = explainer->v + i * row->d_value;
+        key.k_length = length_of(key.k, row->d_head);
+        if (!key.is_visible && row->has_products)
+            key.fit = (float)fit_of(row, &key, &size);
+        has_score = has_score || key.score != -INFINITY;
+        explainer->keys[row->n_cell++] = key;
+    }
+    if (!has_score)
+        row->n_cell = row->n_visible = 0; /* the given scores hide every key */
+}
+
+static void add_exponentials(struct attn_explainer *explainer)
+{
+    struct attn_explanation *row = &explainer->row;
+    struct attn_explained_key *keys = explainer->keys;
+
+    for (size_t i = 0; i < row->n_cell; i++)
+        if (keys[i].score > keys[row->largest].score)
+            row->largest = i;
+    for (size_t i = 0; i < row->n_cell; i++) {
+        keys[i].exponential = exp((double)keys[i].score - (double)keys[row->largest].score);
+        row->exponential_sum += keys[i].exponential;
+    }
+    for (size_t i = 0; i < row->n_cell; i++)
+        row->visible_share += keys[i].is_visible ? keys[i].exponential / row->exponential_sum : 0;
+}
+
+/* --- Checking ---------------------------------------------------------------------------------- */
+
+/* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
+static bool is_same(double sum, double size, float found)
+{
+    if (isnan(found) || isinf(found)) /* arrays may hold such */
+        return isnan(found) ? isnan(sum) : sum == (double)found;
+    return fabs(sum - (double)found) <= tolerance * fmax(1, size);
+}
+
+static bool are_scores_right(const struct attn_explanation *row)
+{
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const struct attn_explained_key *key = &row->keys[i];
+        const double score = (double)key->fit * row->attention->factor / row->divisor;
+        double size;
+        const double fit = fit_of(row, key, &size);
+
+        if (row->has_products && !is_same(fit, size, key->fit))
+            return false;
+        if (!is_same(score, fabs(score), key->score))
+            return false;
+    }
+    return true;
+}
+
+/* From the largest score that is a number: the exponentials may be NaN. */
+static bool are_weights_right(const struct attn_explanation *row)
+{
+    double largest = -(double)INFINITY, sum = 0, visible = 0;
+
+    for (size_t i = 0; i < row->n_cell; i++)
+        largest = fmax(largest, (double)row->keys[i].score);
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const double exponential = exp((double)row->keys[i].score - largest);
+
+        sum += exponential;
+        visible += row->keys[i].is_visible ? exponential : 0;
+    }
+    if (row->attention->masking == ATTN_MASKING_RENORMALIZE && visible > 0)
+        sum = visible;
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const struct attn_explained_key *key = &row->keys[i];
+        const double weight = key->is_visible ? exp((double)key->score - largest) / sum : 0;
+
+        if (!is_same(weight, 1, key->weight))
+            return false;
+    }
+    return true;
+}
+
+static bool is_context_right(const struct attn_explanation *row)
+{
+    for (size_t c = 0; c < row->d_value; c++) {
+        double sum = 0, size = 0;
+
+        for (size_t i = 0; i < row->n_cell; i++) {
+            const double term = (double)row->keys[i].kept * (double)row->keys[i].v[c];
+
+            sum += term;
+            size += fabs(term);
+        }
+        if (!is_same(sum, size, row->z[c]))
+            return false;
+    }
+    return true;
+}
+
+static enum attn_status check_sums(const struct attn_explanation *row, struct attn_error *err)
+{
+    const char *wrong = NULL;
+
+    if (!are_scores_right(row))
+        wrong = "scores";
+    else if (!are_weights_right(row))
+        wrong = "weights";
+    else if (row->has_values && !is_context_right(row))
+        wrong = "values of z";
+    if (wrong == NULL)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the steps of '--explain' come to other %s than the run, in layer %d, "
+                   "head %d, query %zu",
+                   wrong, row->layer, row->head, row->query);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
+}
+
+enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
+                                       const struct attn_explanation **explanation,
+                                       struct attn_error *err)
+{
+    struct attn_explanation *row = &explainer->row;
+    const struct attn_attention *attention = row->attention;
+    enum attn_status status;
+
+    row->x = explainer->x;
+    row->q = explainer->q;
+    row->z = explainer->z;
+    row->keys = explainer->keys;
+    row->q_length = length_of(row->q, row->d_head);
+    row->divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
+    gather_keys(explainer);
+    add_exponentials(explainer);
+    status = check_sums(row, err);
+    if (status == ATTN_OK)
+        *explanation = row;
+    return status;
+}

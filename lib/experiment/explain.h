@@ -1,0 +1,95 @@
+/*
+ * explain.h - the arithmetic of one row of one head: its products, scores, weights and context
+ * vector, with every number between them.
+ *
+ *     struct attn_explain_args args = {.dims = &dims, .attention = config->attention,
+ *                                      .layer = 5, .head = 1, .query = 7};
+ *     struct attn_explainer *explainer;
+ *     const struct attn_explanation *row;
+ *     attn_explainer_create(&args, &explainer, &err);
+ *     options.trace = attn_explainer_trace(explainer);
+ *     attn_session_feed(session, ids, n, &err);
+ *     attn_explainer_finish(explainer, &row, &err);        // row->keys[3].exponential
+ *     attn_explainer_free(explainer);
+ *
+ * What the run computed comes from its trace. What no site holds (a product, an exponential, a sum)
+ * is computed here in double precision, and every sum is checked against the trace.
+ *
+ * Letters as in trace/site.h: D d_model, E d_head, Ev d_value.
+ */
+#ifndef ATTN_EXPERIMENT_EXPLAIN_H
+#define ATTN_EXPERIMENT_EXPLAIN_H
+
+#include "attention/attend.h"
+#include "trace/edit.h"
+
+/* Which row of which run. Borrowed until attn_explainer_free. */
+struct attn_explain_args {
+    const struct attn_dims *dims;           /* sizes and sites of the run */
+    const struct attn_attention *attention; /* [n_layer] settled; of arrays [1] */
+    const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
+    const struct attn_edit *edits;          /* [n_edit] those of the run */
+    size_t n_edit;
+    int layer, head;
+    size_t query;
+    const struct attn_trace *next; /* also told of what its selection wants; copied. NULL: none */
+};
+
+/* A key that takes part in the softmax. */
+struct attn_explained_key {
+    size_t key;         /* its position */
+    bool is_visible;    /* false: the mask sets its weight to 0 after the softmax */
+    float fit;          /* q.k, or the cosine of q and k; of arrays that give scores, that score */
+    float score;        /* fit times the factor, divided by the divisor */
+    float weight;       /* of the pattern */
+    float kept;         /* what dropout leaves of the weight; without dropout the weight */
+    double exponential; /* exp(score - largest score) */
+    double k_length;    /* |k| */
+    const float *k, *v; /* [E], [Ev] */
+};
+
+struct attn_explanation {
+    const struct attn_attention *attention; /* of the layer */
+    int layer, head, kv_head;
+    size_t query;
+    bool is_cross; /* the keys are those of a source */
+    size_t d_model, d_head, d_value;
+    size_t n_key;      /* keys that the layer attends to */
+    size_t n_visible;  /* of them, those that the mask and the kind of attention leave */
+    bool has_products; /* false: scores were given in place of q and k */
+    bool has_values;   /* false: there is no v, and no z */
+    const float *x;    /* [D] the block's input; zeros of arrays */
+    const float *q;    /* [E] */
+    const float *z;    /* [Ev] */
+    double q_length;   /* |q| */
+    double divisor;    /* sqrt(E) + eps, or 1 */
+
+    const struct attn_explained_key *keys; /* [n_cell] ascending */
+    size_t n_cell;                         /* keys in the softmax; 0: every weight is 0 */
+    size_t largest;         /* index of the first key with the largest score; 0 when n_cell is 0 */
+    double exponential_sum; /* of all keys in the softmax */
+    double visible_share;   /* sum of exponential / exponential_sum of visible keys */
+};
+
+struct attn_explainer; /* a trace that collects one row */
+
+/* Errors: ATTN_INVALID for a row that is out of range, for attention without a softmax over keys
+ * (linear, low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
+ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *args,
+                                                struct attn_explainer **explainer,
+                                                struct attn_error *err);
+
+/* What to give to a session or to attn_attend. Its selection holds the sites of the row, and those of
+ * the next trace for this row. Borrowed from the explainer. */
+ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
+
+/* After the run, once: computes what lies between the sites. Errors: ATTN_INVALID at the stage
+ * ATTN_STAGE_CHECK when a sum differs from the run's by more than 1e-5 of the size of its terms.
+ * *explanation is borrowed from the explainer. */
+ATTN_API enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
+                                                const struct attn_explanation **explanation,
+                                                struct attn_error *err);
+
+ATTN_API void attn_explainer_free(struct attn_explainer *explainer); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,251 @@
+/* test_explain.c - the arithmetic of one row against a recording of the whole run, and what it
+ * refuses. What it looks like is tested by tests/cli. */
+#include "attn.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/near.h"
+#include "tests/support/recording.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { N = 7, LAYER = 1, HEAD = 1, QUERY = 4 };
+
+static const int32_t ids[N] = {5, 1, 4, 1, 0, 2, 6};
+
+/* The model of a test, its sizes, and the row that is explained. */
+static struct attn_model *model;
+static struct attn_dims dims;
+static struct attn_explain_args args;
+
+static void open_model(void)
+{
+    struct attn_source source = {.directory = "tests/fixtures/attn-only-2l"};
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
+                  "%s", err.message);
+    dims = attn_config_dims(attn_model_config(model), N);
+    args = (struct attn_explain_args){.dims = &dims,
+                                      .attention = attn_model_config(model)->attention,
+                                      .layer = LAYER,
+                                      .head = HEAD,
+                                      .query = QUERY};
+}
+
+static void close_model(void)
+{
+    attn_model_close(model);
+}
+
+/* Feeds the ids to a session that EXPLAINER watches, with EDITS [n_edit]. */
+static void feed(const struct attn_explainer *explainer, const struct attn_edit *edits,
+                 size_t n_edit)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_session *session;
+
+    options.n_max = N;
+    options.trace = attn_explainer_trace(explainer);
+    options.edits = edits;
+    options.n_edit = n_edit;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert_msg(attn_session_feed(session, ids, N, &err) == ATTN_OK, "%s", err.message);
+    attn_session_free(session);
+}
+
+static struct attn_explainer *create(void)
+{
+    struct attn_error err = {0};
+    struct attn_explainer *explainer;
+
+    ck_assert_msg(attn_explainer_create(&args, &explainer, &err) == ATTN_OK, "%s", err.message);
+    return explainer;
+}
+
+/* Compares ACTUAL with the cell of the row in a recorded matrix. */
+static void assert_recorded(const struct attn_recording *recording, enum attn_site site, size_t key,
+                            float actual)
+{
+    const struct attn_record *record = attn_recording_find(recording, site, LAYER);
+
+    attn_assert_same_bits(attn_site_name(site), &actual,
+                          record->data + (HEAD * N + QUERY) * N + key, 1);
+}
+
+START_TEST(holds_the_numbers_of_the_run_and_those_between)
+{
+    struct attn_recording recording;
+    struct attn_explainer *explainer;
+    const struct attn_explanation *row;
+    struct attn_error err = {0};
+    double sum = 0;
+
+    open_model();
+    explainer = create();
+    attn_recording_init(&recording, attn_model_config(model), N);
+    ck_assert(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, N, &err) ==
+              ATTN_OK);
+    feed(explainer, NULL, 0);
+    ck_assert_msg(attn_explainer_finish(explainer, &row, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_uint_eq(row->n_cell, QUERY + 1);
+    ck_assert_uint_eq(row->n_visible, QUERY + 1);
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const struct attn_explained_key *key = &row->keys[i];
+
+        ck_assert_uint_eq(key->key, i);
+        assert_recorded(&recording, ATTN_SITE_QK, i, key->fit);
+        assert_recorded(&recording, ATTN_SITE_ATTN_SCORES, i, key->score);
+        assert_recorded(&recording, ATTN_SITE_PATTERN, i, key->weight);
+        assert_recorded(&recording, ATTN_SITE_PATTERN, i, key->kept);
+        ck_assert(key->score <= row->keys[row->largest].score);
+        ck_assert_double_eq_tol(key->exponential / row->exponential_sum, (double)key->weight, 1e-6);
+        sum += key->exponential;
+    }
+    ck_assert_double_eq_tol(sum, row->exponential_sum, 1e-12);
+    ck_assert_double_eq_tol(row->visible_share, 1, 1e-12);
+    ck_assert_double_eq(row->divisor, sqrt((double)dims.d_head));
+    const float *z = attn_recording_find(&recording, ATTN_SITE_Z, LAYER)->data +
+                     (QUERY * dims.n_head + HEAD) * dims.d_value;
+    ck_assert_mem_eq(row->z, z, dims.d_value * sizeof(float));
+    attn_explainer_free(explainer);
+    attn_recording_release(&recording);
+    close_model();
+}
+END_TEST
+
+static enum attn_status count_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    size_t *n = user;
+
+    (void)err;
+    ck_assert(event->site == ATTN_SITE_PATTERN || event->site == ATTN_SITE_RESID_POST);
+    (*n)++;
+    return ATTN_OK;
+}
+
+START_TEST(the_next_trace_is_told_what_it_wants)
+{
+    const uint64_t wanted = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    struct attn_explainer *explainer;
+    const struct attn_explanation *row;
+    struct attn_selection *selection;
+    struct attn_trace next = {.on_event = count_event};
+    struct attn_error err = {0};
+    size_t n = 0;
+
+    open_model();
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, wanted, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep(selection, LAYER, HEAD, &err) == ATTN_OK);
+    next.selection = selection;
+    next.user = &n;
+    args.next = &next;
+    explainer = create();
+    feed(explainer, NULL, 0);
+    ck_assert(attn_explainer_finish(explainer, &row, &err) == ATTN_OK);
+    ck_assert_uint_eq(n, 3); /* the pattern of the row, and resid_post of both layers */
+    attn_explainer_free(explainer);
+    attn_selection_free(selection);
+    close_model();
+}
+END_TEST
+
+/* An edit that the explainer does not know of: the sums differ from what the run says. */
+START_TEST(sums_that_differ_are_a_failed_check)
+{
+    static const struct {
+        enum attn_site site;
+        const char *what;
+    } edited[] = {{ATTN_SITE_ATTN_SCORES, "scores"},
+                  {ATTN_SITE_PATTERN, "weights"},
+                  {ATTN_SITE_Z, "values of z"}};
+
+    open_model();
+    for (size_t i = 0; i < sizeof edited / sizeof *edited; i++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+        struct attn_explainer *explainer = create();
+        const struct attn_explanation *row = NULL;
+        struct attn_error err = {0};
+
+        edit.site = edited[i].site;
+        edit.op = ATTN_EDIT_SCALE;
+        edit.factor = 0.5F;
+        feed(explainer, &edit, 1);
+        ck_assert(attn_explainer_finish(explainer, &row, &err) == ATTN_INVALID);
+        ck_assert_int_eq(err.stage, ATTN_STAGE_CHECK);
+        ck_assert_msg(strstr(err.message, edited[i].what) != NULL, "%s", err.message);
+        ck_assert_ptr_null(row);
+        attn_explainer_free(explainer);
+    }
+    close_model();
+}
+END_TEST
+
+static void assert_refused(const struct attn_explain_args *refused, const char *message)
+{
+    struct attn_explainer *explainer = NULL;
+    struct attn_error err = {0};
+
+    ck_assert(attn_explainer_create(refused, &explainer, &err) == ATTN_INVALID);
+    ck_assert_msg(strstr(err.message, message) != NULL, "%s", err.message);
+    ck_assert_ptr_null(explainer);
+}
+
+START_TEST(what_has_no_such_row_is_refused)
+{
+    struct attn_explain_args refused;
+    struct attn_attention linear[2];
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    open_model();
+    refused = args;
+    refused.query = N;
+    assert_refused(&refused, "there is no row of layer 1, head 1, query 7");
+    refused = args;
+    refused.layer = 2;
+    assert_refused(&refused, "there is no row of layer 2");
+    refused = args;
+    refused.head = (int)dims.n_head;
+    assert_refused(&refused, "there is no row of");
+    refused = args;
+    memcpy(linear, args.attention, sizeof linear);
+    linear[LAYER].kind = ATTN_ATTENTION_LINEAR;
+    refused.attention = linear;
+    assert_refused(&refused, "softmax");
+    refused = args;
+    edit.layer = LAYER;
+    edit.head = HEAD;
+    refused.edits = &edit;
+    refused.n_edit = 1;
+    assert_refused(&refused, "ablated");
+    close_model();
+}
+END_TEST
+
+START_TEST(failures_leave_nothing_behind)
+{
+    struct attn_explainer *explainer = NULL;
+    enum attn_status status = ATTN_NO_MEMORY;
+    long n;
+
+    open_model();
+    for (n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+
+        ck_assert_ptr_null(explainer);
+        attn_alloc_fail_at(n);
+        status = attn_explainer_create(&args, &explainer, &err);
+        attn_alloc_fail_off();
+    }
+    ck_assert_int_gt(n, 7);
+    attn_explainer_free(explainer);
+    close_model();
+}
+END_TEST
+
+ATTN_SUITE("explain", holds_the_numbers_of_the_run_and_those_between,
+           the_next_trace_is_told_what_it_wants, sums_that_differ_are_a_failed_check,
+           what_has_no_such_row_is_refused, failures_leave_nothing_behind)
