@@ -56,7 +56,7 @@ struct parser {
     char **argv;
     int argc;
     int next;           /* index of the argument after the one being read */
-    const char **given; /* [options_count] the text of each value; or NULL */
+    const char **given; /* [options_count] the text of each value, NULL where there is none */
 };
 
 static bool takes_value(const struct option *option)
@@ -160,6 +160,25 @@ static int store_choice(const struct option *option, const char *label, const ch
     }
 }
 
+/* Refuses VALUE where the place it goes to has one, perhaps by another name. */
+static int check_once(const struct parser *parser, const struct option *option, const char *value)
+{
+    if (!takes_value(option) || option->kind == OPTION_LIST)
+        return OPTIONS_OK;
+    for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
+        const char *before = parser->given[walk.n - 1], *name = walk.option.name;
+        if (!before || walk.option.offset != option->offset)
+            continue;
+        if (strcmp(name, option->name) == 0)
+            return report_problem(EXIT_USAGE, NULL, "'--%s' was given twice: '%s' and '%s'", name,
+                                  before, value);
+        return report_problem(EXIT_USAGE, NULL,
+                              "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
+                              name, option->name, before, value);
+    }
+    return OPTIONS_OK;
+}
+
 /* VALUE for the option that WALK is at. LABEL is what the user wrote, "--load" or the name of a
  * variable. */
 static int store(const struct parser *parser, const struct option_walk *walk, const char *label,
@@ -167,7 +186,7 @@ static int store(const struct parser *parser, const struct option_walk *walk, co
 {
     const struct option *option = &walk->option;
     void *place = parser->base + option->offset;
-    if (parser->given && takes_value(option))
+    if (takes_value(option))
         parser->given[walk->n - 1] = value;
     switch (option->kind) {
     case OPTION_FLAG:
@@ -205,6 +224,9 @@ static int take_option(struct parser *parser, const struct option_walk *walk, co
                                   label, option->argument);
         value = parser->argv[parser->next++];
     }
+    int code = check_once(parser, option, value);
+    if (code != OPTIONS_OK)
+        return code;
     return store(parser, walk, label, value);
 }
 
@@ -247,12 +269,13 @@ static int take_plain(const struct parser *parser, const char *argument)
                           argument);
 }
 
+/* Variables that stand for options that were not given. */
 static int take_environment(const struct parser *parser)
 {
     for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
         const char *variable = walk.option.environment;
         const char *value = variable ? getenv(variable) : NULL;
-        if (!value || !value[0])
+        if (!value || !value[0] || parser->given[walk.n - 1])
             continue;
         int code = store(parser, &walk, variable, value);
         if (code != OPTIONS_OK)
@@ -263,7 +286,10 @@ static int take_environment(const struct parser *parser)
 
 int options_parse(const struct command *command, int argc, char **argv, void *args)
 {
-    return options_parse_noting(command, argc, argv, args, NULL);
+    const char **given = calloc(options_count(command) + 1, sizeof(*given)); /* never 0 */
+    int code = given ? options_parse_noting(command, argc, argv, args, given) : report_no_memory();
+    free(given);
+    return code;
 }
 
 int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
@@ -271,7 +297,7 @@ int options_parse_noting(const struct command *command, int argc, char **argv, v
 {
     struct parser parser = {
         .command = command, .base = args, .argv = argv, .argc = argc, .given = given};
-    int code = take_environment(&parser);
+    int code = OPTIONS_OK;
     bool is_ended = false;
     while (code == OPTIONS_OK && parser.next < argc) {
         const char *argument = argv[parser.next++];
@@ -284,7 +310,7 @@ int options_parse_noting(const struct command *command, int argc, char **argv, v
         else
             code = take_letters(&parser, argument + 1);
     }
-    return code;
+    return code == OPTIONS_OK ? take_environment(&parser) : code;
 }
 
 void text_list_release(struct text_list *list)

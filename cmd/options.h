@@ -15,9 +15,9 @@
  *         {&prediction_options, offsetof(struct run_args, prediction)},
  *
  * The command line may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE and -qv for flags
- * without values; names are never abbreviated and `--` ends the options. The last of a repeated
- * option counts, except in a list. A variable of the environment stands for an option that is not
- * given.
+ * without values; names are never abbreviated and `--` ends the options. Flags and lists may be
+ * repeated; an option that takes one value is refused when it is given twice. A variable of the
+ * environment stands for an option that is not given.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -98,14 +98,14 @@ size_t options_count(const struct command *command);
 enum { OPTIONS_OK = -1 };
 
 /*
- * Stores what the environment, then the command line say into ARGS, the command's struct, which
- * holds the defaults. Returns OPTIONS_OK, or the exit code when the command is over: help was
- * printed, or a mistake was reported.
+ * Stores what the command line says, and the environment where that says nothing, into ARGS, the
+ * command's struct, which holds the defaults. Returns OPTIONS_OK, or the exit code when the command
+ * is over: help was printed, or a mistake was reported.
  */
 int options_parse(const struct command *command, int argc, char **argv, void *args);
 
-/* The same, and in GIVEN [options_count(command)] the text of each option's value as it was given
- * last; others stay. Borrows from the command line and the environment. */
+/* The same, and in GIVEN [options_count(command)], all NULL before, the text of each option's
+ * value, of a list the last. Borrows from the command line and the environment. */
 int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
                          const char **given);
 

@@ -3,8 +3,8 @@
  * may hold.
  *
  * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
- * their limits; one that is refused is reported once, as a mistake in usage. Ids are those of a
- * naive reader.
+ * their limits; with an option that takes one value given again it is refused. A line that is
+ * refused is reported once, as a mistake in usage. Ids are those of a naive reader.
  */
 #include "cmd/help.h"
 #include "cmd/options.h"
@@ -218,6 +218,25 @@ static void write_again(const struct args *args, struct line *line)
         append(line, "", args->plain.items[i]);
 }
 
+/* An option that takes one value, given again after a line that was taken. */
+static void check_refused_twice(const struct line *line, const char *argument)
+{
+    char *items[MAX_ARGUMENT + 2];
+    char *copy = strdup(argument);
+    struct args args = {0};
+
+    FUZZ_CHECK(copy != NULL);
+    items[0] = copy;
+    for (int i = 0; i < line->n; i++)
+        items[i + 1] = line->items[i];
+    n_report = 0;
+    FUZZ_CHECK(options_parse(&command, line->n + 1, items, &args) == EXIT_USAGE);
+    FUZZ_CHECK(n_report == 1);
+    text_list_release(&args.list);
+    text_list_release(&args.plain);
+    free(copy);
+}
+
 static void check_taken(const struct args *args)
 {
     struct line line = {.n = 0};
@@ -238,6 +257,9 @@ static void check_taken(const struct args *args)
     FUZZ_CHECK(is_same_list(&again.plain, &args->plain));
     text_list_release(&again.list);
     text_list_release(&again.plain);
+    check_refused_twice(&line, "-t1");
+    check_refused_twice(&line, "--eps=2");
+    check_refused_twice(&line, "--load=map");
     release(&line);
 }
 

@@ -8,4 +8,4 @@ for kind in window:2 strided log random:3 block:3 hybrid:1:3 linear; do
     run --x zeros.npy --attention $kind --mask causal
     run --q q.npy --k zeros.npy --v zeros.npy --attention $kind --mask causal
 done
-run --x zeros.npy --attention lowrank:2 --sites pattern_lowrank
+attn-cli attend --sites pattern_lowrank --x zeros.npy --attention lowrank:2 2>&1
