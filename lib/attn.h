@@ -36,6 +36,7 @@
 #include "experiment/explain.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
+#include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/builtin.h"
 #include "model/config.h"

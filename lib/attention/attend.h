@@ -17,6 +17,7 @@
 
 #include "attention/attention.h"
 #include "base/pool.h"
+#include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "trace/trace.h"
 

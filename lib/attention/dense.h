@@ -14,7 +14,8 @@
 #define ATTN_ATTENTION_DENSE_H
 
 #include "attention/tile.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm_internal.h"
+#include "kernels/panels.h"
 
 #include <stddef.h>
 

@@ -8,6 +8,7 @@
 #include "attention/kind_linear.h"
 #include "attention/kind_lowrank.h"
 #include "base/memory.h"
+#include "base/pool.h"
 
 #include <math.h>
 #include <string.h>

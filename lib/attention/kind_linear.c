@@ -10,6 +10,7 @@
 
 #include "attention/heads.h"
 #include "attention/kind_internal.h"
+#include "base/pool.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -26,7 +26,7 @@
 #define ATTN_ATTENTION_KIND_LINEAR_H
 
 #include "attention/tile.h"
-#include "kernels/gemm.h"
+#include "kernels/gemm_internal.h"
 
 struct attn_heads;
 

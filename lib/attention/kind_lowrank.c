@@ -7,6 +7,7 @@
 
 #include "attention/kind_internal.h"
 #include "base/random.h"
+#include "kernels/linear.h"
 
 #include <math.h>
 #include <stddef.h>

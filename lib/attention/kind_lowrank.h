@@ -14,7 +14,7 @@
 #ifndef ATTN_ATTENTION_KIND_LOWRANK_H
 #define ATTN_ATTENTION_KIND_LOWRANK_H
 
-#include "kernels/gemm.h"
+#include "kernels/gemm_internal.h"
 
 #include <stddef.h>
 #include <stdint.h>

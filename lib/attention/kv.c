@@ -1,7 +1,7 @@
 /* kv.c - see kv.h. */
 #include "attention/kv.h"
 
-#include "kernels/gemm.h"
+#include "kernels/panels.h"
 
 #include <string.h>
 

@@ -3,7 +3,8 @@
 #define ATTN_BENCH_BENCH_STATE_H
 
 #include "bench/measure.h"
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
+#include "kernels/panels.h"
 
 /* Rates of the machine, of all threads together. */
 struct attn_bench_limits {

@@ -15,6 +15,7 @@
 #define ATTN_BENCH_MEASURE_H
 
 #include "base/pool.h"
+#include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/model.h"
 

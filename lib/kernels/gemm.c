@@ -6,7 +6,7 @@
  * letters and nothing is transposed. Traps: a NULL beta means 1; steps of the batch form are in
  * bytes; where executable memory is denied it returns code that cannot be executed instead of NULL.
  */
-#include "kernels/gemm.h"
+#include "kernels/gemm_internal.h"
 
 #include <assert.h>
 #include <libxsmm.h>

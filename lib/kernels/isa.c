@@ -1,6 +1,8 @@
 /* isa.c - names of instruction sets, and which one this processor has. */
 #include "kernels/isa.h"
 
+#include <stdbool.h>
+
 const char *attn_isa_name(enum attn_isa isa)
 {
     static const char *const names[] = {

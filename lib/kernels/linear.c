@@ -7,7 +7,9 @@
  * of them does, the piece that comes next is called for. What follows the product is done as soon
  * as a tile is complete.
  */
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
+
+#include "kernels/panels.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -23,6 +25,57 @@ enum {
                            another for the next */
     TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
 };
+
+size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute)
+{
+    return attn_panel_depth(linear->weight.n_row, compute);
+}
+
+/* --- Packing all of a weight ----------------------------------------------------------------- */
+
+/* Panels lie one after the other, so that one begins at its first column times this. */
+static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
+{
+    return attn_linear_depth(linear, compute) * attn_panel_element(compute);
+}
+
+size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
+{
+    const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
+    const size_t last = panels.n_panel - 1;
+
+    return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
+           column_bytes(linear, compute);
+}
+
+struct packing {
+    const struct attn_linear *linear;
+    const struct attn_kernels *kernels;
+    struct attn_panels panels;
+};
+
+static void pack_panel(void *context, size_t task, int worker)
+{
+    const struct packing *packing = context;
+    const struct attn_linear *linear = packing->linear;
+    const size_t first = attn_panel_first(&packing->panels, task);
+
+    (void)worker;
+    attn_panel_pack(&linear->weight, packing->kernels, linear->packed_for, first,
+                    attn_panel_n_col(&packing->panels, task),
+                    (char *)linear->packed + first * column_bytes(linear, linear->packed_for));
+}
+
+void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
+                      struct attn_pool *pool)
+{
+    struct packing packing = {
+        .linear = linear, .kernels = kernels, .panels = attn_panels_split(linear->weight.n_col)};
+
+    attn_pool_run(pool, packing.panels.n_panel, pack_panel, &packing);
+}
+
+/* --- Running --------------------------------------------------------------------------------- */
 
 /* Floats of scratch that a panel may take, in whatever numbers. */
 static size_t panel_scratch(const struct attn_linear *linear)

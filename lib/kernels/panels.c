@@ -1,5 +1,5 @@
-/* panels.c - how the columns of a weight are cut into panels, and all of them packed. */
-#include "kernels/gemm.h"
+/* panels.c - see panels.h. */
+#include "kernels/panels.h"
 
 enum { NARROWEST = 17 }; /* panel that keeps the numeric contract */
 
@@ -55,10 +55,8 @@ size_t attn_panel_element(enum attn_compute compute)
     return compute == ATTN_COMPUTE_BF16 ? sizeof(uint16_t) : sizeof(float);
 }
 
-size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute)
+size_t attn_panel_depth(size_t n_row, enum attn_compute compute)
 {
-    const size_t n_row = linear->weight.n_row;
-
     return compute == ATTN_COMPUTE_BF16 ? n_row + n_row % 2 : n_row;
 }
 
@@ -89,46 +87,4 @@ void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels
         pack_bf16(matrix, kernels, first, m, panel);
     else
         kernels->pack_panel(matrix, first, m, width_of(m), panel);
-}
-
-/* Panels lie one after the other, so that one begins at its first column times this. */
-static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
-{
-    return attn_linear_depth(linear, compute) * attn_panel_element(compute);
-}
-
-size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
-{
-    const struct attn_panels panels = attn_panels_split(linear->weight.n_col);
-    const size_t last = panels.n_panel - 1;
-
-    return (attn_panel_first(&panels, last) + attn_panel_width(&panels, last)) *
-           column_bytes(linear, compute);
-}
-
-struct packing {
-    const struct attn_linear *linear;
-    const struct attn_kernels *kernels;
-    struct attn_panels panels;
-};
-
-static void pack_panel(void *context, size_t task, int worker)
-{
-    const struct packing *packing = context;
-    const struct attn_linear *linear = packing->linear;
-    const size_t first = attn_panel_first(&packing->panels, task);
-
-    (void)worker;
-    attn_panel_pack(&linear->weight, packing->kernels, linear->packed_for, first,
-                    attn_panel_n_col(&packing->panels, task),
-                    (char *)linear->packed + first * column_bytes(linear, linear->packed_for));
-}
-
-void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
-                      struct attn_pool *pool)
-{
-    struct packing packing = {
-        .linear = linear, .kernels = kernels, .panels = attn_panels_split(linear->weight.n_col)};
-
-    attn_pool_run(pool, packing.panels.n_panel, pack_panel, &packing);
 }

@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "base/source.h"
 #include "formats/safetensors.h"
+#include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/config.h"
 

@@ -17,6 +17,7 @@
 #define ATTN_MODEL_SESSION_H
 
 #include "base/pool.h"
+#include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/model.h"
 #include "trace/edit.h"

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "formats/safetensors.h"
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
 #include "model/config.h"
 
 #include <stddef.h>

@@ -2,7 +2,8 @@
  * test_gemm.c - the microkernels: JIT code and the portable loops are the same chain of fma, bit
  * for bit, for every panel width; panels; the ways an engine can start.
  */
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
+#include "kernels/panels.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/sealed_memory.h"

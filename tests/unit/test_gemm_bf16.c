@@ -3,7 +3,8 @@
  * whatever makes them gives a row the same bits alone or among others, in one piece or in two.
  */
 #include "base/memory.h"
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
+#include "kernels/panels.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"

@@ -3,7 +3,8 @@
  * threads gives the chain of fma plus bias, bit for bit, and writes nothing else.
  */
 #include "base/memory.h"
-#include "kernels/gemm.h"
+#include "kernels/linear.h"
+#include "kernels/panels.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"

@@ -1,0 +1,55 @@
+/*
+ * gemm_internal.h - matrix products through libxsmm's JIT kernels, with the portable loop where there are
+ * none.
+ *
+ * Only gemm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
+ * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split. In
+ * bfloat16 libxsmm's sums are other ones than the portable loop's.
+ */
+#ifndef ATTN_KERNELS_GEMM_INTERNAL_H
+#define ATTN_KERNELS_GEMM_INTERNAL_H
+
+#include "kernels/gemm.h"
+#include "kernels/kernels.h"
+
+/* How products are made in one session. */
+struct attn_gemm_engine {
+    const struct attn_kernels *kernels;
+    bool is_jit;      /* libxsmm has been started and may make kernels */
+    bool is_jit_bf16; /* also for bfloat16 */
+};
+
+/*
+ * Chooses by HOW; AUTO starts libxsmm when WORK (multiply-adds expected) pays for its 3 to 5 ms.
+ * Starting libxsmm is process-wide: with a limit below AVX-512 the first engine of the process
+ * decides what libxsmm may use.
+ */
+struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
+                                               double work);
+
+/* One microkernel, found when planning, called when running. */
+struct attn_gemm_kernel {
+    struct attn_gemm_shape shape;
+    const struct attn_kernels *kernels;
+    void (*jit)(void); /* libxsmm's code, or NULL: the portable loop */
+    bool is_batch;     /* jit takes a count of k-blocks */
+};
+
+/* The kernel for SHAPE. Never fails: without JIT code the portable loop serves. */
+struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *engine,
+                                              const struct attn_gemm_shape *shape);
+
+/* c [n, m] = b [n, k*count] a [k*count, m], overwriting c or going on from it; COUNT blocks, at
+ * least 1, and no more in bfloat16. A and B are float32, or bfloat16 as the shape says. */
+void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                          float *c, size_t count);
+
+/* The same for one block of a shape that is_ahead: calls for NEXT, laid out as A is, meanwhile. It
+ * need not be readable. */
+void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                                float *c, const void *next);
+
+/* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
+const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
+
+#endif
