@@ -274,7 +274,7 @@ static int set_trace(struct attend *run)
 {
     const struct explained_run explained = {
         .arrays = &run->attend, .attention = &run->attend.attention, .labels = &run->labels};
-    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    run->trace = (struct attn_trace){run->selection, attn_outputs_event, run->outputs.set};
     return run->args.has_page ? explain_watch(&run->explain, &explained, &run->trace) : EXIT_DONE;
 }
 
@@ -303,10 +303,10 @@ static int compute(struct attend *run)
     run->attend.isa = running_isa();
     run->attend.n_not_finite = &run->n_not_finite;
     enum attn_status status = attn_attend(&run->attend, &err);
-    if (status != ATTN_OK && run->outputs.is_abandoned)
+    if (status != ATTN_OK && outputs_are_abandoned(&run->outputs))
         return EXIT_OUTPUT;
     if (status != ATTN_OK)
-        return report(&err, run->outputs.has_failed ? EXIT_OUTPUT : EXIT_USAGE);
+        return report(&err, err.stage == ATTN_STAGE_OUTPUT ? EXIT_OUTPUT : EXIT_USAGE);
     if (!run->args.running.is_quiet) {
         note_not_finite(run);
         note_pairs(run);
@@ -378,7 +378,7 @@ static int perform(struct attend *run)
         return compare(run);
     if (code == EXIT_DONE)
         code = take_steps(run, rest, sizeof(rest) / sizeof(rest[0]));
-    return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
+    return outputs_are_abandoned(&run->outputs) && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 
 static void print_sites(struct attn_sink *out)

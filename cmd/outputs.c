@@ -1,9 +1,4 @@
-/*
- * outputs.c - hands one trace to several writers.
- *
- * When the reader of standard output goes away, its writer is dropped and the others go on; when
- * there are no others the run is over, and that is no failure.
- */
+/* outputs.c - see outputs.h. */
 #include "outputs.h"
 
 #include "command.h"
@@ -111,132 +106,82 @@ int outputs_list_options(const struct command *command, const char *const *given
     return EXIT_DONE;
 }
 
-int outputs_check(const struct output_args *args, bool *is_standard_used)
+/* What ARGS ask for, N of them, at ITEMS [N_FORMAT]. STANDARD is where "-" goes. */
+static size_t list_outputs(const struct output_args *args, struct attn_sink *standard,
+                           struct attn_output *items)
 {
-    const char *first = NULL;
+    size_t n = 0;
     for (size_t i = 0; i < N_FORMAT; i++) {
-        if (!is_standard(path_of(args, i)))
+        const char *path = path_of(args, i);
+        struct attn_output item = {.format = attn_format_find(formats[i].format), .path = path};
+        if (!path)
             continue;
-        if (first)
-            return report_problem(EXIT_USAGE, NULL,
-                                  "'--%s -' and '--%s -' cannot both be standard output", first,
-                                  formats[i].format);
-        first = formats[i].format;
+        if (is_standard(path))
+            item.path = NULL;
+        item.sink = standard;
+        if (item.format->own.name)
+            item.own = args->id;
+        items[n++] = item;
     }
-    if (is_standard(args->npy))
-        return report_problem(EXIT_USAGE, "--npz - writes all arrays to standard output",
-                              "'--npy' is '-', expected a directory");
-    if (args->id && !args->tidy)
-        return report_problem(EXIT_USAGE, NULL, "--id is a column of --tidy, which is not given");
-    *is_standard_used = first != NULL;
-    return EXIT_DONE;
+    return n;
 }
 
-static int add(struct outputs *outputs, const char *name, const char *path,
-               const struct attn_labels *run, const struct attn_writer_options *options)
+int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
-    const struct attn_format *format = attn_format_find(name);
-    struct output *output = &outputs->items[outputs->n];
+    struct attn_output items[N_FORMAT];
     struct attn_error err = {0};
-    enum attn_status status;
-    output->is_standard = is_standard(path);
-    if (output->is_standard)
-        status =
-            attn_writer_create_sink(format, outputs->standard, run, options, &output->writer, &err);
-    else
-        status = attn_writer_create(format, path, run, options, &output->writer, &err);
-    if (status != ATTN_OK)
-        return report(&err, status == ATTN_INVALID ? EXIT_USAGE : EXIT_OUTPUT);
-    outputs->n++;
+    size_t n = list_outputs(args, NULL, items);
+    if (attn_outputs_check(items, n, &err) != ATTN_OK)
+        return report_error(&err);
+    if (args->id && !args->tidy)
+        return report_problem(EXIT_USAGE, NULL, "--id is a column of --tidy, which is not given");
+    *is_standard_used = false;
+    for (size_t i = 0; i < n; i++)
+        *is_standard_used |= !items[i].path;
     return EXIT_DONE;
 }
 
 int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_labels *run)
+                 const struct attn_labels *labels)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_output items[N_FORMAT + 1];
+    struct attn_error err = {0};
     options.precision = (int)args->precision;
-    options.own = args->id;
     options.pool = outputs->pool;
-    int code = EXIT_DONE;
+    options.cancel = interrupt_flag();
+    outputs->n = list_outputs(args, outputs->standard, items);
     if (has_text)
-        code = add(outputs, "text", "-", run, &options);
-    for (size_t i = 0; code == EXIT_DONE && i < N_FORMAT; i++)
-        if (path_of(args, i))
-            code = add(outputs, formats[i].format, path_of(args, i), run, &options);
-    return code;
-}
-
-static bool is_any_left(const struct outputs *outputs)
-{
-    for (size_t i = 0; i < outputs->n; i++)
-        if (outputs->items[i].writer)
-            return true;
-    return false;
-}
-
-/* Drops OUTPUT when its failure is a closed pipe; returns whether it is. */
-static bool drop_closed(struct outputs *outputs, struct output *output)
-{
-    if (!output->is_standard || !attn_sink_is_closed_pipe(outputs->standard))
-        return false;
-    attn_writer_free(output->writer);
-    output->writer = NULL;
-    outputs->is_abandoned = !is_any_left(outputs);
-    return true;
-}
-
-enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err)
-{
-    struct outputs *outputs = user;
-    if (*interrupt_flag()) /* writing what a layer has already told can take seconds */
-        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
-    for (size_t i = 0; i < outputs->n; i++) {
-            struct output *output = &outputs->items[i];
-        struct attn_error failure = {0};
-        if (!output->writer || attn_writer_event(output->writer, event, &failure) == ATTN_OK)
-            continue;
-        if (drop_closed(outputs, output) && !outputs->is_abandoned)
-            continue;
-        outputs->has_failed = true;
-        attn_error_set(err, failure.status, "%s", failure.message);
-        attn_error_hint(err, "%s", failure.hint);
-        return failure.status;
-    }
-    return ATTN_OK;
+        items[outputs->n++] =
+            (struct attn_output){.format = attn_format_find("text"), .sink = outputs->standard};
+    if (attn_outputs_create(items, outputs->n, labels, &options, &outputs->set, &err) != ATTN_OK)
+        return report_error(&err);
+    return EXIT_DONE;
 }
 
 int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions)
 {
-    for (size_t i = 0; i < outputs->n; i++) {
-            struct output *output = &outputs->items[i];
-        struct attn_error err = {0};
-        if (output->writer &&
-            attn_writer_predictions(output->writer, predictions, &err) != ATTN_OK &&
-            !drop_closed(outputs, output))
-            return report(&err, EXIT_OUTPUT);
-    }
+    struct attn_error err = {0};
+    if (attn_outputs_predictions(outputs->set, predictions, &err) != ATTN_OK)
+        return report_error(&err);
     return EXIT_DONE;
+}
+
+bool outputs_are_abandoned(const struct outputs *outputs)
+{
+    return outputs->set && attn_outputs_is_abandoned(outputs->set);
 }
 
 int outputs_finish(struct outputs *outputs)
 {
-    int code = EXIT_DONE;
-    for (size_t i = 0; i < outputs->n; i++) {
-            struct output *output = &outputs->items[i];
-        struct attn_error err = {0};
-        if (output->writer && attn_writer_finish(output->writer, &err) != ATTN_OK &&
-            !drop_closed(outputs, output) && code == EXIT_DONE)
-            code = report(&err, EXIT_OUTPUT);
-    }
-    outputs_close(outputs);
-    return code;
+    struct attn_error err = {0};
+    if (attn_outputs_finish(outputs->set, &err) != ATTN_OK)
+        return report_error(&err);
+    return EXIT_DONE;
 }
 
 void outputs_close(struct outputs *outputs)
 {
-    for (size_t i = 0; i < outputs->n; i++)
-        attn_writer_free(outputs->items[i].writer);
-    outputs->n = 0;
+    attn_outputs_free(outputs->set);
+    outputs->set = NULL;
 }

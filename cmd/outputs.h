@@ -18,18 +18,11 @@ struct output_args {
 /* Options that fill a struct output_args. */
 extern const struct option_group output_options;
 
-enum { OUTPUTS_MAX = 6 };
-
 struct outputs {
     struct attn_sink *standard; /* borrowed */
     struct attn_pool *pool;     /* borrowed; makes the text */
-    struct output {
-        struct attn_writer *writer; /* NULL once its pipe was closed */
-        bool is_standard;
-    } items[OUTPUTS_MAX];
-    size_t n;
-    bool has_failed;   /* a writer stopped the run */
-    bool is_abandoned; /* by a closed pipe, and there is nothing else to write */
+    struct attn_outputs *set;   /* owns */
+    size_t n;                   /* outputs in the set */
 };
 
 /* Whether ARGS name any output. */
@@ -46,18 +39,18 @@ int outputs_list_options(const struct command *command, const char *const *given
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
 
-/* Makes the writers: those of ARGS, or the text writer. */
+/* Opens what ARGS ask for, and text when it HAS_TEXT. The set takes the events of a trace. Reports and
+ * returns an exit code. */
 int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_labels *run);
+                 const struct attn_labels *labels);
 
-/* An attn_trace_fn: hands the event to every writer. USER is the struct outputs. */
-enum attn_status outputs_event(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err);
-
-/* Tells the writers what comes next, after the last event. Reports and returns an exit code. */
+/* Writes what comes next, after the last event. Reports and returns an exit code. */
 int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions);
 
-/* The files appear. Reports and returns an exit code; either way no writer is left. */
+/* Whether a closed pipe ended the run: that is no failure. */
+bool outputs_are_abandoned(const struct outputs *outputs);
+
+/* The files appear. Reports and returns an exit code. */
 int outputs_finish(struct outputs *outputs);
 
 /* Files that are not finished do not appear. */

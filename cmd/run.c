@@ -296,7 +296,7 @@ static int set_trace(struct run *run)
                                             .labels = &run->labels,
                                             .edits = run->edits,
                                             .n_edit = run->n_edit};
-    run->trace = (struct attn_trace){run->selection, outputs_event, &run->outputs};
+    run->trace = (struct attn_trace){run->selection, attn_outputs_event, run->outputs.set};
     return run->args.has_page ? explain_watch(&run->explain, &explained, &run->trace) : EXIT_DONE;
 }
 
@@ -336,9 +336,9 @@ static int feed(struct run *run)
         run->first.embeds.data
             ? attn_session_feed_embeddings(run->session, run->first.embeds.data, run->first.n, &err)
             : attn_session_feed(run->session, run->first.ids, run->first.n, &err);
-    if (status != ATTN_OK && run->outputs.is_abandoned)
+    if (status != ATTN_OK && outputs_are_abandoned(&run->outputs))
         return EXIT_OUTPUT;
-    if (status != ATTN_OK && run->outputs.has_failed)
+    if (status != ATTN_OK && err.stage == ATTN_STAGE_OUTPUT)
         return report(&err, EXIT_OUTPUT);
     if (status != ATTN_OK)
         return report(&err, status == ATTN_INVALID ? EXIT_INPUT : EXIT_MODEL);
@@ -446,7 +446,7 @@ static int perform(struct run *run)
         return compare(run);
     if (code == EXIT_DONE)
         code = take_steps(run, rest, sizeof(rest) / sizeof(rest[0]));
-    return run->outputs.is_abandoned && code == EXIT_OUTPUT ? EXIT_DONE : code;
+    return outputs_are_abandoned(&run->outputs) && code == EXIT_OUTPUT ? EXIT_DONE : code;
 }
 
 static int run_main(int argc, char **argv)

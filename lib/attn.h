@@ -48,6 +48,7 @@
 #include "model/session.h"
 #include "output/format.h"
 #include "output/output.h"
+#include "output/outputs.h"
 #include "text/tokenizer.h"
 #include "text/word_list.h"
 #include "trace/edit.h"

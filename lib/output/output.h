@@ -16,6 +16,7 @@
 #include "output/format.h"
 #include "trace/trace.h"
 
+#include <signal.h>
 #include <stdint.h>
 
 /* An option that shaped a run, as it was given. */
@@ -76,6 +77,8 @@ struct attn_writer_options {
                         back the same float32 */
     const char *own; /* the value of the format's own option; NULL: its default. Borrowed by the
                         writer for its life */
+    const volatile sig_atomic_t *cancel; /* looked at with each event: not 0 stops the writer with
+                                            ATTN_CANCELED; NULL: nothing does. Borrowed likewise */
     struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
                                caller alone. Borrowed likewise */
 };

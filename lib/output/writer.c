@@ -205,6 +205,8 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     enum attn_status status;
     size_t *rows_left;
 
+    if (writer->options.cancel && *writer->options.cancel) /* a layer takes seconds to write */
+        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     if (!find_place(writer, event, &place))
         return attn_error_set(err, ATTN_INVALID,
                               "an event (site %d, layer %d, head %d, rows %zu to %zu) is not in "

@@ -1,0 +1,223 @@
+/* outputs.c - hands one trace to several writers; see outputs.h. */
+#include "output/outputs.h"
+
+#include "base/memory.h"
+
+/* An output that is open. */
+struct open_output {
+    struct attn_writer *writer; /* owns; NULL once its pipe was closed */
+    struct attn_sink *sink;     /* borrowed; NULL when the output has a path */
+};
+
+struct attn_outputs {
+    struct open_output *items; /* [n] owns */
+    size_t n;
+    const struct attn_labels *labels; /* borrowed */
+    bool is_abandoned;
+};
+
+/* --- What does not go together --------------------------------------------------------------- */
+
+/* The first format that hints name and that can be written to a sink. */
+static const struct attn_format *find_suggested(void)
+{
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (format->is_suggested && !format->is_directory)
+            return format;
+    }
+    return NULL;
+}
+
+static enum attn_status refuse_sink(const struct attn_format *format, struct attn_error *err)
+{
+    const struct attn_format *suggested = find_suggested();
+
+    attn_error_set(err, ATTN_INVALID, "'--%s' is '-', expected a directory", format->name);
+    if (suggested)
+        attn_error_hint(err, "--%s - writes all arrays to standard output", suggested->name);
+    return ATTN_INVALID;
+}
+
+static enum attn_status check(const struct attn_output *items, size_t n, struct attn_error *err)
+{
+    const struct attn_format *first = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        if (items[i].path)
+            continue;
+        if (first)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'--%s -' and '--%s -' cannot both be standard output",
+                                  first->name, items[i].format->name);
+        first = items[i].format;
+    }
+    return first && first->needs_directory ? refuse_sink(first, err) : ATTN_OK;
+}
+
+enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
+                                    struct attn_error *err)
+{
+    return attn_error_at(check(items, n, err), ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Closed pipes ---------------------------------------------------------------------------- */
+
+static bool is_any_left(const struct attn_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->n; i++)
+        if (outputs->items[i].writer)
+            return true;
+    return false;
+}
+
+/* Drops OUTPUT when its pipe was closed; returns whether it was. */
+static bool drop_closed(struct attn_outputs *outputs, struct open_output *output)
+{
+    if (!output->sink || !attn_sink_is_closed_pipe(output->sink))
+        return false;
+    attn_writer_free(output->writer);
+    output->writer = NULL;
+    outputs->is_abandoned = !is_any_left(outputs);
+    return true;
+}
+
+/* What a failure FOUND of OUTPUT means for the run: nothing when its pipe was closed. */
+static enum attn_status judge(struct attn_outputs *outputs, struct open_output *output,
+                              const struct attn_error *found, struct attn_error *err)
+{
+    if (drop_closed(outputs, output))
+        return ATTN_OK;
+    attn_error_set(err, found->status, "%s", found->message);
+    attn_error_hint(err, "%s", found->hint);
+    if (found->status == ATTN_CANCELED)
+        return ATTN_CANCELED;
+    return attn_error_at(found->status, found->stage ? found->stage : ATTN_STAGE_OUTPUT, err);
+}
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static enum attn_status open_output(struct attn_outputs *outputs, struct open_output *output,
+                                    const struct attn_output *item,
+                                    const struct attn_writer_options *options,
+                                    struct attn_error *err)
+{
+    struct attn_writer_options own = *options;
+    struct attn_error found = {0};
+    enum attn_status status;
+
+    own.own = item->own;
+    output->sink = item->path ? NULL : item->sink;
+    if (item->path)
+        status = attn_writer_create(item->format, item->path, outputs->labels, &own,
+                                    &output->writer, &found);
+    else
+        status = attn_writer_create_sink(item->format, item->sink, outputs->labels, &own,
+                                         &output->writer, &found);
+    if (status == ATTN_INVALID)
+        attn_error_at(status, ATTN_STAGE_OPTIONS, &found);
+    return status == ATTN_OK ? ATTN_OK : judge(outputs, output, &found, err);
+}
+
+enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
+                                     const struct attn_labels *labels,
+                                     const struct attn_writer_options *options,
+                                     struct attn_outputs **outputs, struct attn_error *err)
+{
+    enum attn_status status = attn_outputs_check(items, n, err);
+    struct attn_outputs *made;
+
+    if (status != ATTN_OK)
+        return status;
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->labels = labels;
+    made->items = attn_alloc(n, sizeof *made->items, err);
+    made->n = made->items ? n : 0;
+    status = made->items ? ATTN_OK : ATTN_NO_MEMORY;
+    for (size_t i = 0; status == ATTN_OK && i < made->n; i++)
+        status = open_output(made, &made->items[i], &items[i], options, err);
+    if (status == ATTN_OK) /* until now others were still to be opened */
+        made->is_abandoned = n > 0 && !is_any_left(made);
+    if (status != ATTN_OK) {
+        attn_outputs_free(made);
+        return status;
+    }
+    *outputs = made;
+    return ATTN_OK;
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_outputs *outputs = user;
+
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct open_output *output = &outputs->items[i];
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (output->writer && attn_writer_event(output->writer, event, &found) != ATTN_OK)
+            status = judge(outputs, output, &found, err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    if (!outputs->is_abandoned)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_IO, "nobody reads what is written");
+    return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
+                                          const struct attn_predictions *predictions,
+                                          struct attn_error *err)
+{
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct open_output *output = &outputs->items[i];
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (output->writer &&
+            attn_writer_predictions(output->writer, predictions, &found) != ATTN_OK)
+            status = judge(outputs, output, &found, err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err)
+{
+    enum attn_status first = ATTN_OK;
+
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct open_output *output = &outputs->items[i];
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (output->writer && attn_writer_finish(output->writer, &found) != ATTN_OK)
+            status = judge(outputs, output, &found, err);
+        if (first == ATTN_OK)
+            first = status;
+    }
+    return first;
+}
+
+bool attn_outputs_is_abandoned(const struct attn_outputs *outputs)
+{
+    return outputs->is_abandoned;
+}
+
+void attn_outputs_free(struct attn_outputs *outputs)
+{
+    if (!outputs)
+        return;
+    for (size_t i = 0; i < outputs->n; i++)
+        attn_writer_free(outputs->items[i].writer);
+    attn_free(outputs->items);
+    attn_free(outputs);
+}

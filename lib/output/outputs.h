@@ -1,0 +1,68 @@
+/*
+ * outputs.h - one trace written in several formats at once.
+ *
+ *     struct attn_output items[] = {{.format = attn_format_find("npz"), .path = "all.npz"},
+ *                                   {.format = attn_format_find("csv"), .path = "matrices"}};
+ *     struct attn_outputs *outputs;
+ *     attn_outputs_create(items, 2, &labels, &ATTN_WRITER_OPTIONS_DEFAULT, &outputs, &err);
+ *     struct attn_trace trace = {labels.selection, attn_outputs_event, outputs};
+ *     ... feed a session that has the trace ...
+ *     attn_outputs_finish(outputs, &err);   // the files appear
+ *     attn_outputs_free(outputs);           // without _finish: those that are not whole do not
+ *
+ * Failures are at the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS where what is asked for does not
+ * go together.
+ *
+ * A closed pipe is no failure: its output is dropped and the others go on. When there are no others
+ * the outputs are abandoned: the next event fails, so that the run ends, and
+ * attn_outputs_is_abandoned says that this is the reason.
+ */
+#ifndef ATTN_OUTPUT_OUTPUTS_H
+#define ATTN_OUTPUT_OUTPUTS_H
+
+#include "output/output.h"
+
+/* Something to write: a format and where it goes. */
+struct attn_output {
+    const struct attn_format *format;
+    const char *path; /* a file, or a directory; NULL: the sink */
+    struct attn_sink
+        *sink;       /* used without a path, as for standard output; borrowed, not committed */
+    const char *own; /* the value of the format's own option, or NULL */
+};
+
+struct attn_outputs;
+
+/* Whether the N outputs can go together, as far as can be said before anything is opened: one of them
+ * at most goes to a sink, and its format can. ATTN_INVALID when not. */
+ATTN_API enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
+                                             struct attn_error *err);
+
+/*
+ * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
+ * borrowed until attn_outputs_free; OPTIONS->own is not used, the items have it. N may be 0.
+ */
+ATTN_API enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
+                                              const struct attn_labels *labels,
+                                              const struct attn_writer_options *options,
+                                              struct attn_outputs **outputs,
+                                              struct attn_error *err);
+
+/* An attn_trace_fn: hands the event to every output. USER is the struct attn_outputs. */
+ATTN_API enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
+                                             struct attn_error *err);
+
+/* Once, after the last event, before _finish. */
+ATTN_API enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
+                                                   const struct attn_predictions *predictions,
+                                                   struct attn_error *err);
+
+/* Completes and commits every output that it can; returns the first failure. */
+ATTN_API enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err);
+
+/* Whether closed pipes have left nothing to write to. */
+ATTN_API bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
+
+ATTN_API void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
+
+#endif
