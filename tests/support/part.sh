@@ -42,7 +42,7 @@ side_by_side() { # JOB ITEM...
         fi
         wait -n
         n_running=$((n_running - 1))
-        while [ $shown -lt $started ] && { [ -e "$scratch/jobs/$shown.counts" ] || [ $n_running -eq 0 ]; }; do
+        while [ $shown -lt $started ] && { [ -s "$scratch/jobs/$shown.counts" ] || [ $n_running -eq 0 ]; }; do
             show_job "${items[shown]}" "$scratch/jobs/$shown"
             shown=$((shown + 1))
         done
@@ -54,14 +54,13 @@ side_by_side() { # JOB ITEM...
 run_job() { # JOB ITEM RESULT
     passed=0 failed=0
     "$1" "$2" >"$3.output" 2>&1 </dev/null
-    echo "$passed $failed" >"$3.unfinished"
-    mv "$3.unfinished" "$3.counts"
+    echo "$passed $failed" >"$3.counts"
 }
 
 show_job() { # ITEM RESULT
     local n_passed n_failed
-    cat "$2.output"
-    if [ -e "$2.counts" ]; then
+    [ ! -s "$2.output" ] || cat "$2.output"
+    if [ -s "$2.counts" ]; then
         read -r n_passed n_failed <"$2.counts"
         passed=$((passed + n_passed)) failed=$((failed + n_failed))
     else

@@ -1,2 +1,0 @@
-golden="$FIXTURES/../golden/004_simple_attention"
-attn-cli attend --x "$golden/q.npy" --queries 1 --explain

@@ -1,1 +1,0 @@
-attn-cli bench -m cross-attention

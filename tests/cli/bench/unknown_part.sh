@@ -1,1 +1,0 @@
-attn-cli bench -m tiny-gpt2 --parts speed

@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/first_of_four_heads.sh"

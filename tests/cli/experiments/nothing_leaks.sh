@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/nothing_leaks.sh"

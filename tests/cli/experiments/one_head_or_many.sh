@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/one_head_or_many.sh"

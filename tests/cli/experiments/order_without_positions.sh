@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/order_without_positions.sh"

@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/pairs_of_each_kind.sh"

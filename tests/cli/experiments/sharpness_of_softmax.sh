@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/sharpness_of_softmax.sh"

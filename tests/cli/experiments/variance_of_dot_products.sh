@@ -1,1 +1,0 @@
-sh "$MODELS/../data/experiments/variance_of_dot_products.sh"

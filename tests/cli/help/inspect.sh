@@ -1,2 +1,0 @@
-attn-cli help inspect
-attn-cli inspect --help | cmp - <(attn-cli help inspect)

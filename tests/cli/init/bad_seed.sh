@@ -1,1 +1,0 @@
-attn-cli init toy --set d_model=4 --vocab-from a --seed -1

@@ -1,3 +1,0 @@
-mkdir toy
-attn-cli init toy --set d_model=4 --vocab-from "a b"
-ls toy

@@ -1,2 +1,0 @@
-touch toy
-attn-cli init toy --set d_model=4 --vocab-from "a b"

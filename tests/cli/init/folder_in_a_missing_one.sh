@@ -1,1 +1,0 @@
-attn-cli init missing/toy --set d_model=4 --vocab-from "a b"

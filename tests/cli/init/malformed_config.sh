@@ -1,2 +1,0 @@
-echo "{" >config
-attn-cli init toy --config config --vocab-from a

@@ -1,1 +1,0 @@
-attn-cli init a b --set d_model=4

@@ -1,2 +1,0 @@
-attn-cli inspect --check "$MODELS/tiny-gpt2"
-attn-cli inspect --check "$MODELS/tiny-gpt2/model.safetensors" --load read

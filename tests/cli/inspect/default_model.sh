@@ -1,2 +1,0 @@
-attn-cli inspect | sed 1q
-attn-cli inspect | cmp - <(attn-cli inspect fable)

@@ -1,1 +1,0 @@
-attn-cli inspect --length 8 "$FIXTURES/attn-grouped" | sed -n '/^Multiply/,$p'

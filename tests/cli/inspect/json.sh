@@ -1,1 +1,0 @@
-attn-cli inspect --json --length 8 "$FIXTURES/attn-grouped"

@@ -1,1 +1,0 @@
-attn-cli inspect "$MODELS/tiny-gpt2"

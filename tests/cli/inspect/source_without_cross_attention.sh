@@ -1,1 +1,0 @@
-attn-cli inspect --source-length 4 tiny-gpt2

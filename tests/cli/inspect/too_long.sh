@@ -1,1 +1,0 @@
-attn-cli inspect --length 18 "$MODELS/tiny-gpt2"

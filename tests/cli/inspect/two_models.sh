@@ -1,1 +1,0 @@
-attn-cli inspect -m life-is-short tiny-gpt2

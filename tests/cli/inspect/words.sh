@@ -1,2 +1,0 @@
-attn-cli inspect life-is-short
-attn-cli inspect -m life-is-short | cmp - <(attn-cli inspect life-is-short)

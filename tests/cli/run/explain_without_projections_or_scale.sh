@@ -1,1 +1,0 @@
-attn-cli run -m "$MODELS/your-journey" --queries 1 --explain "Your journey starts with one step"

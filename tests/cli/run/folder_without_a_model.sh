@@ -1,2 +1,0 @@
-mkdir empty
-attn-cli run -m empty "Life"

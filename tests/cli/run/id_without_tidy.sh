@@ -1,1 +1,0 @@
-attn-cli run --id 7 --csv out "Life is"

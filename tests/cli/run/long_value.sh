@@ -1,1 +1,0 @@
-attn-cli run --threads "$(printf '%2000s' | tr ' ' 9)" "Life is short"

@@ -1,3 +1,0 @@
-cp -r "$MODELS/life-is-short" model
-echo '{"model_type": ' >model/config.json
-attn-cli run -m model "Life"

@@ -1,1 +1,0 @@
-attn-cli run -m life-is-short --ids 0,-1

@@ -1,1 +1,0 @@
-attn-cli run "Life" --csv

@@ -1,1 +1,0 @@
-attn-cli run -m life-is-short --sentence "Life is short, eat dessert first"

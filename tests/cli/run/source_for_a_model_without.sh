@@ -1,1 +1,0 @@
-attn-cli run -m life-is-short --source "first" "Life is short"

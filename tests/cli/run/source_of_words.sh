@@ -1,1 +1,0 @@
-attn-cli run -m cross-attention --source "dessert first" "Life is short"

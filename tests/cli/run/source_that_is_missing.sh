@@ -1,1 +1,0 @@
-attn-cli run -m cross-attention "Life is short"

@@ -1,1 +1,0 @@
-attn-cli run --ids 0 "Life"

@@ -1,1 +1,0 @@
-attn-cli run --json - --tidy - "Life is"

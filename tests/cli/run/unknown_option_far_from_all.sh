@@ -1,1 +1,0 @@
-attn-cli run --frobnicate=3 "Life"

@@ -1,1 +1,0 @@
-attn-cli run Life is short

@@ -1,1 +1,0 @@
-attn-cli tokenize -m "$MODELS/tiny-gpt2" "The keys are here."

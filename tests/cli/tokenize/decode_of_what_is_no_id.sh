@@ -1,1 +1,0 @@
-attn-cli tokenize -m life-is-short --decode "0 x"

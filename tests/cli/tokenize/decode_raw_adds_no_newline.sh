@@ -1,1 +1,0 @@
-attn-cli tokenize -m life-is-short --raw --decode "0 4"

@@ -1,2 +1,0 @@
-attn-cli tokenize -m life-is-short ""
-attn-cli tokenize -m life-is-short --format ids ""

@@ -1,2 +1,0 @@
-mkdir folder
-attn-cli tokenize -m life-is-short -f folder

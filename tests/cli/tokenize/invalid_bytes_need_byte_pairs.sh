@@ -1,1 +1,0 @@
-printf 'Life \xff' | attn-cli tokenize -m life-is-short --invalid bytes -

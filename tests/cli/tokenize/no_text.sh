@@ -1,1 +1,0 @@
-attn-cli tokenize

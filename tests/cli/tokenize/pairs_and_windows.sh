@@ -1,1 +1,0 @@
-attn-cli tokenize --pairs --window 2 "Life is short"

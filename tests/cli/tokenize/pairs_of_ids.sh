@@ -1,1 +1,0 @@
-attn-cli tokenize --pairs --decode "0 4"

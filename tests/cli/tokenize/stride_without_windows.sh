@@ -1,1 +1,0 @@
-attn-cli tokenize --stride 2 "Life is"

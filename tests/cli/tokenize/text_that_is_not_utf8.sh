@@ -1,1 +1,0 @@
-printf 'ab\xffc' | attn-cli tokenize -m "$MODELS/tiny-gpt2" -

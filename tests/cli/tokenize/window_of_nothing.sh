@@ -1,1 +1,0 @@
-attn-cli tokenize --window 0 "Life is"

@@ -1,1 +1,0 @@
-attn-cli tokenize -m life-is-short "Life is short, eat dessert first"
