@@ -3,7 +3,7 @@
 #include "bench/bench_state.h"
 
 #include "base/memory.h"
-#include "model/model_state.h"
+#include "model/model_internal.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "model/cost.h"
-#include "model/model_state.h"
+#include "model/model_internal.h"
 #include "model/session.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "model/cost.h"
 
 #include "base/memory.h"
-#include "model/model_state.h"
+#include "model/model_internal.h"
 #include "model/session.h"
 
 /* A group of weights. */

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "kernels/kernels.h"
 #include "model/config_read.h"
-#include "model/model_state.h"
+#include "model/model_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,24 +1,27 @@
 /*
- * plan.c - decides how far a session computes and lays out its memory.
+ * plan.c - see plan.h.
  *
  * Only layers up to the last wanted tensor run; in the last one, only wanted heads when it ends
  * there. Everything before feeds the residual stream and is computed in full.
  */
-#include "base/memory.h"
-#include "model/session_state.h"
+#include "model/plan.h"
+
+enum {
+    LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
+};
 
 static bool is_later(struct attn_end a, struct attn_end b)
 {
     return a.layer > b.layer || (a.layer == b.layer && a.site > b.site);
 }
 
-struct attn_end attn_session_find_end(const struct attn_session *session)
+struct attn_end attn_plan_end(const struct attn_forward *f)
 {
-    const struct attn_trace *trace = session->options.trace;
-    const int n_layer = (int)session->config->n_layer;
+    const struct attn_trace *trace = f->trace;
+    const int n_layer = (int)f->dims.n_layer;
     struct attn_end end = {-1, ATTN_SITE_EMBED};
 
-    if (session->options.has_logits)
+    if (f->has_logits)
         return (struct attn_end){n_layer, ATTN_SITE_LOGITS};
     if (trace == NULL)
         return end;
@@ -40,39 +43,17 @@ struct attn_end attn_session_find_end(const struct attn_session *session)
     return end;
 }
 
-bool attn_session_needs(const struct attn_session *session, int layer, enum attn_site site)
+double attn_plan_work(const struct attn_forward *f, size_t n_row)
 {
-    return !is_later((struct attn_end){layer, site}, session->end);
-}
-
-bool attn_session_ends_in_heads(const struct attn_session *session, int layer)
-{
-    return layer == session->end.layer && session->end.site <= ATTN_SITE_Z;
-}
-
-bool attn_session_needs_head(const struct attn_session *session, int layer, int head)
-{
-    return !attn_session_ends_in_heads(session, layer) ||
-           attn_selection_has_head(session->options.trace->selection, layer, head);
-}
-
-bool attn_session_needs_kv_head(const struct attn_session *session, int layer, int kv_head)
-{
-    return !attn_session_ends_in_heads(session, layer) ||
-           attn_selection_has_kv_head(session->options.trace->selection, layer, kv_head);
-}
-
-double attn_session_work(const struct attn_session *session, size_t n_row)
-{
-    const struct attn_config *c = session->config;
+    const struct attn_dims *c = &f->dims;
     const double d = (double)c->d_model, n = (double)n_row;
     const double d_qk = (double)((c->n_head + c->n_kv_head) * c->d_head);
     const double d_v = (double)(c->n_kv_head * c->d_value), d_z = (double)(c->n_head * c->d_value);
     const double block = d * (d_qk + d_v) + d_z * d + 2 * d * (double)c->d_mlp;
     const double heads =
-        (double)session->options.n_max * (double)c->n_head * (double)(c->d_head + c->d_value);
+        (double)f->dims.n_position * (double)c->n_head * (double)(c->d_head + c->d_value);
 
-    return n * (double)(session->end.layer + 1) * (block + heads);
+    return n * (double)(f->end.layer + 1) * (block + heads);
 }
 
 static size_t max_size(size_t a, size_t b)
@@ -80,13 +61,13 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What the linear maps of a session need: the most of all. */
+/* What the linear maps of a model need: the most of all. */
 struct linear_needs {
     size_t n_scratch; /* floats, of each worker */
     size_t n_rounded; /* numbers of a row of x in bfloat16 */
 };
 
-static void raise_linear(struct linear_needs *needs, const struct attn_linear *linear)
+static void include_linear(struct linear_needs *needs, const struct attn_linear *linear)
 {
     if (linear->weight.data == NULL)
         return;
@@ -94,37 +75,36 @@ static void raise_linear(struct linear_needs *needs, const struct attn_linear *l
     needs->n_rounded = max_size(needs->n_rounded, attn_linear_depth(linear, ATTN_COMPUTE_BF16));
 }
 
-static struct linear_needs linear_needs(const struct attn_session *session)
+static struct linear_needs linear_needs(const struct attn_forward *f)
 {
-    const struct attn_weights *weights = &session->model->weights;
+    const struct attn_weights *weights = &f->model->weights;
     struct linear_needs needs = {0};
 
-    for (size_t layer = 0; layer < session->config->n_layer; layer++)
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
-            raise_linear(&needs, &weights->blocks[layer].linears[i]);
-    if (session->end.site == ATTN_SITE_LOGITS)
-        raise_linear(&needs, &weights->unembed);
+            include_linear(&needs, &weights->blocks[layer].linears[i]);
+    if (f->end.site == ATTN_SITE_LOGITS)
+        include_linear(&needs, &weights->unembed);
     return needs;
 }
 
-static void plan_heads(struct attn_session *session, struct attn_arena *arena)
+static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
 {
-    const struct attn_trace *trace = session->options.trace;
+    const struct attn_trace *trace = f->trace;
     const struct attn_selection *selection = trace != NULL ? trace->selection : NULL;
-    const struct attn_heads_sizes sizes = {.shape = session->shape,
-                                           .n_head = session->config->n_head,
-                                           .n_kv_head = session->config->n_kv_head,
-                                           .n_query = session->options.n_max,
-                                           .n_key = session->shape.n_max,
-                                           .n_worker = session->n_worker};
-    struct attn_heads_needs needs = {.n_scratch = linear_needs(session).n_scratch};
+    const struct attn_heads_sizes sizes = {.shape = f->shape,
+                                           .n_head = f->dims.n_head,
+                                           .n_kv_head = f->dims.n_kv_head,
+                                           .n_query = f->dims.n_position,
+                                           .n_key = f->shape.n_max,
+                                           .n_worker = f->n_worker};
+    struct attn_heads_needs needs = {.n_scratch = linear_needs(f).n_scratch};
 
-    for (size_t layer = 0; layer < session->config->n_layer; layer++)
-        attn_heads_needs_include(&needs, &sizes, &session->attention[layer],
-                                 attn_heads_watched_sites(selection, (int)layer),
-                                 selection == NULL ? 0
-                                                   : attn_selection_n_head(selection, (int)layer));
-    attn_heads_plan(&session->heads, arena, &sizes, &needs);
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        attn_heads_needs_include(
+            &needs, &sizes, &f->attention[layer], attn_heads_watched_sites(selection, (int)layer),
+            selection == NULL ? 0 : attn_selection_n_head(selection, (int)layer));
+    attn_heads_plan(&f->heads, arena, &sizes, &needs);
 }
 
 static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
@@ -134,20 +114,20 @@ static float *take(struct attn_arena *arena, size_t n_row, size_t n_col)
 }
 
 /* Floats of the states of linear attention: those of the layer with the largest. */
-static size_t state_size(const struct attn_session *session)
+static size_t state_size(const struct attn_forward *f)
 {
     size_t size = 0;
 
-    for (size_t layer = 0; layer < session->config->n_layer; layer++)
-        size = max_size(size, attn_heads_state_size(&session->attention[layer], &session->shape));
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        size = max_size(size, attn_heads_state_size(&f->attention[layer], &f->shape));
     return size;
 }
 
 /* q, k, v and z are dead when the MLP begins: it works in their place. */
-static void plan_shared(struct attn_session *session, struct attn_arena *arena)
+static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
-    const struct attn_config *c = session->config;
-    const size_t n = session->options.n_max, n_key = session->shape.n_max;
+    const struct attn_dims *c = &f->dims;
+    const size_t n = f->dims.n_position, n_key = f->shape.n_max;
     const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
@@ -155,38 +135,46 @@ static void plan_shared(struct attn_session *session, struct attn_arena *arena)
 
     if (shared == NULL) /* measuring */
         return;
-    session->mlp = session->q = shared;
-    session->k = session->q + n * d_q;
-    session->v = session->k + n_key * d_k;
-    session->z = session->v + n_key * d_v;
+    f->mlp = f->q = shared;
+    f->k = f->q + n * d_q;
+    f->v = f->k + n_key * d_k;
+    f->z = f->v + n_key * d_v;
 }
 
-void attn_session_plan(struct attn_session *session, struct attn_arena *arena)
+/* Layers that run. */
+static size_t n_run_layer(const struct attn_forward *f)
 {
-    const struct attn_config *c = session->config;
-    const bool is_bf16 = session->compute == ATTN_COMPUTE_BF16;
-    const size_t n = session->options.n_max;
+    const size_t n = (size_t)(f->end.layer + 1);
 
-    session->source = take(arena, session->options.n_source, c->d_source);
-    session->resid = take(arena, n, c->d_model);
-    session->normed = take(arena, n, c->d_model);
-    plan_shared(session, arena);
-    session->out = take(arena, n, c->d_model);
-    session->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, session->options.n_source) : 0,
-                                       linear_needs(session).n_rounded * sizeof(uint16_t));
-    session->vectors = take(arena, 2, c->d_model);
-    session->n_logit_row = 0;
-    if (attn_session_watches(session, ATTN_SITE_LOGITS, ATTN_NO_LAYER)) {
-        session->n_logit_row = ATTN_LOGIT_BYTES / sizeof(float) / c->n_vocab;
-        session->n_logit_row = session->n_logit_row == 0 ? 1 : session->n_logit_row;
-        session->n_logit_row = session->n_logit_row > n ? n : session->n_logit_row;
+    return n < f->dims.n_layer ? n : f->dims.n_layer;
+}
+
+void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_dims *c = &f->dims;
+    const bool is_bf16 = f->compute == ATTN_COMPUTE_BF16;
+    const size_t n = f->dims.n_position;
+
+    f->source = take(arena, f->dims.n_source, f->model->config.d_source);
+    f->resid = take(arena, n, c->d_model);
+    f->normed = take(arena, n, c->d_model);
+    plan_shared(f, arena);
+    f->out = take(arena, n, c->d_model);
+    f->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, f->dims.n_source) : 0,
+                                 linear_needs(f).n_rounded * sizeof(uint16_t));
+    f->vectors = take(arena, 2, c->d_model);
+    f->n_logit_row = 0;
+    if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
+        f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;
+        f->n_logit_row = f->n_logit_row == 0 ? 1 : f->n_logit_row;
+        f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
     }
-    session->logits = take(arena, session->n_logit_row, c->n_vocab);
-    session->final = take(arena, session->options.has_logits ? n : 0, c->d_model);
-    session->last_logits = take(arena, session->options.has_logits, c->n_vocab);
-    session->stage.capacity = attn_stage_size(session);
-    session->stage.bytes = attn_arena_take(arena, session->stage.capacity, 1);
-    plan_heads(session, arena);
-    session->kv = attn_kv_plan(arena, &session->shape, session->n_cache_layer * c->n_kv_head,
-                               state_size(session));
+    f->logits = take(arena, f->n_logit_row, c->n_vocab);
+    f->final = take(arena, f->has_logits ? n : 0, c->d_model);
+    f->last_logits = take(arena, f->has_logits, c->n_vocab);
+    f->stage.capacity =
+        attn_stage_size(&f->stage, f->model, n_run_layer(f), f->end.site == ATTN_SITE_LOGITS);
+    f->stage.bytes = attn_arena_take(arena, f->stage.capacity, 1);
+    plan_heads(f, arena);
+    f->kv = attn_kv_plan(arena, &f->shape, f->n_cache_layer * c->n_kv_head, state_size(f));
 }

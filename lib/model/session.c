@@ -1,26 +1,138 @@
-/* session.c - the life of a session: created with all its memory, fed, rewound, reset, freed. */
+/*
+ * session.c - the life of a session: created with all its memory, fed, asked for logits, rewound,
+ * reset, freed.
+ */
 #include "model/session.h"
 
 #include "attention/attention.h"
+#include "attention/keys.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "model/attention_step.h"
 #include "model/config_read.h"
-#include "model/session_state.h"
+#include "model/decoder.h"
+#include "model/plan.h"
+#include "model/session_internal.h"
+#include "model/unembed.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
 static const size_t many_rows = 64;
 
+/* --- what the options may be -------------------------------------------------------------------- */
+
+/* The attention of LAYER as it runs. */
+static struct attn_attention find_attention(const struct attn_model *model,
+                                            const struct attn_session_options *options,
+                                            size_t layer)
+{
+    const struct attn_attention *from =
+        options->attention != NULL ? options->attention : model->config.attention;
+    const bool is_cross = model->config.is_cross[layer];
+    struct attn_attention attention = from[layer];
+
+    if (is_cross && attention.mask == ATTN_MASK_CAUSAL)
+        attention.mask = ATTN_MASK_NONE;
+    attn_attention_resolve_stride(&attention, is_cross ? options->n_source : options->n_max);
+    return attention;
+}
+
+/* Whether the layers can compute what is watched. */
+static enum attn_status check_attention(const struct attn_model *model,
+                                        const struct attn_session_options *options,
+                                        struct attn_error *err)
+{
+    const struct attn_trace *trace = options->trace;
+
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = find_attention(model, options, layer);
+        const uint64_t given = attn_attention_sites(&attention);
+        enum attn_status status =
+            attn_attention_check(&attention, model->config.is_cross[layer], err);
+
+        if (status != ATTN_OK)
+            return status;
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace != NULL; site++)
+            if ((given & ATTN_SITE_BIT(site)) == 0 &&
+                attn_selection_wants(trace->selection, (enum attn_site)site, (int)layer))
+                return attn_error_set(err, ATTN_INVALID, "'%s' attention of layer %zu has no '%s'",
+                                      attn_attention_kind_name(attention.kind), layer,
+                                      attn_site_name((enum attn_site)site));
+    }
+    return ATTN_OK;
+}
+
+/* Matrices that are made beside z cannot be edited: nothing would come of it. */
+static enum attn_status check_edits(const struct attn_model *model,
+                                    const struct attn_session_options *options,
+                                    struct attn_error *err)
+{
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        const struct attn_attention attention = find_attention(model, options, layer);
+        const enum attn_engine engine = attn_attention_engine(&attention);
+
+        if (engine != ATTN_ENGINE_LINEAR && engine != ATTN_ENGINE_BLOCKWISE)
+            continue;
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
+            if (attn_edits_touch(options->edits, options->n_edit, (enum attn_site)site, (int)layer))
+                return attn_error_set(err, ATTN_INVALID,
+                                      "'%s' of layer %zu cannot be edited: %s attention computes z "
+                                      "without it",
+                                      attn_site_name((enum attn_site)site), layer,
+                                      engine == ATTN_ENGINE_LINEAR ? "linear" : "blockwise");
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_options(const struct attn_model *model,
+                                      const struct attn_session_options *options,
+                                      struct attn_error *err)
+{
+    const struct attn_config *config = &model->config;
+    struct attn_dims dims = attn_config_dims(config, options->n_max);
+    const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
+
+    dims.n_source = options->n_source;
+    attn_attention_set_dims(options->attention != NULL ? options->attention : config->attention,
+                            &dims);
+    if (options->n_max == 0 || options->n_max > most)
+        return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
+                              options->n_max, attn_quote_string(model->name).text, most);
+    if (options->n_source > ATTN_MAX_CTX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a source of %zu rows is too long, expected at most %zu",
+                              options->n_source, (size_t)ATTN_MAX_CTX);
+    if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
+                              attn_quote_string(model->name).text);
+    if (options->trace != NULL) {
+        const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
+
+        if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
+            wanted->n_source > options->n_source ||
+            (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the selection was made for another model than '%s'",
+                                  attn_quote_string(model->name).text);
+    }
+    if (check_attention(model, options, err) != ATTN_OK)
+        return ATTN_INVALID;
+    if (check_edits(model, options, err) != ATTN_OK)
+        return ATTN_INVALID;
+    return attn_edits_check(options->edits, options->n_edit, &dims, err);
+}
+
+/* --- creating ----------------------------------------------------------------------------------- */
+
 /* Copies what the options only lend. */
-static enum attn_status copy_options(struct attn_session *session,
+static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
                                      const struct attn_session_options *options,
                                      struct attn_error *err)
 {
-    const size_t n_layer = session->config->n_layer;
+    const size_t n_layer = model->config.n_layer;
 
     session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
     session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
@@ -29,24 +141,57 @@ static enum attn_status copy_options(struct attn_session *session,
     if (options->n_edit > 0)
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
     for (size_t layer = 0; layer < n_layer; layer++)
-        session->attention[layer] = attn_session_find_attention(session->model, options, layer);
-    session->options = *options;
-    session->options.edits = session->edits;
-    session->options.attention = session->attention;
+        session->attention[layer] = find_attention(model, options, layer);
     return ATTN_OK;
 }
 
 /* Keys that some layer reads: positions, rows of a source, or what low-rank attention mixes of
  * them. */
-static size_t most_keys(const struct attn_session *session)
+static size_t most_keys(const struct attn_dims *dims)
 {
-    size_t most = session->options.n_max;
+    size_t most = dims->n_position;
 
-    if (session->options.n_source > most)
-        most = session->options.n_source;
-    if (session->dims.n_rank > most)
-        most = session->dims.n_rank;
+    if (dims->n_source > most)
+        most = dims->n_source;
+    if (dims->n_rank > most)
+        most = dims->n_rank;
     return most;
+}
+
+/* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
+static struct attn_forward forward_of(const struct attn_session *session,
+                                      const struct attn_model *model,
+                                      const struct attn_session_options *options)
+{
+    const struct attn_config *config = &model->config;
+    const bool is_staged = options->reads_once && model->weights.packed.base == NULL;
+    struct attn_forward f = {
+        .model = model,
+        .attention = session->attention,
+        .edits = session->edits,
+        .n_edit = options->n_edit,
+        .trace = options->trace,
+        .has_logits = options->has_logits,
+        .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
+        .dims = attn_config_dims(config, options->n_max),
+        .cancel = options->cancel,
+        .pool = options->pool,
+        .n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1,
+        .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
+        .activation = attn_activation_find(config->act_fn),
+        .stage = {.st = is_staged ? model->st : NULL},
+        .step = {.layer = ATTN_NO_LAYER},
+        .n_cache_layer = options->cache == ATTN_CACHE_ALL_LAYERS ? config->n_layer : 1,
+    };
+
+    f.dims.n_source = options->n_source;
+    attn_attention_set_dims(session->attention, &f.dims);
+    f.shape = (struct attn_head_shape){.d_head = config->d_head,
+                                       .d_value = config->d_value,
+                                       .n_max = most_keys(&f.dims),
+                                       .ldq = config->n_head * config->d_head};
+    f.end = attn_plan_end(&f);
+    return f;
 }
 
 /* Everything up to the memory: what is decided, and what it comes to. Release it also after a
@@ -54,29 +199,14 @@ static size_t most_keys(const struct attn_session *session)
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
-    enum attn_status status = attn_session_check_options(model, options, err);
+    enum attn_status status = check_options(model, options, err);
 
+    if (status == ATTN_OK)
+        status = copy_options(session, model, options, err);
     if (status != ATTN_OK)
         return status;
-    session->model = model;
-    session->config = &model->config;
-    status = copy_options(session, options, err);
-    if (status != ATTN_OK)
-        return status;
-    session->compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute;
-    session->activation = attn_activation_find(session->config->act_fn);
-    session->dims = attn_config_dims(session->config, options->n_max);
-    session->dims.n_source = options->n_source;
-    attn_attention_set_dims(session->attention, &session->dims);
-    session->end = attn_session_find_end(session);
-    session->shape =
-        (struct attn_head_shape){.d_head = session->config->d_head,
-                                 .d_value = session->config->d_value,
-                                 .n_max = most_keys(session),
-                                 .ldq = session->config->n_head * session->config->d_head};
-    session->n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
-    session->n_cache_layer = options->cache == ATTN_CACHE_ONE_LAYER ? 1 : session->config->n_layer;
-    attn_session_plan(session, &session->arena);
+    session->forward = forward_of(session, model, options);
+    attn_plan_memory(&session->forward, &session->arena);
     return ATTN_OK;
 }
 
@@ -89,11 +219,11 @@ static void release(struct attn_session *session)
 
 /* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run often,
  * and in bfloat16, where the portable loop gives other bits, the length of the prompt has no say. */
-static double work_of(const struct attn_session *session)
+static double work_of(const struct attn_forward *f)
 {
-    if (session->compute == ATTN_COMPUTE_BF16 || session->model->weights.packed.base != NULL)
+    if (f->compute == ATTN_COMPUTE_BF16 || f->model->weights.packed.base != NULL)
         return INFINITY;
-    return attn_session_work(session, session->options.n_max);
+    return attn_plan_work(f, f->dims.n_position);
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
@@ -101,18 +231,20 @@ enum attn_status attn_session_create(const struct attn_model *model,
                                      struct attn_session **session, struct attn_error *err)
 {
     struct attn_session *s = attn_alloc(1, sizeof *s, err);
+    struct attn_forward *f;
     enum attn_status status;
 
     if (s == NULL)
         return ATTN_NO_MEMORY;
+    f = &s->forward;
     status = prepare(s, model, options, err);
     if (status == ATTN_OK)
         status = attn_arena_allocate(&s->arena, err);
     if (status != ATTN_OK)
         goto fail;
-    attn_session_plan(s, &s->arena);
-    attn_kv_clear(s->kv, &s->shape, s->n_cache_layer * s->config->n_kv_head);
-    s->engine = attn_gemm_engine_start(options->gemm, options->isa, work_of(s));
+    attn_plan_memory(f, &s->arena);
+    attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
+    f->engine = attn_gemm_engine_start(options->gemm, options->isa, work_of(f));
     *session = s;
     return ATTN_OK;
 fail:
@@ -124,7 +256,7 @@ enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *options, size_t *n_byte,
                                       struct attn_error *err)
 {
-    struct attn_session session = {.model = model};
+    struct attn_session session = {.n_position = 0};
     enum attn_status status = prepare(&session, model, options, err);
 
     if (status == ATTN_OK && session.arena.is_overflowed)
@@ -143,167 +275,126 @@ void attn_session_free(struct attn_session *session)
     attn_free(session);
 }
 
-bool attn_session_is_stopped(struct attn_session *session)
+/* --- feeding ------------------------------------------------------------------------------------ */
+
+/* Whether N rows of N_COL numbers are finite; messages call them WHAT. */
+static enum attn_status check_numbers(const struct attn_forward *f, const char *what,
+                                      const float *x, size_t n, size_t n_col,
+                                      struct attn_error *err)
 {
-    if (session->step.status == ATTN_OK && session->options.cancel != NULL &&
-        *session->options.cancel != 0)
-        session->step.status = attn_error_set(session->step.err, ATTN_CANCELED, "canceled");
-    return session->step.status != ATTN_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!f->engine.kernels->is_finite(x + i * n_col, n_col))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "row %zu of the %s is not finite, expected float32 numbers", i,
+                                  what);
+    return ATTN_OK;
 }
 
-/*
- * A weight of the layer, or one that all layers rest on; or finite weights whose products are not.
- * Edits may put in anything: then nobody is to blame.
- */
-void attn_session_blame(struct attn_session *session, int layer)
+/* Whether masks given as matrices have the sizes of LAYER when N positions are fed. */
+static enum attn_status check_matrices(const struct attn_session *session, size_t layer, size_t n,
+                                       struct attn_error *err)
 {
-    const struct attn_model *model = session->model;
-    struct attn_step *step = &session->step;
+    const struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    const struct attn_attention *attention = &f->attention[layer];
+    const size_t n_key = config->is_cross[layer] ? f->n_source : session->n_position + n;
+    const size_t n_head = config->n_head;
+    enum attn_status status = ATTN_OK;
 
-    if (step->status != ATTN_OK)
-        return;
-    step->status =
-        attn_weights_find_non_finite(model->config.model_type, model->st, layer, step->err);
-    if (step->status == ATTN_OK && layer != ATTN_NO_LAYER)
-        step->status = attn_weights_find_non_finite(model->config.model_type, model->st,
-                                                    ATTN_NO_LAYER, step->err);
-    if (step->status != ATTN_OK || session->options.n_edit > 0)
-        return;
-    if (layer == ATTN_NO_LAYER)
-        step->status = attn_error_set(step->err, ATTN_FORMAT,
-                                      "'%s' computes values that are not finite outside of its "
-                                      "layers, expected float32 numbers",
-                                      attn_quote_string(model->name).text);
-    else
-        step->status = attn_error_set(step->err, ATTN_FORMAT,
-                                      "layer %d of '%s' computes values that are not finite, "
-                                      "expected float32 numbers",
-                                      layer, attn_quote_string(model->name).text);
+    if (attention->mask == ATTN_MASK_MATRIX)
+        status = attn_mask_matrix_check(&attention->matrix, "mask", n_head, n, n_key, err);
+    if (status == ATTN_OK)
+        status =
+            attn_mask_matrix_check(&attention->dropout_mask, "dropout mask", n_head, n, n_key, err);
+    return status;
 }
 
-/* Values that must be finite, looked at in pieces. */
-struct finite_work {
-    const struct attn_kernels *kernels;
-    const float *x; /* [n] */
-    size_t n;
-    atomic_bool is_violated;
-};
-enum { FINITE_PIECE = 1 << 14 };
-
-static void find_non_finite(void *context, size_t task, int worker)
+/* Whether N more positions can be fed. */
+static enum attn_status check_feed(const struct attn_session *session, size_t n,
+                                   struct attn_error *err)
 {
-    struct finite_work *work = context;
-    const size_t first = task * FINITE_PIECE, rest = work->n - first;
+    const struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    const size_t n_max = f->dims.n_position, n_position = session->n_position;
+    bool is_whole = !f->is_rewindable;
 
-    (void)worker;
-    if (!work->kernels->is_finite(work->x + first, rest < FINITE_PIECE ? rest : FINITE_PIECE))
-        atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+    if (session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
+    if (n == 0)
+        return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
+    if (n > n_max - n_position)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu tokens after %zu are too many, the session holds %zu", n,
+                              n_position, n_max);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const bool is_cross = config->is_cross[layer];
+
+        if (is_cross && f->n_source == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "layer %zu of '%s' attends to a source, and none was set", layer,
+                                  attn_quote_string(f->model->name).text);
+        if (check_matrices(session, layer, n, err) != ATTN_OK)
+            return ATTN_INVALID;
+        if ((!is_cross && f->attention[layer].mask != ATTN_MASK_CAUSAL) ||
+            f->attention[layer].dropout > 0 || f->attention[layer].dropout_mask.cells != NULL)
+            is_whole = true;
+    }
+    if (is_whole && n_position > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "this session takes its whole sequence in one feed");
+    return ATTN_OK;
 }
-
-void attn_session_check_finite(struct attn_session *session, int layer, const float *x, size_t n)
-{
-    struct finite_work work = {.kernels = session->engine.kernels, .x = x, .n = n};
-
-    if (session->step.status != ATTN_OK)
-        return;
-    attn_pool_run(session->step.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite,
-                  &work);
-    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
-        attn_session_blame(session, layer);
-}
-
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
-    const struct attn_config *config = session->config;
+    struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
     bool has_cross = false;
 
     for (size_t layer = 0; layer < config->n_layer; layer++)
         has_cross = has_cross || config->is_cross[layer];
     if (!has_cross)
         return attn_error_set(err, ATTN_INVALID, "no layer of '%s' attends to a source",
-                              attn_quote_string(session->model->name).text);
-    if (n == 0 || n > session->options.n_source)
+                              attn_quote_string(f->model->name).text);
+    if (n == 0 || n > f->dims.n_source)
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows does not fit, the session holds 1 to %zu", n,
-                              session->options.n_source);
+                              f->dims.n_source);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
-    if (attn_session_check_numbers(session, "source", x, n, config->d_source, err) != ATTN_OK)
+    if (check_numbers(f, "source", x, n, config->d_source, err) != ATTN_OK)
         return ATTN_INVALID;
-    memcpy(session->source, x, n * config->d_source * sizeof(float));
-    session->n_source = n;
+    memcpy(f->source, x, n * config->d_source * sizeof(float));
+    f->n_source = n;
     return ATTN_OK;
 }
 
-/* resid[i] = embed[i] + W_pos[row0 + i] */
-static void add_positions(struct attn_session *session)
-{
-    const struct attn_tensor *table = &session->model->weights.positions;
-    const struct attn_kernels *kernels = session->engine.kernels;
-    const size_t d = session->config->d_model;
-    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-
-    if (session->config->positions != ATTN_POSITIONS_LEARNED)
-        return;
-    for (size_t i = 0; i < session->step.n_row; i++) {
-        const char *row = (const char *)table->data + (session->step.row0 + i) * row_bytes;
-        float *x = session->resid + i * d;
-
-        kernels->convert(row, table->dtype, d, session->vectors);
-        kernels->add(x, session->vectors, d, x);
-    }
-}
-
-/* Runs a step whose embeddings lie in resid. */
+/* Runs the step that was begun, whose embeddings lie in resid. */
 static enum attn_status run_step(struct attn_session *session)
 {
-    struct attn_step *step = &session->step;
-    const size_t n_value = step->n_row * session->config->d_model;
+    struct attn_forward *f = &session->forward;
+    const size_t n_position = f->step.row0 + f->step.n_row;
+    enum attn_status status;
 
     session->is_broken = true;
     session->has_last_logits = false;
-    session->n_written = step->row0 + step->n_row;
-    if (session->n_written < session->n_source)
-        session->n_written = session->n_source;
-    attn_session_visit(session, ATTN_SITE_EMBED, ATTN_NO_LAYER, session->resid);
-    add_positions(session);
-    attn_session_check_finite(session, ATTN_NO_LAYER, session->resid, n_value);
-    attn_engines_plan(&session->engines, &session->engine, &session->shape, session->attention,
-                      session->config->n_layer, step->n_row);
-    attn_random_seed(&session->dropout, session->attention[0].dropout_seed);
-    for (int layer = 0; layer < (int)session->config->n_layer; layer++) {
-        if (layer > session->end.layer || attn_session_is_stopped(session))
-            break;
-        attn_block_run(session, layer);
-    }
-    if (!attn_session_is_stopped(session))
-        attn_session_finish(session);
-    if (step->status != ATTN_OK)
-        return step->status;
+    f->n_cached = n_position > f->n_source ? n_position : f->n_source;
+    status = attn_decoder_run(f);
+    if (status != ATTN_OK)
+        return status;
     session->is_broken = false;
-    session->n_position += step->n_row;
+    session->n_position = n_position;
     return ATTN_OK;
-}
-
-static void begin_step(struct attn_session *session, size_t n, struct attn_error *err)
-{
-    const bool is_shared = attn_session_work(session, n) >= ATTN_SHARED_WORK;
-
-    session->step = (struct attn_step){.row0 = session->n_position,
-                                       .n_row = n,
-                                       .status = ATTN_OK,
-                                       .err = err,
-                                       .pool = is_shared ? session->options.pool : NULL};
 }
 
 enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
                                    struct attn_error *err)
 {
-    const struct attn_tensor *table = &session->model->weights.embed;
-    const size_t d = session->config->d_model, n_vocab = session->config->n_vocab;
+    struct attn_forward *f = &session->forward;
+    const struct attn_tensor *table = &f->model->weights.embed;
+    const size_t d = f->dims.d_model, n_vocab = f->dims.n_vocab;
     const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
-    enum attn_status status = attn_session_check_feed(session, n, err);
+    enum attn_status status = check_feed(session, n, err);
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
@@ -313,11 +404,11 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
                                     ids[i], session->n_position + i, n_vocab - 1);
     if (status != ATTN_OK)
         return status;
-    begin_step(session, n, err);
+    attn_decoder_begin(f, session->n_position, n, err);
     for (size_t i = 0; i < n; i++)
-        session->engine.kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes,
-                                         table->dtype, d, session->resid + i * d);
-    if (n >= many_rows && attn_safetensors_owns_address(session->model->st, table->data))
+        f->engine.kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes,
+                                   table->dtype, d, f->resid + i * d);
+    if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
         attn_file_drop_pages(table->data, n_vocab * row_bytes);
     return run_step(session);
 }
@@ -325,15 +416,15 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                               size_t n, struct attn_error *err)
 {
-    enum attn_status status = attn_session_check_feed(session, n, err);
+    struct attn_forward *f = &session->forward;
+    enum attn_status status = check_feed(session, n, err);
 
     if (status == ATTN_OK)
-        status =
-            attn_session_check_numbers(session, "embeddings", x, n, session->config->d_model, err);
+        status = check_numbers(f, "embeddings", x, n, f->dims.d_model, err);
     if (status != ATTN_OK)
         return status;
-    begin_step(session, n, err);
-    memcpy(session->resid, x, n * session->config->d_model * sizeof(float));
+    attn_decoder_begin(f, session->n_position, n, err);
+    memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
     return run_step(session);
 }
 
@@ -344,25 +435,15 @@ size_t attn_session_n_position(const struct attn_session *session)
 
 size_t attn_session_n_edited_row(const struct attn_session *session)
 {
-    return session->n_edited;
+    return session->forward.n_edited;
 }
 
-static void forget_keys(const struct attn_session *session, struct attn_kv *kv, size_t n)
-{
-    attn_kv_erase(kv, &session->shape, n, session->n_written);
-    kv->n_summed = 0;
-}
+/* --- going back --------------------------------------------------------------------------------- */
 
-/* Rows from N on leave the caches. Those of a source stay until all positions are gone. */
-static void forget(struct attn_session *session, size_t n)
+static void truncate_to(struct attn_session *session, size_t n)
 {
-    const size_t n_kv_head = session->config->n_kv_head;
-
-    for (size_t i = 0; i < session->n_cache_layer * n_kv_head; i++)
-        if (n < session->n_written && (n == 0 || !session->config->is_cross[i / n_kv_head]))
-            forget_keys(session, &session->kv[i], n);
+    attn_kv_cache_truncate(&session->forward, n);
     session->n_position = n;
-    session->n_written = n == 0 || n > session->n_source ? n : session->n_source;
     session->has_last_logits = false;
     session->is_broken = false;
 }
@@ -372,14 +453,91 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
     if (n > session->n_position || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
                               session->is_broken ? (size_t)0 : session->n_position);
-    if (n > 0 && session->options.cache == ATTN_CACHE_ONE_LAYER)
+    if (n > 0 && !session->forward.is_rewindable)
         return attn_error_set(err, ATTN_INVALID,
                               "a session that remembers one layer can only be reset");
-    forget(session, n);
+    truncate_to(session, n);
     return ATTN_OK;
 }
 
 void attn_session_reset(struct attn_session *session)
 {
-    forget(session, 0);
+    truncate_to(session, 0);
+}
+
+/* --- logits ------------------------------------------------------------------------------------- */
+
+static enum attn_status check_has_logits(const struct attn_session *session, struct attn_error *err)
+{
+    if (!session->forward.has_logits)
+        return attn_error_set(err, ATTN_INVALID, "the session was created without logits");
+    if (session->n_position == 0 || session->is_broken)
+        return attn_error_set(err, ATTN_INVALID, "there are no logits before a successful feed");
+    return ATTN_OK;
+}
+
+/* Logits after the N positions from FIRST on, outside of a step. */
+static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, float *logits,
+                                struct attn_error *err)
+{
+    f->step.status = ATTN_OK;
+    f->step.err = err;
+    attn_unembed_rows(f, f->final + first * f->dims.d_model, first, n, logits);
+    attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
+    return f->step.status;
+}
+
+enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
+                                        float *logits, struct attn_error *err)
+{
+    const size_t n_position = session->n_position;
+    struct attn_forward *f = &session->forward;
+    enum attn_status status = check_has_logits(session, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (first >= n_position || n > n_position - first)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu positions from %zu on are not among the %zu that were fed", n,
+                              first, n_position);
+    for (size_t row = first; row < first + n; row++)
+        if (!f->is_rewindable && row != n_position - 1 && !attn_forward_watches_row(f, row))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "position %zu was not computed to its end: nothing watches it",
+                                  row);
+    return unembed(f, first, n, logits, err);
+}
+
+enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
+                                     struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    enum attn_status status = check_has_logits(session, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (!session->has_last_logits) {
+        status = unembed(f, session->n_position - 1, 1, f->last_logits, err);
+        if (status != ATTN_OK)
+            return status;
+        session->has_last_logits = true;
+    }
+    *logits = f->last_logits;
+    return ATTN_OK;
+}
+
+enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
+                                              double *log_probability, struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const float *logits;
+    enum attn_status status = attn_session_logits(session, &logits, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (id < 0 || (size_t)id >= f->dims.n_vocab)
+        return attn_error_set(err, ATTN_INVALID, "token id %d is out of range, expected 0 to %zu",
+                              id, f->dims.n_vocab - 1);
+    *log_probability = (double)logits[id] - f->engine.kernels->log_sum_exp(logits, f->dims.n_vocab);
+    return ATTN_OK;
 }

@@ -1,11 +1,10 @@
 /*
- * stage.c - products of a session that reads weights once: each matrix is copied from its file into
- * one buffer, which stays in the caches, and multiplied there.
+ * stage.c - see stage.h.
  *
- * Nothing depends on whether it could be copied: what cannot be is used where it is mapped. There a
- * file that lost its end shows itself as it does without a copy.
+ * A matrix that cannot be copied is used where it is mapped. There a file that lost its end shows
+ * itself as it does without a copy.
  */
-#include "model/session_state.h"
+#include "model/stage.h"
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -50,20 +49,19 @@ static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_m
     return size > LARGEST_BYTES ? 0 : size;
 }
 
-size_t attn_stage_size(const struct attn_session *session)
+size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *model,
+                       size_t n_layer, bool has_logits)
 {
-    const struct attn_safetensors *st = session->model->st;
-    const struct attn_weights *weights = &session->model->weights;
+    const struct attn_weights *weights = &model->weights;
     size_t largest = 0;
 
-    if (!session->options.reads_once || weights->packed.base != NULL)
+    if (stage->st == NULL)
         return 0;
-    if (session->end.site == ATTN_SITE_LOGITS)
-        largest = stage_bytes(st, &weights->unembed.weight);
-    for (int layer = 0; layer < (int)session->config->n_layer && layer <= session->end.layer;
-         layer++)
+    if (has_logits)
+        largest = stage_bytes(stage->st, &weights->unembed.weight);
+    for (size_t layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
-            const size_t size = stage_bytes(st, &weights->blocks[layer].linears[i].weight);
+            const size_t size = stage_bytes(stage->st, &weights->blocks[layer].linears[i].weight);
 
             largest = size > largest ? size : largest;
         }
@@ -71,7 +69,7 @@ size_t attn_stage_size(const struct attn_session *session)
 }
 
 struct copying {
-    const struct attn_session *session;
+    const struct attn_stage *stage;
     const unsigned char *from;
     size_t size;
     atomic_bool has_failed;
@@ -83,9 +81,9 @@ static void copy_task(void *context, size_t task, int worker)
     const size_t at = task * TASK_BYTES, left = copying->size - at;
 
     (void)worker;
-    if (!attn_safetensors_read_again(copying->session->model->st, copying->from + at,
+    if (!attn_safetensors_read_again(copying->stage->st, copying->from + at,
                                      left < TASK_BYTES ? left : TASK_BYTES,
-                                     copying->session->stage.bytes + at))
+                                     copying->stage->bytes + at))
         atomic_store_explicit(&copying->has_failed, true, memory_order_relaxed);
 }
 
@@ -96,14 +94,14 @@ static bool holds(const struct attn_stage *stage, const unsigned char *from, siz
     return offset < stage->size && size <= stage->size - offset;
 }
 
-/* Brings the SIZE bytes at FROM into the stage. */
-static bool bring(struct attn_session *session, const unsigned char *from, size_t size)
+/* Copies the SIZE bytes at FROM into the stage; false when they cannot be read. */
+static bool copy_bytes(struct attn_stage *stage, const unsigned char *from, size_t size,
+                       struct attn_pool *pool)
 {
-    struct attn_stage *stage = &session->stage;
-    struct copying copying = {.session = session, .from = from, .size = size};
+    struct copying copying = {.stage = stage, .from = from, .size = size};
 
     stage->size = 0;
-    attn_pool_run(session->step.pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
+    attn_pool_run(pool, (size + TASK_BYTES - 1) / TASK_BYTES, copy_task, &copying);
     if (atomic_load_explicit(&copying.has_failed, memory_order_relaxed))
         return false;
     stage->first = from;
@@ -112,10 +110,9 @@ static bool bring(struct attn_session *session, const unsigned char *from, size_
 }
 
 /* LINEAR with its first N_COL columns in the stage, or as it is. N_USED of these are needed. */
-static struct attn_linear find_staged(struct attn_session *session,
-                                      const struct attn_linear *linear, size_t n_col, size_t n_used)
+static struct attn_linear copy_linear(struct attn_stage *stage, const struct attn_linear *linear,
+                                      size_t n_col, size_t n_used, struct attn_pool *pool)
 {
-    const struct attn_stage *stage = &session->stage;
     struct attn_linear staged = *linear;
     const struct attn_matrix *w = &linear->weight;
     const size_t size = row_extent(w, n_col), used = w->n_row * n_used * element_size(w);
@@ -123,7 +120,7 @@ static struct attn_linear find_staged(struct attn_session *session,
     if (!holds(stage, w->data, attn_matrix_extent(w, n_col))) {
         /* Of a few heads less is touched in the map: nothing is read that is not needed. */
         if (size < SMALLEST_BYTES || size > stage->capacity || size / 4 > used ||
-            !bring(session, w->data, size))
+            !copy_bytes(stage, w->data, size, pool))
             return staged;
     }
     staged.weight.data = stage->bytes + ((const unsigned char *)w->data - stage->first);
@@ -145,7 +142,9 @@ static struct attn_linear cut_columns(const struct attn_linear *linear, size_t f
     return part;
 }
 
-static void multiply_pieces(struct attn_session *session, const struct attn_linear_args *args)
+/* A map whose columns are copied a few at a time. */
+static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *args,
+                       struct attn_pool *pool)
 {
     const struct attn_matrix *w = &args->linear->weight;
     const size_t n_fit = PIECE_BYTES / (w->n_row * element_size(w));
@@ -154,7 +153,7 @@ static void multiply_pieces(struct attn_session *session, const struct attn_line
     for (size_t first = args->first_col; first < args->last_col; first += step) {
         const size_t left = args->last_col - first, n_col = left < step ? left : step;
         const struct attn_linear piece = cut_columns(args->linear, first, n_col);
-        const struct attn_linear staged = find_staged(session, &piece, n_col, n_col);
+        const struct attn_linear staged = copy_linear(stage, &piece, n_col, n_col, pool);
         struct attn_linear_args part = *args;
 
         part.linear = &staged;
@@ -162,12 +161,13 @@ static void multiply_pieces(struct attn_session *session, const struct attn_line
         part.sum = args->sum != NULL ? args->sum + (first - args->first_col) : NULL;
         part.first_col = 0;
         part.last_col = n_col;
-        attn_linear_run(&part, 1, session->step.pool);
+        attn_linear_run(&part, 1, pool);
     }
 }
 
 /* One map by way of the stage. */
-static void multiply_staged(struct attn_session *session, struct attn_linear_args args)
+static void run_staged(struct attn_stage *stage, struct attn_linear_args args,
+                       struct attn_pool *pool)
 {
     struct attn_linear staged;
 
@@ -175,21 +175,21 @@ static void multiply_staged(struct attn_session *session, struct attn_linear_arg
     if (args.first_col >= args.last_col)
         return;
     if (has_whole_columns(&args.linear->weight)) {
-        multiply_pieces(session, &args);
+        run_pieces(stage, &args, pool);
         return;
     }
-    staged = find_staged(session, args.linear, args.last_col, args.last_col - args.first_col);
+    staged = copy_linear(stage, args.linear, args.last_col, args.last_col - args.first_col, pool);
     args.linear = &staged;
-    attn_linear_run(&args, 1, session->step.pool);
+    attn_linear_run(&args, 1, pool);
 }
 
-void attn_session_multiply(struct attn_session *session, const struct attn_linear_args *args,
-                           size_t n)
+void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_args *args, size_t n,
+                           struct attn_pool *pool)
 {
-    if (session->stage.capacity == 0) {
-        attn_linear_run(args, n, session->step.pool);
+    if (stage->capacity == 0) {
+        attn_linear_run(args, n, pool);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        multiply_staged(session, args[i]);
+        run_staged(stage, args[i], pool);
 }

@@ -1,70 +1,49 @@
-/* visit.c - at every site: the edits declared for it, then the trace, before anyone consumes the
- * tensor. */
-#include "model/session_state.h"
+/* visit.c - see visit.h. */
+#include "model/visit.h"
 
-bool attn_session_watches(const struct attn_session *session, enum attn_site site, int layer)
-{
-    return session->options.trace != NULL &&
-           attn_selection_wants(session->options.trace->selection, site, layer);
-}
-
-bool attn_session_wants_row(const struct attn_session *session, size_t position)
-{
-    const struct attn_selection *selection = session->options.trace->selection;
-
-    return position < attn_selection_dims(selection)->n_position &&
-           attn_selection_has_query(selection, position);
-}
-
-void attn_session_apply(struct attn_session *session, const struct attn_edit_target *target)
-{
-    session->n_edited += attn_edits_apply(session->options.edits, session->options.n_edit, target);
-}
-
-bool attn_session_is_cross(const struct attn_session *session, int layer)
-{
-    return layer != ATTN_NO_LAYER && session->config->is_cross[layer];
-}
-
-/* Nobody is told NaN or infinity, but for the scores of masked keys. */
-static void check_event(struct attn_session *session, const struct attn_trace_event *event)
+/* No event holds NaN or infinity, but for the scores of masked keys. */
+static void check_event(struct attn_forward *f, const struct attn_trace_event *event)
 {
     const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
 
-    if (session->options.n_edit > 0 && (is_scores || event->site == ATTN_SITE_QK))
+    if (f->n_edit > 0 && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t position = event->row0 + i;
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
         /* A softmax that meets a bad score gives NaN everywhere: its first value tells. */
-        const bool is_told_by_first =
-            event->site == ATTN_SITE_PATTERN && session->options.n_edit == 0;
+        const bool is_told_by_first = event->site == ATTN_SITE_PATTERN && f->n_edit == 0;
         size_t n = event->keys != NULL ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
         n = is_told_by_first && n > 0 ? 1 : n;
-        if (!session->engine.kernels->is_finite(event->data + i * event->ld, n)) {
-            attn_session_blame(session, event->layer);
+        if (!f->engine.kernels->is_finite(event->data + i * event->ld, n)) {
+            attn_forward_report_non_finite(f);
             return;
         }
     }
 }
 
-void attn_session_tell(struct attn_session *session, const struct attn_trace_event *event)
+void attn_visit_edit(struct attn_forward *f, const struct attn_edit_target *target)
 {
-    const struct attn_trace *trace = session->options.trace;
-    struct attn_step *step = &session->step;
+    f->n_edited += attn_edits_apply(f->edits, f->n_edit, target);
+}
+
+void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *event)
+{
+    struct attn_step *step = &f->step;
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (step->status == ATTN_OK && attn_trace_next_part(trace->selection, event, &row, &part)) {
-        check_event(session, &part);
+    while (step->status == ATTN_OK &&
+           attn_trace_next_part(f->trace->selection, event, &row, &part)) {
+        check_event(f, &part);
         if (step->status == ATTN_OK)
-            step->status = trace->on_event(trace->user, &part, step->err);
+            step->status = f->trace->on_event(f->trace->user, &part, step->err);
     }
 }
 
 /* One head of a site, or a site without heads. */
-static void visit_part(struct attn_session *session, const struct attn_edit_target *target,
+static void visit_head(struct attn_forward *f, const struct attn_edit_target *target,
                        bool is_watched)
 {
     const struct attn_trace_event event = {.site = target->site,
@@ -76,51 +55,55 @@ static void visit_part(struct attn_session *session, const struct attn_edit_targ
                                            .ld = target->ld,
                                            .data = target->data};
 
-    if (session->options.n_edit > 0)
-        attn_session_apply(session, target);
+    if (f->n_edit > 0)
+        attn_visit_edit(f, target);
     if (is_watched)
-        attn_session_tell(session, &event);
+        attn_visit_tell(f, &event);
 }
 
-void attn_session_visit(struct attn_session *session, enum attn_site site, int layer, float *data)
+/* Whether the trace wants HEAD of SITE, which it watches. */
+static bool watches_head(const struct attn_forward *f, enum attn_site site, int head)
 {
-    const enum attn_site_layout layout = attn_site_layout(site);
-    const size_t width = attn_site_width(site, &session->dims);
-    const bool is_watched = attn_session_watches(session, site, layer);
-    const size_t n_head =
-        layout == ATTN_LAYOUT_KEY ? session->config->n_kv_head : session->config->n_head;
-    struct attn_edit_target target = {.site = site,
-                                      .layer = layer,
-                                      .head = ATTN_ALL_HEADS,
-                                      .row0 = session->step.row0,
-                                      .n_row = session->step.n_row,
-                                      .n_col = width,
-                                      .ld = width,
-                                      .data = data};
+    const struct attn_selection *selection = f->trace->selection;
 
-    if (session->step.status != ATTN_OK || (!is_watched && session->options.n_edit == 0))
-        return;
-    if (layout == ATTN_LAYOUT_KEY && attn_session_is_cross(session, layer)) {
-        target.row0 = 0;
-        target.n_row = session->n_source;
+    switch (attn_site_layout(site)) {
+    case ATTN_LAYOUT_VECTOR:
+        return true;
+    case ATTN_LAYOUT_KEY:
+        return attn_selection_has_kv_head(selection, f->step.layer, head);
+    default:
+        return attn_selection_has_head(selection, f->step.layer, head);
     }
-    if (layout == ATTN_LAYOUT_VECTOR) {
-        visit_part(session, &target, is_watched);
-        return;
-    }
-    target.ld = n_head * width;
-    for (int head = 0; head < (int)n_head && session->step.status == ATTN_OK; head++) {
-        const bool is_key = layout == ATTN_LAYOUT_KEY;
-        const struct attn_selection *selection =
-            is_watched ? session->options.trace->selection : NULL;
-        const bool is_wanted =
-            is_watched && (is_key ? attn_selection_has_kv_head(selection, layer, head)
-                                  : attn_selection_has_head(selection, layer, head));
+}
 
-        target.head = head;
-        target.data = data + (size_t)head * width;
-        if (is_key ? attn_session_needs_kv_head(session, layer, head)
-                   : attn_session_needs_head(session, layer, head))
-            visit_part(session, &target, is_wanted);
+static void visit_heads(struct attn_forward *f, enum attn_site site, float *data)
+{
+    const bool is_watched = attn_forward_watches(f, site);
+    const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+    const struct attn_site_part part = attn_forward_part(f, site);
+
+    if (part.n_row == 0 || (!is_watched && f->n_edit == 0))
+        return;
+    for (int head = 0; head < (int)part.n_head && f->step.status == ATTN_OK; head++) {
+        const struct attn_edit_target target = {.site = site,
+                                                .layer = f->step.layer,
+                                                .head = has_heads ? head : ATTN_ALL_HEADS,
+                                                .row0 = part.row0,
+                                                .n_row = part.n_row,
+                                                .n_col = part.width,
+                                                .ld = part.n_head * part.width,
+                                                .data = data + (size_t)head * part.width};
+
+        if (attn_forward_needs_head(f, site, head))
+            visit_head(f, &target, is_watched && watches_head(f, site, head));
     }
+}
+
+void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
+{
+    if (attn_forward_is_over(f))
+        return;
+    if (attn_forward_needs(f, site))
+        visit_heads(f, site, data);
+    f->step.is_done = attn_forward_ends_at(f, site);
 }

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/model_state.h"
+#include "model/model_internal.h"
 
 /* The place for LINEAR. The same code measures and carves; see base/arena.h. */
 static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,

@@ -3,7 +3,7 @@
  * of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
-#include "model/session_state.h"
+#include "model/session_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
@@ -69,7 +69,7 @@ static bool uses_stage(const struct attn_model *model, const char *heads)
     options.trace = &recording.trace;
     ck_assert_int_eq(attn_session_create(model, &options, &session, &err), ATTN_OK);
     ck_assert_int_eq(attn_session_feed(session, ids, FEW, &err), ATTN_OK);
-    is_used = session->stage.size > 0;
+    is_used = session->forward.stage.size > 0;
     attn_session_free(session);
     attn_recording_release(&recording);
     return is_used;

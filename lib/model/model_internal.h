@@ -1,8 +1,8 @@
 /*
- * model_state.h - what an open model holds. For the files of this layer.
+ * model_internal.h - what an open model holds. For the files of this layer.
  */
-#ifndef ATTN_MODEL_MODEL_STATE_H
-#define ATTN_MODEL_MODEL_STATE_H
+#ifndef ATTN_MODEL_MODEL_INTERNAL_H
+#define ATTN_MODEL_MODEL_INTERNAL_H
 
 #include "model/model.h"
 #include "model/weights.h"

@@ -1,0 +1,19 @@
+/*
+ * attention_step.h - attention as one of the equations of a block (step.h), and the KV cache.
+ */
+#ifndef ATTN_MODEL_ATTENTION_STEP_H
+#define ATTN_MODEL_ATTENTION_STEP_H
+
+#include "model/step.h"
+
+/*
+ * QK .. PATTERN and Z of the current layer: appends its k and v to the KV cache, then computes
+ * z = softmax(q k^T * scale) v, or what the layer's kind of attention has in place of it, for the
+ * heads that are needed. k and v of a source are appended once.
+ */
+void attn_attention_step(struct attn_forward *f);
+
+/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is 0. */
+void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
+
+#endif

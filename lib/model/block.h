@@ -1,0 +1,10 @@
+/* block.h - one block of the decoder. */
+#ifndef ATTN_MODEL_BLOCK_H
+#define ATTN_MODEL_BLOCK_H
+
+#include "model/forward.h"
+
+/* Runs LAYER on the residual stream of the current step. */
+void attn_block_run(struct attn_forward *f, int layer);
+
+#endif

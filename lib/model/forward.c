@@ -1,0 +1,150 @@
+/* forward.c - see forward.h: what a step still needs, and when it ends. */
+#include "model/forward.h"
+
+#include "base/escape.h"
+
+enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
+
+/* --- what is needed ----------------------------------------------------------------------------- */
+
+bool attn_forward_is_cross(const struct attn_forward *f)
+{
+    return f->step.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->step.layer];
+}
+
+struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
+{
+    const struct attn_config *config = &f->model->config;
+    const enum attn_site_layout layout = attn_site_layout(site);
+    struct attn_site_part part = {.row0 = f->step.row0,
+                                  .n_row = f->step.n_row,
+                                  .n_head = 1,
+                                  .width = attn_site_width(site, &f->dims)};
+
+    if (layout == ATTN_LAYOUT_QUERY)
+        part.n_head = config->n_head;
+    if (layout == ATTN_LAYOUT_KEY)
+        part.n_head = config->n_kv_head;
+    if (layout == ATTN_LAYOUT_KEY && attn_forward_is_cross(f)) {
+        part.n_row = f->step.row0 == 0 ? f->n_source : 0;
+        part.row0 = 0;
+    }
+    return part;
+}
+
+/* SITE of the current layer in the order in which everything is computed. */
+static struct attn_end place_of(const struct attn_forward *f, enum attn_site site)
+{
+    if (attn_site_is_in_layer(site))
+        return (struct attn_end){f->step.layer, site};
+    return (struct attn_end){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
+}
+
+bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
+{
+    const struct attn_end place = place_of(f, site);
+
+    return place.layer < f->end.layer || (place.layer == f->end.layer && place.site <= f->end.site);
+}
+
+bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
+{
+    const struct attn_end place = place_of(f, site);
+
+    return place.layer > f->end.layer || (place.layer == f->end.layer && place.site >= f->end.site);
+}
+
+bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
+{
+    const enum attn_site_layout layout = attn_site_layout(site);
+    const int layer = f->step.layer;
+
+    if (site == ATTN_SITE_V && !attn_forward_needs(f, ATTN_SITE_Z) &&
+        !attn_forward_watches(f, site))
+        return false;
+    if (layout == ATTN_LAYOUT_VECTOR || layer != f->end.layer || f->end.site > ATTN_SITE_Z)
+        return true;
+    return layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(f->trace->selection, layer, head)
+                                     : attn_selection_has_head(f->trace->selection, layer, head);
+}
+
+bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
+{
+    return f->trace != NULL && attn_selection_wants(f->trace->selection, site, f->step.layer);
+}
+
+bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
+{
+    return f->trace != NULL && position < attn_selection_dims(f->trace->selection)->n_position &&
+           attn_selection_has_query(f->trace->selection, position);
+}
+
+/* --- when it ends ------------------------------------------------------------------------------- */
+
+bool attn_forward_is_over(const struct attn_forward *f)
+{
+    return f->step.status != ATTN_OK || f->step.is_done;
+}
+
+bool attn_forward_is_stopped(struct attn_forward *f)
+{
+    if (f->step.status == ATTN_OK && f->cancel != NULL && *f->cancel != 0)
+        f->step.status = attn_error_set(f->step.err, ATTN_CANCELED, "canceled");
+    return attn_forward_is_over(f);
+}
+
+void attn_forward_report_non_finite(struct attn_forward *f)
+{
+    const struct attn_model *model = f->model;
+    const int layer = f->step.layer;
+    struct attn_step *step = &f->step;
+
+    if (step->status != ATTN_OK)
+        return;
+    step->status =
+        attn_weights_find_non_finite(model->config.model_type, model->st, layer, step->err);
+    if (step->status == ATTN_OK && layer != ATTN_NO_LAYER)
+        step->status = attn_weights_find_non_finite(model->config.model_type, model->st,
+                                                    ATTN_NO_LAYER, step->err);
+    if (step->status != ATTN_OK || f->n_edit > 0)
+        return;
+    if (layer == ATTN_NO_LAYER)
+        step->status = attn_error_set(step->err, ATTN_FORMAT,
+                                      "'%s' computes values that are not finite outside of its "
+                                      "layers, expected float32 numbers",
+                                      attn_quote_string(model->name).text);
+    else
+        step->status = attn_error_set(step->err, ATTN_FORMAT,
+                                      "layer %d of '%s' computes values that are not finite, "
+                                      "expected float32 numbers",
+                                      layer, attn_quote_string(model->name).text);
+}
+
+/* Values that must be finite, looked at in pieces. */
+struct finite_work {
+    const struct attn_kernels *kernels;
+    const float *x; /* [n] */
+    size_t n;
+    atomic_bool is_violated;
+};
+
+static void find_non_finite(void *context, size_t task, int worker)
+{
+    struct finite_work *work = context;
+    const size_t first = task * FINITE_PIECE, rest = work->n - first;
+
+    (void)worker;
+    if (!work->kernels->is_finite(work->x + first, rest < FINITE_PIECE ? rest : FINITE_PIECE))
+        atomic_store_explicit(&work->is_violated, true, memory_order_relaxed);
+}
+
+void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
+{
+    struct finite_work work = {.kernels = f->engine.kernels, .x = x, .n = n};
+
+    if (f->step.status != ATTN_OK)
+        return;
+    attn_pool_run(f->step.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
+    if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
+        attn_forward_report_non_finite(f);
+}

@@ -1,0 +1,143 @@
+/*
+ * forward.h - what a forward pass works on: a model, how its layers attend, who watches and edits,
+ * and the buffers. For the files of this layer; a session owns one and knows what was fed.
+ *
+ * A pass runs in steps: positions row0 .. row0+n_row-1 go through the layers (decoder.h). The first
+ * failure of a step sticks in it, and so does reaching the last tensor that anything wanted depends
+ * on: every line of the equations behind it does nothing.
+ *
+ * The files, each uses only those before it:
+ *     stage, forward, plan      what there is: buffers, how far to compute, memory
+ *     visit                     a tensor is there: edits, then the trace
+ *     step, attention_step      one equation: a norm, a linear map, attention, a sum
+ *     block, unembed, decoder   the equations of a block, of the output, of the whole
+ *     session                   what a caller sees
+ */
+#ifndef ATTN_MODEL_FORWARD_H
+#define ATTN_MODEL_FORWARD_H
+
+#include "attention/heads.h"
+#include "model/stage.h"
+#include "trace/edit.h"
+#include "trace/trace.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+
+/* The last tensor that anything wanted depends on. */
+struct attn_end {
+    int layer; /* -1: the embedding; n_layer: what follows the last block */
+    enum attn_site site;
+};
+
+/* The positions that go through the model now. */
+struct attn_step {
+    size_t row0, n_row;      /* the first, counted from the beginning of the sequence; how many */
+    int layer;               /* the one that runs, or ATTN_NO_LAYER */
+    bool is_done;            /* the end was reached */
+    enum attn_status status; /* the first failure */
+    struct attn_error *err;
+    struct attn_pool *pool; /* NULL when the work is too small to share */
+};
+
+/* Linear maps that wait to be run side by side, and the sites to visit when they have been
+ * (step.h). */
+struct attn_pending {
+    struct attn_linear_args maps[ATTN_LINEAR_MOST];
+    size_t n_map;
+    struct attn_pending_visit {
+        enum attn_site site;
+        float *data;
+    } visits[ATTN_LINEAR_MOST];
+    size_t n_visit;
+    atomic_bool is_violated; /* some result is not finite */
+};
+
+struct attn_forward {
+    const struct attn_model *model;
+    const struct attn_attention *attention; /* [n_layer], as each layer runs */
+    const struct attn_edit *edits;          /* [n_edit] */
+    size_t n_edit;
+    const struct attn_trace *trace; /* NULL: nothing is watched */
+    struct attn_end end;
+    bool has_logits;       /* rows that the output layer reads are kept for later */
+    bool is_rewindable;    /* keys and values of all layers stay after a step, not of one layer */
+    struct attn_dims dims; /* n_position: the most at any time; n_source: most rows of a source */
+    const volatile sig_atomic_t *cancel; /* NULL: never */
+    struct attn_pool *pool;              /* NULL: the caller's thread alone */
+    int n_worker;
+
+    enum attn_compute compute;
+    enum attn_activation activation; /* config.act_fn */
+    struct attn_gemm_engine engine;
+    struct attn_head_shape shape;
+    struct attn_engines engines; /* kernels of the current step */
+    struct attn_stage stage;
+
+    struct attn_step step;
+    struct attn_pending pending;
+    struct attn_random dropout; /* its stream, on the way through the layers of a step */
+    size_t n_source;            /* rows of the source that was set */
+    size_t n_cached;            /* rows of the KV cache that may hold something */
+    size_t n_edited;            /* rows changed by edits */
+
+    /* Buffers, laid out by attn_plan_memory. */
+    float *source;        /* [dims.n_source, d_source] */
+    float *resid;         /* [n_position, D] */
+    float *normed;        /* [n_position, D] */
+    float *q, *k, *v, *z; /* [n_position, H*E], [keys, G*E], [keys, G*Ev], [n_position, H*Ev] */
+    float *mlp;           /* [n_position, F], in place of q, k, v and z */
+    float *out;           /* [n_position, D]: attn_out, later mlp_out */
+    uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
+    float *vectors;       /* [2, D]: a norm's weight and bias, or a row of positions */
+    float *logits;        /* [n_logit_row, V]: watched logits, a few rows at a time */
+    size_t n_logit_row;
+    float *final;       /* [n_position, D], for logits: what the output layer reads */
+    float *last_logits; /* [V] */
+    struct attn_heads_memory heads;
+    struct attn_kv *kv;   /* [n_cache_layer, G]: the KV cache */
+    size_t n_cache_layer; /* n_layer, or 1: the layers take turns */
+};
+
+/* The part of SITE that the current step has in its layer: n_head heads side by side. */
+struct attn_site_part {
+    size_t row0, n_row; /* rows: positions, or rows of a source, which are all fed with the first
+                           position */
+    size_t n_head;      /* 1 for sites without heads */
+    size_t width;       /* columns of a head */
+};
+struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
+
+/* Whether the current layer takes its keys and values from the source. */
+bool attn_forward_is_cross(const struct attn_forward *f);
+
+/* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
+ * needs, or comes behind that. */
+bool attn_forward_needs(const struct attn_forward *f, enum attn_site site);
+bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site);
+
+/* Whether HEAD of SITE (a key/value head for k and v) is needed in the current layer: where the
+ * pass ends in the heads, only wanted ones are; and v only when it is watched or z needed. */
+bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head);
+
+/* Whether the trace wants SITE of the current layer, and the row of POSITION. */
+bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
+bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
+
+/* Whether the rest of the step does nothing: it failed, or everything needed is there. */
+bool attn_forward_is_over(const struct attn_forward *f);
+
+/* The same, after a look at the caller's cancel flag, which fails the step. */
+bool attn_forward_is_stopped(struct attn_forward *f);
+
+/*
+ * Fails the step because a value computed in the current layer is not finite. The message names a
+ * weight of the layer that is not, or one outside of all layers; if all are finite, the layer.
+ * Where edits may have put such values in and all weights are finite, the step goes on.
+ */
+void attn_forward_report_non_finite(struct attn_forward *f);
+
+/* Looks at X [n], and reports it. */
+void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n);
+
+#endif

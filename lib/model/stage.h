@@ -1,0 +1,30 @@
+/*
+ * stage.h - a buffer that weights pass through on their way from the file, for a model that is read
+ * once.
+ *
+ * Read, they are a copy that stays in the caches, a matrix at a time; mapped, every 4 KiB is a page
+ * that the system has to bring in, which takes twice as long. Nothing but speed depends on it.
+ */
+#ifndef ATTN_MODEL_STAGE_H
+#define ATTN_MODEL_STAGE_H
+
+#include "model/model_internal.h"
+
+struct attn_stage {
+    const struct attn_safetensors *st; /* borrowed; NULL: weights are used where they lie */
+    unsigned char *bytes;              /* [capacity] */
+    size_t capacity;                   /* 0: no matrix is worth a copy */
+    const unsigned char *first;        /* the place of bytes[0] in a file's map */
+    size_t size;                       /* bytes of the file that it holds; 0: none */
+};
+
+/* The capacity that STAGE needs for the first N_LAYER layers of MODEL, with has_logits also for the
+ * output layer. */
+size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *model,
+                       size_t n_layer, bool has_logits);
+
+/* attn_linear_run of ARGS [n] on POOL, with weights from the stage where that is cheaper. */
+void attn_stage_run_linear(struct attn_stage *stage, const struct attn_linear_args *args, size_t n,
+                           struct attn_pool *pool);
+
+#endif

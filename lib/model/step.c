@@ -1,0 +1,262 @@
+/*
+ * step.c - see step.h: norms, linear maps, activations and sums, on the pool; which linear maps run
+ * together, and what they take along.
+ *
+ * Order of every sum: product, then bias, then residual, each rounded.
+ */
+#include "model/step.h"
+
+#include <string.h>
+
+enum { ROWS_PER_TASK = 16 };
+
+/* --- linear maps that wait ---------------------------------------------------------------------- */
+
+/* Every product is looked at for values that are not finite. The residual stream alone does not
+ * show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes -inf 0. */
+static void run_maps(struct attn_forward *f)
+{
+    struct attn_pending *pending = &f->pending;
+
+    if (pending->n_map == 0 || attn_forward_is_over(f)) {
+        pending->n_map = 0;
+        return;
+    }
+    atomic_store_explicit(&pending->is_violated, false, memory_order_relaxed);
+    attn_stage_run_linear(&f->stage, pending->maps, pending->n_map, f->step.pool);
+    pending->n_map = 0;
+    if (atomic_load_explicit(&pending->is_violated, memory_order_relaxed))
+        attn_forward_report_non_finite(f);
+}
+
+void attn_step_finish(struct attn_forward *f)
+{
+    run_maps(f);
+    for (size_t i = 0; i < f->pending.n_visit; i++)
+        attn_visit(f, f->pending.visits[i].site, f->pending.visits[i].data);
+    f->pending.n_visit = 0;
+}
+
+static void add_visit(struct attn_forward *f, enum attn_site site, float *data)
+{
+    f->pending.visits[f->pending.n_visit++] = (struct attn_pending_visit){site, data};
+}
+
+/* The map that waits and gives all columns of Y, or NULL. */
+static struct attn_linear_args *find_map(struct attn_forward *f, const float *y)
+{
+    for (size_t i = 0; i < f->pending.n_map; i++) {
+        struct attn_linear_args *map = &f->pending.maps[i];
+
+        if (map->y == y && map->last_col == map->linear->weight.n_col)
+            return map;
+    }
+    return NULL;
+}
+
+static struct attn_pending_visit *find_visit(struct attn_forward *f, const float *data)
+{
+    for (size_t i = 0; i < f->pending.n_visit; i++)
+        if (f->pending.visits[i].data == data)
+            return &f->pending.visits[i];
+    return NULL;
+}
+
+/* What is multiplied soon after LINEAR of the current layer, in the order of the equations: its
+ * first panels are called into the caches meanwhile. Behind q, k and v comes attention. */
+static const struct attn_linear *find_next(const struct attn_forward *f,
+                                           const struct attn_linear *linear)
+{
+    const struct attn_block_weights *w = &f->model->weights.blocks[f->step.layer];
+    const struct attn_linear *next = NULL;
+
+    if (linear == &w->out)
+        next = &w->mlp_in;
+    if (linear == &w->mlp_in)
+        next = &w->mlp_out;
+    if (linear == &w->mlp_out && f->step.layer + 1 < (int)f->dims.n_layer)
+        next = &w[1].q;
+    return next != NULL && next->weight.data != NULL ? next : NULL;
+}
+
+/* --- linear maps -------------------------------------------------------------------------------- */
+
+/* The heads first .. last-1 of SITE that are needed, from *LAST on; false: there are none left. */
+static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
+                       int *last)
+{
+    *first = *last;
+    while (*first < n_head && !attn_forward_needs_head(f, site, *first))
+        (*first)++;
+    *last = *first;
+    while (*last < n_head && attn_forward_needs_head(f, site, *last))
+        (*last)++;
+    return *first < *last;
+}
+
+static void add_map(struct attn_forward *f, const struct attn_linear_args *map)
+{
+    if (f->pending.n_map == ATTN_LINEAR_MOST)
+        run_maps(f);
+    f->pending.maps[f->pending.n_map++] = *map;
+}
+
+static void copy_rows(struct attn_forward *f, const struct attn_site_part *part, const float *x,
+                      float *y)
+{
+    const size_t n = part->n_row * part->n_head * part->width;
+
+    memcpy(y, x, n * sizeof(float));
+    attn_forward_check_finite(f, y, n);
+}
+
+void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
+                      const float *x, float *y)
+{
+    const struct attn_site_part part = attn_forward_part(f, site);
+    struct attn_linear_args map = {.linear = linear,
+                                   .next = find_next(f, linear),
+                                   .engine = &f->engine,
+                                   .scratch = f->heads.scratch,
+                                   .x = x,
+                                   .ldx = linear->weight.n_row,
+                                   .n_row = part.n_row,
+                                   .compute = f->compute,
+                                   .rounded = f->rounded,
+                                   .ldy = part.n_head * part.width,
+                                   .activation = f->activation,
+                                   .is_violated = &f->pending.is_violated};
+
+    if (f->pending.n_visit == ATTN_LINEAR_MOST ||
+        (f->pending.n_map > 0 && f->pending.maps[0].x != x))
+        attn_step_finish(f);
+    if (attn_forward_is_over(f) || part.n_row == 0)
+        return;
+    for (int head = 0, end = 0; find_heads(f, site, (int)part.n_head, &head, &end);) {
+        map.first_col = (size_t)head * part.width;
+        map.last_col = (size_t)end * part.width;
+        map.y = y + map.first_col;
+        if (linear->weight.data != NULL)
+            add_map(f, &map);
+        else
+            copy_rows(f, &part, x, y);
+    }
+    add_visit(f, site, y);
+}
+
+/* --- work on rows ------------------------------------------------------------------------------- */
+
+/* Rows [n_row, n_col] shared over the pool in pieces of ROWS_PER_TASK. */
+struct row_work {
+    const struct attn_forward *f;
+    const float *x;
+    float *y;
+    size_t n_col;
+};
+
+static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, float *y,
+                     size_t n_col)
+{
+    struct row_work work = {.f = f, .x = x, .y = y, .n_col = n_col};
+
+    attn_pool_run(f->step.pool, (f->step.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, &work);
+}
+
+/* Rows of one task: the first and their number. */
+static size_t task_rows(const struct row_work *work, size_t task, size_t *first)
+{
+    const size_t rest = work->f->step.n_row - task * ROWS_PER_TASK;
+
+    *first = task * ROWS_PER_TASK;
+    return rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
+}
+
+static void normalize_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    const struct attn_forward *f = work->f;
+    const size_t d = work->n_col;
+    size_t first, n = task_rows(work, task, &first);
+
+    (void)worker;
+    for (size_t i = first; i < first + n; i++)
+        f->engine.kernels->layer_norm(work->x + i * d, f->vectors, f->vectors + d, d,
+                                      f->model->config.norm_eps, work->y + i * d);
+}
+
+static void activate_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    size_t first, n = task_rows(work, task, &first);
+
+    (void)worker;
+    work->f->engine.kernels->activate(work->f->activation, work->y + first * work->n_col,
+                                      n * work->n_col);
+}
+
+static void add_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    size_t first, n = task_rows(work, task, &first), at = first * work->n_col;
+
+    (void)worker;
+    work->f->engine.kernels->add(work->y + at, work->x + at, n * work->n_col, work->y + at);
+}
+
+/* --- the other equations ------------------------------------------------------------------------ */
+
+void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
+                    float *y)
+{
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = f->model->config.d_model;
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (f->model->config.norm == ATTN_NORM_NONE) {
+        memcpy(y, x, f->step.n_row * d * sizeof(float));
+        return;
+    }
+    kernels->convert(weights->w.data, weights->w.dtype, d, f->vectors);
+    kernels->convert(weights->b.data, weights->b.dtype, d, f->vectors + d);
+    run_rows(f, normalize_rows, x, y, d);
+}
+
+void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
+{
+    struct attn_linear_args *map = find_map(f, x);
+    struct attn_pending_visit *before = find_visit(f, x);
+
+    if (map != NULL && before != NULL && f->n_edit == 0 && !attn_forward_watches(f, before->site)) {
+        map->has_activation = true;
+        before->site = site;
+        return;
+    }
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    run_rows(f, activate_rows, x, x, f->model->config.d_mlp);
+    attn_visit(f, site, x);
+}
+
+void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x)
+{
+    const size_t d = f->model->config.d_model;
+    const bool has_residual = f->model->config.has_residual;
+    struct attn_linear_args *map = has_residual && f->n_edit == 0 ? find_map(f, x) : NULL;
+
+    if (map != NULL)
+        map->sum = resid;
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (map == NULL) {
+        if (has_residual)
+            run_rows(f, add_rows, x, resid, d);
+        else
+            memcpy(resid, x, f->step.n_row * d * sizeof(float));
+        attn_forward_check_finite(f, resid, f->step.n_row * d);
+    }
+    attn_visit(f, site, resid);
+}

@@ -1,0 +1,33 @@
+/*
+ * step.h - the equations of a forward pass, a function each, over the rows of the current step.
+ *
+ * Each computes a tensor and visits its site: edits, then the trace, before anyone reads it. Linear
+ * maps wait until another equation needs a result. So maps of the same rows run side by side, and a
+ * map takes the activation or the sum behind it along while its result is in cache, unless somebody
+ * looks at what lies between. Visits keep the order of the lines; numbers do not depend on any of
+ * it.
+ */
+#ifndef ATTN_MODEL_STEP_H
+#define ATTN_MODEL_STEP_H
+
+#include "model/visit.h"
+
+/* y = normalize(x) * w + b, or x where the model has no norms; x, y [n_row, D]. No site. */
+void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
+                    float *y);
+
+/* SITE: y = x W + b, for the heads that are needed; y = x where the model has no such weights. */
+void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
+                      const float *x, float *y);
+
+/* SITE: x = act(x), x [n_row, F]. */
+void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x);
+
+/* SITE: resid = resid + x, or x where the model has no residual stream; [n_row, D]. The residual
+ * stream is looked at for values that are not finite. */
+void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x);
+
+/* Runs the maps that wait and visits their sites: before anyone else reads them. */
+void attn_step_finish(struct attn_forward *f);
+
+#endif

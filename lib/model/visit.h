@@ -1,0 +1,18 @@
+/*
+ * visit.h - at every site: the edits declared for it, then the trace, before anyone consumes the
+ * tensor.
+ */
+#ifndef ATTN_MODEL_VISIT_H
+#define ATTN_MODEL_VISIT_H
+
+#include "model/forward.h"
+
+/* DATA holds what the step has of SITE in the current layer (attn_forward_part): [n_row, n_head,
+ * width]. */
+void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
+
+/* Only the edits, of TARGET; only the trace, of the rows of EVENT that it wants. */
+void attn_visit_edit(struct attn_forward *f, const struct attn_edit_target *target);
+void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *event);
+
+#endif
