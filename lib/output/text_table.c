@@ -38,13 +38,32 @@ size_t attn_text_fit(const char *text, size_t size, size_t width)
     return at;
 }
 
-void attn_text_table_begin(struct attn_text_table *table, size_t n_column, uint32_t flush_left)
+/* The columns, which were appended whole to memory that is aligned for anything; NULL when memory
+ * ran out. */
+static struct attn_text_column *columns_of(struct attn_text_table *table)
 {
+    return table->columns.has_failed ? NULL : (void *)table->columns.data;
+}
+
+void attn_text_table_begin(struct attn_text_table *table, size_t n_column)
+{
+    const struct attn_text_column column = {0};
+
     attn_buffer_reset(&table->text);
     attn_buffer_reset(&table->line);
     attn_buffer_reset(&table->cells);
+    attn_buffer_reset(&table->columns);
     table->n_column = n_column;
-    table->flush_left = flush_left;
+    for (size_t c = 0; c < n_column; c++)
+        attn_buffer_append(&table->columns, &column, sizeof column);
+}
+
+void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns != NULL)
+        columns[column].is_left = true;
 }
 
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
@@ -80,16 +99,17 @@ static void append_blanks(struct attn_buffer *line, size_t n)
 
 /* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
 static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
-                       size_t begin, const size_t *widths)
+                       size_t begin)
 {
+    const struct attn_text_column *columns = columns_of(table);
     size_t used; /* up to the last byte that is no padding */
 
     attn_buffer_reset(&table->line);
     used = 0;
     for (size_t c = 0; c < table->n_column; c++) {
         size_t size = cells[c].end - begin;
-        size_t padding = widths[c] - cells[c].width;
-        bool is_left = table->flush_left >> c & 1;
+        size_t padding = columns[c].width - cells[c].width;
+        bool is_left = columns[c].is_left;
 
         append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
         attn_buffer_append(&table->line, table->text.data + begin, size);
@@ -106,23 +126,24 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
 enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
                                        struct attn_error *err)
 {
-    size_t widths[ATTN_TABLE_MAX_COLUMNS] = {0};
+    struct attn_text_column *columns = columns_of(table);
     const struct attn_text_cell *cells;
     enum attn_status status = attn_buffer_check(&table->text, err);
     size_t n, begin = 0;
 
     if (status == ATTN_OK)
         status = attn_buffer_check(&table->cells, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&table->columns, err);
     if (status != ATTN_OK)
         return status;
-    /* appended in whole cells to memory that is aligned for anything */
-    cells = (const void *)table->cells.data;
+    cells = (const void *)table->cells.data; /* likewise */
     n = table->cells.size / sizeof *cells;
     for (size_t i = 0; i < n; i++)
-        if (cells[i].width > widths[i % table->n_column])
-            widths[i % table->n_column] = cells[i].width;
+        if (cells[i].width > columns[i % table->n_column].width)
+            columns[i % table->n_column].width = cells[i].width;
     for (size_t i = 0; i < n; i += table->n_column) {
-        append_row(table, &cells[i], begin, widths);
+        append_row(table, &cells[i], begin);
         status = attn_buffer_check(&table->line, err);
         if (status != ATTN_OK)
             return status;
@@ -137,4 +158,5 @@ void attn_text_table_release(struct attn_text_table *table)
     attn_buffer_release(&table->text);
     attn_buffer_release(&table->line);
     attn_buffer_release(&table->cells);
+    attn_buffer_release(&table->columns);
 }

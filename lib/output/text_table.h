@@ -2,7 +2,8 @@
  * text_table.h - a small table of words and numbers in columns that line up on a terminal.
  *
  *     struct attn_text_table table = {0};
- *     attn_text_table_begin(&table, 3, 1);        // three columns, the first one flush left
+ *     attn_text_table_begin(&table, 3);
+    attn_text_table_flush_left(&table, 0);
  *     attn_text_table_cell(&table, text, size);   // row by row
  *     attn_text_table_write(&table, sink, &err);
  *     attn_text_table_release(&table);
@@ -14,9 +15,12 @@
 #include "base/sink.h"
 #include "output/output.h" /* attn_text_width, attn_text_fit */
 
-#include <stdint.h>
+#include <stdbool.h>
 
-enum { ATTN_TABLE_MAX_COLUMNS = 32 };
+struct attn_text_column {
+    size_t width; /* of its widest cell */
+    bool is_left; /* its cells are flush left */
+};
 
 struct attn_text_cell {
     size_t end;   /* of its bytes in `text` */
@@ -25,15 +29,16 @@ struct attn_text_cell {
 
 /* Initialize with = {0}; may be used again after a write. */
 struct attn_text_table {
-    struct attn_buffer text;  /* the cells, one after the other */
-    struct attn_buffer line;  /* scratch */
-    struct attn_buffer cells; /* struct attn_text_cell, row by row */
+    struct attn_buffer text;    /* the cells, one after the other */
+    struct attn_buffer line;    /* scratch */
+    struct attn_buffer cells;   /* struct attn_text_cell, row by row */
+    struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
-    uint32_t flush_left; /* bit c: column c; the others are flush right */
 };
 
-/* Empties the table. N_COLUMN 1 .. ATTN_TABLE_MAX_COLUMNS. */
-void attn_text_table_begin(struct attn_text_table *table, size_t n_column, uint32_t flush_left);
+/* Empties the table. It has N_COLUMN columns, 1 or more, flush right. */
+void attn_text_table_begin(struct attn_text_table *table, size_t n_column);
+void attn_text_table_flush_left(struct attn_text_table *table, size_t column);
 
 /* The next cell: SIZE bytes of UTF-8. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);

@@ -23,7 +23,7 @@
 enum {
     LABEL_WIDTH = 10, /* of a token beside or above a matrix */
     DIGITS = 4,
-    TOKEN_COLUMN = 1 << 1, /* the second column of a matrix, flush left */
+    TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
 };
 
 /* What is printed together: a layer, or the sites of the model before or after them. */
@@ -230,8 +230,9 @@ static enum attn_status print_panel(struct text_writer *w, const struct attn_tex
     print_separator(w);
     print_title(w, panel);
     attn_text_table_begin(&w->table,
-                          n_label + panel->columns.n_shown + is_shortened(panel->columns),
-                          has_tokens(w) ? TOKEN_COLUMN : 0);
+                          n_label + panel->columns.n_shown + is_shortened(panel->columns));
+    if (has_tokens(w))
+        attn_text_table_flush_left(&w->table, TOKEN_COLUMN);
     add_headers(w, panel);
     for (size_t r = 0; r < panel->rows.n_shown; r++) {
         if (has_gap(panel->rows, r))
@@ -297,7 +298,9 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
         return ATTN_OK;
     print_separator(w);
     note_shortened(rows, &w->most_positions);
-    attn_text_table_begin(&w->table, n_column, has_tokens(w) ? UINT32_C(1) << (n_column - 1) : 0);
+    attn_text_table_begin(&w->table, n_column);
+    if (has_tokens(w))
+        attn_text_table_flush_left(&w->table, n_column - 1);
     attn_text_table_string(&w->table, "position");
     if (w->base.labels.ids)
         attn_text_table_string(&w->table, "id");
