@@ -49,6 +49,7 @@
 #include "output/format.h"
 #include "output/output.h"
 #include "output/outputs.h"
+#include "output/table_writer.h"
 #include "text/tokenizer.h"
 #include "text/word_list.h"
 #include "trace/edit.h"

@@ -6,12 +6,12 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/json_string.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "formats/json.h"
 #include "formats/json_reader.h"
-#include "formats/json_string.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/json_string.h"
 #include "base/memory.h"
-#include "formats/json_string.h"
 #include "model/config_read.h"
 #include "model/init_config.h"
 #include "model/init_weights.h"

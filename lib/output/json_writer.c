@@ -18,6 +18,7 @@
 #include "output/writer.h"
 
 #include "base/escape.h"
+#include "base/json_string.h"
 #include "base/memory.h"
 
 #include <inttypes.h>
@@ -52,18 +53,6 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
     return status;
 }
 
-/* A string of escaped text, which is printable UTF-8 on one line: two characters are left. */
-static void append_string(struct json_writer *w, const char *text, size_t size)
-{
-    attn_buffer_append_char(&w->text, '"');
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] == '"' || text[i] == '\\')
-            attn_buffer_append_char(&w->text, '\\');
-        attn_buffer_append_char(&w->text, text[i]);
-    }
-    attn_buffer_append_char(&w->text, '"');
-}
-
 /* A string of any bytes, or null. */
 static void append_escaped(struct json_writer *w, const char *bytes, size_t size)
 {
@@ -74,7 +63,7 @@ static void append_escaped(struct json_writer *w, const char *bytes, size_t size
     attn_buffer_reset(&w->escaped);
     attn_escape_append(&w->escaped, bytes, size);
     w->text.has_failed |= w->escaped.has_failed;
-    append_string(w, w->escaped.data, w->escaped.size);
+    attn_json_append_string(&w->text, w->escaped.data, w->escaped.size);
 }
 
 static void append_number(struct json_writer *w, float value)
@@ -117,7 +106,7 @@ static void append_texts(struct json_writer *w, const struct attn_token_texts *t
         const char *text = attn_token_text(texts, p, &size);
 
         attn_buffer_append_char(&w->text, p > 0 ? ',' : '[');
-        append_string(w, text, size);
+        attn_json_append_string(&w->text, text, size);
     }
     append(w, texts->n > 0 ? "]" : "null");
 }
@@ -160,7 +149,7 @@ static void append_positions(struct json_writer *w)
 static void begin_tensor(struct json_writer *w, const struct attn_array *array)
 {
     append(w, w->has_tensors ? ",\n" : "\n");
-    append_string(w, array->name, strlen(array->name));
+    attn_json_append_string(&w->text, array->name, strlen(array->name));
     append(w, ": ");
     w->has_tensors = true;
 }

@@ -1,5 +1,5 @@
 /* json_string.c - see json_string.h. */
-#include "formats/json_string.h"
+#include "base/json_string.h"
 
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size)
 {

@@ -2,8 +2,8 @@
  * json_string.h - appends a JSON string: UTF-8 as it is, quotes, backslashes and control characters
  * escaped.
  */
-#ifndef ATTN_FORMATS_JSON_STRING_H
-#define ATTN_FORMATS_JSON_STRING_H
+#ifndef ATTN_BASE_JSON_STRING_H
+#define ATTN_BASE_JSON_STRING_H
 
 #include "base/buffer.h"
 

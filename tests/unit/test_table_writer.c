@@ -1,0 +1,350 @@
+/* The forms of tables, with cells that are awkward in each. */
+#include "output/table_writer.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct attn_column columns[] = {
+    {.name = "head", .type = ATTN_VALUE_INTEGER},
+    {.name = "kl", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 4},
+    {.name = "token", .type = ATTN_VALUE_TEXT},
+    {.name = "same", .type = ATTN_VALUE_BOOLEAN},
+    {.name = "shape", .type = ATTN_VALUE_LIST},
+};
+enum { N_COLUMN = sizeof columns / sizeof *columns };
+
+static void append(struct attn_table *table, int64_t head, double kl, const char *token, bool same,
+                   size_t n_dim)
+{
+    static const int64_t shape[] = {12, -1, 64};
+    const struct attn_cell row[N_COLUMN] = {attn_cell_integer(head), attn_cell_real(kl),
+                                            attn_cell_text(token, strlen(token)),
+                                            attn_cell_boolean(same), attn_cell_list(shape, n_dim)};
+
+    ck_assert(attn_table_append(table, row, N_COLUMN, NULL) == ATTN_OK);
+}
+
+static struct attn_table *create_empty(void)
+{
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("heads", columns, N_COLUMN, &table, NULL) == ATTN_OK);
+    return table;
+}
+
+static struct attn_table *create_awkward(void)
+{
+    struct attn_table *table = create_empty();
+    const struct attn_cell none[N_COLUMN] = {{0}};
+
+    append(table, 0, 0.1, " eat", true, 2);
+    append(table, -7, (double)NAN, "a,\"b\"", false, 0);
+    append(table, INT64_MAX, (double)INFINITY, "=1+1", true, 1);
+    append(table, INT64_MIN, -(double)INFINITY, "-", false, 3);
+    append(table, 1, 1e-7, "\n\t\\\x01\xff", false, 0);
+    append(table, 2, -0.0, "\xe6\x97\xa5\xe6\x9c\xac", false, 0); /* two wide characters */
+    append(table, 3, -123456.75, "", false, 0);
+    ck_assert(attn_table_append(table, none, N_COLUMN, NULL) == ATTN_OK);
+    return table;
+}
+
+/* What TABLE is in FORM; free it with free(). */
+static char *text_of(const struct attn_table *table, enum attn_table_form form, int precision)
+{
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+    const char *bytes;
+    size_t size;
+    char *text;
+
+    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+    ck_assert_msg(attn_table_write(table, form, precision, sink, &err) == ATTN_OK, "%s",
+                  err.message);
+    bytes = attn_sink_bytes(sink, &size);
+    text = strndup(bytes ? bytes : "", size);
+    ck_assert_uint_eq(strlen(text), size);
+    attn_sink_free(sink);
+    return text;
+}
+
+static void expect(struct attn_table *table, enum attn_table_form form, int precision,
+                   const char *expected)
+{
+    char *text = text_of(table, form, precision);
+
+    ck_assert_str_eq(text, expected);
+    free(text);
+    attn_table_free(table);
+}
+
+START_TEST(aligned_columns_line_up)
+{
+    expect(create_awkward(), ATTN_TABLE_ALIGNED, -1,
+           "                head        kl  token           same  shape\n"
+           "                   0    0.1000   eat            yes   [12, -1]\n"
+           "                  -7       nan  a,\"b\"           no    []\n"
+           " 9223372036854775807       inf  =1+1            yes   [12]\n"
+           "-9223372036854775808      -inf  -               no    [12, -1, 64]\n"
+           "                   1   1.0e-07  \\n\\t\\\\\\x01\\xff  no    []\n"
+           "                   2         0  \xe6\x97\xa5\xe6\x9c\xac            no    []\n"
+           "                   3  -1.2e+05                  no    []\n"
+           "                   -         -  -               -     -\n");
+}
+END_TEST
+
+START_TEST(tabbed_lines_have_no_names)
+{
+    expect(create_awkward(), ATTN_TABLE_TABBED, -1,
+           "0\t0.1000\t eat\t1\t[12, -1]\n"
+           "-7\tnan\ta,\"b\"\t0\t[]\n"
+           "9223372036854775807\tinf\t=1+1\t1\t[12]\n"
+           "-9223372036854775808\t-inf\t-\t0\t[12, -1, 64]\n"
+           "1\t0.0000\t\\n\\t\\\\\\x01\\xff\t0\t[]\n"
+           "2\t-0.0000\t\xe6\x97\xa5\xe6\x9c\xac\t0\t[]\n"
+           "3\t-123456.7500\t\t0\t[]\n"
+           "\t\t\t\t\n");
+}
+END_TEST
+
+START_TEST(csv_quotes_what_needs_it)
+{
+    expect(create_awkward(), ATTN_TABLE_CSV, -1,
+           "head,kl,token,same,shape\n"
+           "0,0.1, eat,1,\"[12, -1]\"\n"
+           "-7,nan,\"a,\"\"b\"\"\",0,[]\n"
+           "9223372036854775807,inf,\\x3d1+1,1,[12]\n"
+           "-9223372036854775808,-inf,\\x2d,0,\"[12, -1, 64]\"\n"
+           "1,1e-07,\\n\\t\\\\\\x01\\xff,0,[]\n"
+           "2,-0,\xe6\x97\xa5\xe6\x9c\xac,0,[]\n"
+           "3,-123456.75,,0,[]\n"
+           ",,,,\n");
+}
+END_TEST
+
+START_TEST(json_lines_are_an_object_a_row)
+{
+    expect(create_awkward(), ATTN_TABLE_JSON_LINES, -1,
+           "{\"head\": 0, \"kl\": 0.1, \"token\": \" eat\", \"same\": true, \"shape\": [12, -1]}\n"
+           "{\"head\": -7, \"kl\": null, \"token\": \"a,\\\"b\\\"\", \"same\": false, "
+           "\"shape\": []}\n"
+           "{\"head\": 9223372036854775807, \"kl\": null, \"token\": \"=1+1\", \"same\": true, "
+           "\"shape\": [12]}\n"
+           "{\"head\": -9223372036854775808, \"kl\": null, \"token\": \"-\", \"same\": false, "
+           "\"shape\": [12, -1, 64]}\n"
+           "{\"head\": 1, \"kl\": 1e-07, \"token\": \"\\\\n\\\\t\\\\\\\\\\\\x01\\\\xff\", "
+           "\"same\": false, \"shape\": []}\n"
+           "{\"head\": 2, \"kl\": -0, \"token\": \"\xe6\x97\xa5\xe6\x9c\xac\", \"same\": false, "
+           "\"shape\": []}\n"
+           "{\"head\": 3, \"kl\": -123456.75, \"token\": \"\", \"same\": false, \"shape\": []}\n"
+           "{\"head\": null, \"kl\": null, \"token\": null, \"same\": null, \"shape\": null}\n");
+}
+END_TEST
+
+START_TEST(json_is_one_document)
+{
+    struct attn_table *table = create_empty();
+
+    append(table, 4, 0.25, "is", true, 0);
+    append(table, 5, 0.5, "so", false, 1);
+    expect(table, ATTN_TABLE_JSON, -1,
+           "{\n\"schema\": 1,\n\"table\": \"heads\",\n\"rows\": [\n"
+           "{\"head\": 4, \"kl\": 0.25, \"token\": \"is\", \"same\": true, \"shape\": []},\n"
+           "{\"head\": 5, \"kl\": 0.5, \"token\": \"so\", \"same\": false, \"shape\": [12]}\n"
+           "]\n}\n");
+}
+END_TEST
+
+START_TEST(a_table_without_rows_is_whole)
+{
+    expect(create_empty(), ATTN_TABLE_ALIGNED, -1, "head  kl  token  same  shape\n");
+    expect(create_empty(), ATTN_TABLE_TABBED, -1, "");
+    expect(create_empty(), ATTN_TABLE_CSV, -1, "head,kl,token,same,shape\n");
+    expect(create_empty(), ATTN_TABLE_JSON, -1,
+           "{\n\"schema\": 1,\n\"table\": \"heads\",\n\"rows\": []\n}\n");
+    expect(create_empty(), ATTN_TABLE_JSON_LINES, -1, "");
+}
+END_TEST
+
+/* One real of each notation, in every form. */
+static struct attn_table *create_reals(double value)
+{
+    static const struct attn_column reals[] = {
+        {.name = "shortest", .type = ATTN_VALUE_REAL},
+        {.name = "double", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "fixed", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
+        {.name = "figures",
+         .type = ATTN_VALUE_REAL,
+         .notation = ATTN_NOTATION_FIGURES,
+         .digits = 3},
+    };
+    const struct attn_cell row[] = {attn_cell_real(value), attn_cell_real(value),
+                                    attn_cell_real(value), attn_cell_real(value)};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("reals", reals, 4, &table, NULL) == ATTN_OK);
+    ck_assert(attn_table_append(table, row, 4, NULL) == ATTN_OK);
+    return table;
+}
+
+START_TEST(reals_follow_their_notation)
+{
+    expect(create_reals(1.0 / 3), ATTN_TABLE_CSV, -1,
+           "shortest,double,fixed,figures\n0.33333334,0.3333333333333333,0.33333334,0.333\n");
+    expect(create_reals(1.0 / 3), ATTN_TABLE_TABBED, -1,
+           "0.33333334\t0.3333333333333333\t0.333333\t0.333\n");
+    expect(create_reals(1.0 / 3), ATTN_TABLE_ALIGNED, -1,
+           "  shortest              double     fixed  figures\n"
+           "0.33333334  0.3333333333333333  0.333333    0.333\n");
+    expect(create_reals(98765.4321), ATTN_TABLE_TABBED, -1,
+           "98765.43\t98765.4321\t98765.432100\t9.88e+04\n");
+}
+END_TEST
+
+START_TEST(a_precision_is_for_what_has_no_digits_of_its_own)
+{
+    expect(create_reals(2.0 / 3), ATTN_TABLE_CSV, 2,
+           "shortest,double,fixed,figures\n0.67,0.6666666666666666,0.67,0.667\n");
+    expect(create_reals(2.0 / 3), ATTN_TABLE_JSON_LINES, 0,
+           "{\"shortest\": 1, \"double\": 0.6666666666666666, \"fixed\": 1, \"figures\": 0.667}\n");
+    expect(create_reals(2.0 / 3), ATTN_TABLE_TABBED, 17,
+           "0.66666666666666663\t0.6666666666666666\t0.66666666666666663\t0.667\n");
+}
+END_TEST
+
+/* No float32 is as large: the shortest would be infinite. */
+START_TEST(a_double_beyond_float_keeps_its_value)
+{
+    expect(create_reals(1e300), ATTN_TABLE_CSV, -1,
+           "shortest,double,fixed,figures\n1e+300,1e+300,1e+300,1e+300\n");
+    expect(create_reals(5e-324), ATTN_TABLE_CSV, -1,
+           "shortest,double,fixed,figures\n0,5e-324,0,4.94e-324\n");
+    for (int precision = 0; precision <= 17; precision += 17) {
+        struct attn_table *table = create_reals(-DBL_MAX);
+        char *text = text_of(table, ATTN_TABLE_ALIGNED, precision);
+
+        ck_assert_ptr_nonnull(strstr(text, "-1.7976931348623157e+308"));
+        free(text);
+        attn_table_free(table);
+    }
+}
+END_TEST
+
+/* Only where such a locale is installed. */
+START_TEST(the_locale_plays_no_part)
+{
+    static const char *const with_commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "C.UTF-8"};
+
+    for (size_t i = 0; i < sizeof with_commas / sizeof *with_commas; i++)
+        if (setlocale(LC_ALL, with_commas[i]))
+            break;
+    expect(create_reals(1.0 / 3), ATTN_TABLE_TABBED, -1,
+           "0.33333334\t0.3333333333333333\t0.333333\t0.333\n");
+}
+END_TEST
+
+START_TEST(rows_are_written_alone)
+{
+    struct attn_table *table = create_awkward();
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+    size_t size;
+
+    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_CSV, 1, sink, &err) == ATTN_OK);
+    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_TABBED, -1, sink, &err) == ATTN_OK);
+    ck_assert(attn_table_write_row(table, 6, ATTN_TABLE_JSON, -1, sink, &err) == ATTN_OK);
+    const char *bytes = attn_sink_bytes(sink, &size);
+    static const char expected[] =
+        "3,-123456.8,,0,[]\n3\t-123456.7500\t\t0\t[]\n"
+        "{\"head\": 3, \"kl\": -123456.75, \"token\": \"\", \"same\": false, \"shape\": []}";
+    ck_assert_uint_eq(size, sizeof expected - 1);
+    ck_assert_mem_eq(bytes, expected, size);
+    ck_assert_int_eq(attn_table_write_row(table, 0, ATTN_TABLE_ALIGNED, -1, sink, &err),
+                     ATTN_INVALID);
+    ck_assert_str_eq(err.message, "aligned text is written from all rows at once, not row by row");
+    attn_sink_free(sink);
+    attn_table_free(table);
+}
+END_TEST
+
+START_TEST(an_unknown_form_or_precision_is_refused)
+{
+    struct attn_table *table = create_empty();
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+
+    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+    ck_assert_int_eq(attn_table_write(table, ATTN_TABLE_CSV, 18, sink, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "precision is 18, expected 0 to 17");
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_table_write(table, (enum attn_table_form)5, 0, sink, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "tables have no form 5");
+    attn_sink_free(sink);
+    attn_table_free(table);
+}
+END_TEST
+
+START_TEST(a_table_may_have_many_columns)
+{
+    enum { N = 300 };
+    struct attn_column many[N];
+    struct attn_cell row[N];
+    char names[N][8];
+    struct attn_table *table;
+
+    for (int i = 0; i < N; i++) {
+        snprintf(names[i], sizeof names[i], "c%d", i);
+        many[i] = (struct attn_column){.name = names[i], .type = ATTN_VALUE_INTEGER};
+        row[i] = attn_cell_integer(i);
+    }
+    ck_assert(attn_table_create("wide", many, N, &table, NULL) == ATTN_OK);
+    ck_assert(attn_table_append(table, row, N, NULL) == ATTN_OK);
+    char *text = text_of(table, ATTN_TABLE_ALIGNED, -1);
+    ck_assert_ptr_nonnull(strstr(text, "c298  c299\n"));
+    ck_assert_ptr_nonnull(strstr(text, " 298   299\n"));
+    free(text);
+    attn_table_free(table);
+}
+END_TEST
+
+/* Every allocation of each form fails once. */
+START_TEST(failures_are_reported)
+{
+    struct attn_table *table = create_awkward();
+
+    for (int form = ATTN_TABLE_ALIGNED; form <= ATTN_TABLE_JSON_LINES; form++)
+        for (long n = 0;; n++) {
+            struct attn_error err = {0};
+            struct attn_sink *sink;
+            enum attn_status status;
+
+            ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+            attn_alloc_fail_at(n);
+            status = attn_table_write(table, (enum attn_table_form)form, -1, sink, &err);
+            if (status == ATTN_OK)
+                status = attn_sink_check(sink, &err);
+            attn_alloc_fail_off();
+            attn_sink_free(sink);
+            if (status == ATTN_OK) {
+                ck_assert_int_ge(n, 2);
+                break;
+            }
+            ck_assert_int_eq(status, ATTN_NO_MEMORY);
+        }
+    attn_table_free(table);
+}
+END_TEST
+
+ATTN_SUITE("table_writer", aligned_columns_line_up, tabbed_lines_have_no_names,
+           csv_quotes_what_needs_it, json_lines_are_an_object_a_row, json_is_one_document,
+           a_table_without_rows_is_whole, reals_follow_their_notation,
+           a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
+           the_locale_plays_no_part, rows_are_written_alone,
+           an_unknown_form_or_precision_is_refused, a_table_may_have_many_columns,
+           failures_are_reported)
