@@ -20,7 +20,7 @@ endif
 MAKEFLAGS += --no-print-directory
 
 # attn.h says the version. Until 1.0 a new second number may be another interface: each has a name.
-VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/attn.h)
+VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/base/version.h)
 SONAME := libattn.so.$(basename $(VERSION))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
@@ -318,7 +318,7 @@ $(BUILD)/%.analyzed: $(BUILD)/%.o
 
 # --- Installing ---------------------------------------------------------------------------------
 
-PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h)
+PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/base/version.h)
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli

@@ -16,9 +16,6 @@
 #ifndef ATTN_H
 #define ATTN_H
 
-/* The one place that says it; the first two numbers are those of the shared library's name. */
-#define ATTN_VERSION "0.1.0"
-
 #include "analysis/difference.h"
 #include "attention/attend.h"
 #include "attention/attention.h"
@@ -29,6 +26,7 @@
 #include "base/sink.h"
 #include "base/source.h"
 #include "base/status.h"
+#include "base/version.h"
 #include "base/table.h"
 #include "bench/measure.h"
 #include "capture/capture.h"

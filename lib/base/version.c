@@ -1,0 +1,7 @@
+/* version.c - see version.h. */
+#include "base/version.h"
+
+const char *attn_version(void)
+{
+    return ATTN_VERSION;
+}
