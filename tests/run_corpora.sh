@@ -1,40 +1,33 @@
 #!/usr/bin/env bash
-# run_corpora.sh - runs every fuzz target over its corpus; each file counts as one test.
+# run_corpora.sh - runs every fuzz target over its corpus; each input counts as one test.
 #
-# A program gets all files at once. Only when it fails they are given one by one, to name the one it is.
+# A program gets all inputs at once. Only when it fails they are given one by one, to name the one it is.
+# Those of the archives lie in the build folder afterwards.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/support/part.sh
+. tests/fuzz/corpus.sh
 
-build=${BUILD:-build/release}
-passed=0 failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+replay_target() { # TARGET
+    local program=$build/tests/fuzz/fuzz_$1 folder=$build/corpus/$1 input inputs
+    unpack_corpus "$1" "$folder"
+    shopt -s nullglob
+    inputs=("tests/fuzz/corpus/$1"/* "$folder"/*)
+    if [ ${#inputs[@]} -eq 0 ]; then
+        fail "# fuzz target $1 has no inputs"
+    elif { ("$program" "${inputs[@]}"); } >/dev/null 2>&1; then
+        pass ${#inputs[@]}
+    else
+        for input in "${inputs[@]}"; do
+            if ("$program" "$input"); then pass; else fail "$program $input"; fi
+        done
+    fi
+}
 
-# In a shell of its own, which keeps what bash says of a crash.
-replay() { (exec "$build/tests/fuzz/$name" "$@") >"$output" 2>&1 </dev/null; }
-
+targets=()
 for source in tests/fuzz/fuzz_*.c; do
-    name=$(basename "$source" .c)
-    files=(tests/fuzz/corpus/"${name#fuzz_}"/*)
-    if [ ! -x "$build/tests/fuzz/$name" ]; then
-        echo "$build/tests/fuzz/$name: not built"
-        failed=$((failed + 1))
-        continue
-    fi
-    if replay "${files[@]}"; then
-        passed=$((passed + ${#files[@]}))
-        continue
-    fi
-    for file in "${files[@]}"; do
-        if replay "$file"; then
-            passed=$((passed + 1))
-        else
-            echo "$file: broke $name"
-            cat "$output"
-            failed=$((failed + 1))
-        fi
-    done
+    target=$(basename "$source" .c)
+    targets+=("${target#fuzz_}")
 done
-
-echo "corpora: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+side_by_side replay_target "${targets[@]}"
+finish corpora
