@@ -143,26 +143,45 @@ void text_release(struct text *text)
     *text = (struct text){0};
 }
 
+static const char *skip_blanks(const char *at)
+{
+    return at + strspn(at, " \t\n");
+}
+
+/* The next item of the list behind AT: one comma, blanks, or both lie between two. */
+static const char *skip_separator(const char *at)
+{
+    at = skip_blanks(at);
+    return *at == ',' ? skip_blanks(at + 1) : at;
+}
+
+static int report_ids(const char *list, const char *item, size_t size)
+{
+    static const char hint[] = "ids are numbers separated by commas or spaces";
+    if (size == 0)
+        return report_problem(EXIT_USAGE, hint, "'%s' has an empty item, expected a token id",
+                              list);
+    return report_problem(EXIT_USAGE, hint, "'%.*s' is not a token id", (int)size, item);
+}
+
 int ids_parse(const char *list, int32_t **ids, size_t *n)
 {
-    static const char separators[] = ", \t\n";
     size_t n_id = 0;
     int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof(*parsed)); /* "1,2": 3 bytes, 2 ids */
     if (!parsed)
         return report_no_memory();
-    size_t size;
-    for (const char *at = list; *at; at += size) {
-        at += strspn(at, separators);
-        size = strcspn(at, separators);
+    const char *at = skip_blanks(list);
+    bool is_done = *at == '\0';
+    while (!is_done) {
         int64_t id;
-        if (size == 0)
-            break;
+        const size_t size = strcspn(at, ", \t\n");
         if (!attn_parse_int(at, size, 0, INT32_MAX, &id)) {
             free(parsed);
-            return report_problem(EXIT_USAGE, "ids are numbers separated by commas or spaces",
-                                  "'%.*s' is not a token id", (int)size, at);
+            return report_ids(list, at, size);
         }
         parsed[n_id++] = (int32_t)id;
+        is_done = *skip_blanks(at + size) == '\0';
+        at = skip_separator(at + size);
     }
     *ids = parsed;
     *n = n_id;

@@ -41,8 +41,8 @@ struct text {
 int prompt_read(const struct prompt_args *args, struct text *text);
 void text_release(struct text *text);
 
-/* Token ids separated by commas or spaces; free *ids with free(). Reports and returns an exit
- * code. */
+/* Token ids separated by commas or spaces, none between two commas is an error; free *ids with
+ * free(). Reports and returns an exit code. */
 int ids_parse(const char *list, int32_t **ids, size_t *n);
 
 #endif

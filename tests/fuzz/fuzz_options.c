@@ -139,6 +139,20 @@ static int64_t read_id(const char **at)
     return *end == '\0' || is_separator(*end) ? value : -1;
 }
 
+/* Whether LIST has a comma with no id before it or after it. */
+static bool has_empty_item(const char *list)
+{
+    bool has_comma = false, has_id = false;
+
+    for (; *list != '\0'; list++) {
+        if (*list == ',' && !has_id)
+            return true;
+        has_comma |= *list == ',';
+        has_id = *list != ',' && (has_id || !is_separator(*list));
+    }
+    return has_comma && !has_id;
+}
+
 static void check_ids(const char *list)
 {
     int32_t *ids = NULL;
@@ -156,9 +170,10 @@ static void check_ids(const char *list)
             n_naive++;
         }
     }
-    FUZZ_CHECK(code == (id >= 0 ? EXIT_DONE : EXIT_USAGE));
-    FUZZ_CHECK(n_report == (id < 0));
-    FUZZ_CHECK(id < 0 || n == n_naive);
+    const bool is_refused = id < 0 || has_empty_item(list);
+    FUZZ_CHECK(code == (is_refused ? EXIT_USAGE : EXIT_DONE));
+    FUZZ_CHECK(n_report == is_refused);
+    FUZZ_CHECK(is_refused || n == n_naive);
     free(ids);
 }
 
