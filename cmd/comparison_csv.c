@@ -9,6 +9,8 @@
 #include "print.h"
 #include "report.h"
 
+#include "tool.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

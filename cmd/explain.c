@@ -7,6 +7,8 @@
 #include "print.h"
 #include "report.h"
 
+#include "tool.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

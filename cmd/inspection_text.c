@@ -8,6 +8,8 @@
 #include "print.h"
 #include "quantity.h"
 
+#include "tool.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,8 @@
 #include "command.h"
 #include "report.h"
 
+#include "tool.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,6 +9,8 @@
 #include "command.h"
 #include "interrupt.h"
 
+#include "tool.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 
+#include "base/escape.h"
 #include "base/number.h"
 
 #endif

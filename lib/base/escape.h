@@ -18,6 +18,9 @@
  * sticky failure). */
 void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 
+/* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */
+enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
+
 enum { ATTN_QUOTE_SIZE = 200 };
 
 /* A short escaped copy for messages, cut with "..." when it does not fit: struct attn_quote q =

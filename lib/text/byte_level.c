@@ -3,14 +3,50 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/alphabet.h"
 #include "text/bpe.h"
-#include "text/encoding.h"
+#include "text/normalized.h"
 #include "text/piece_cache.h"
 #include "text/settings.h"
-#include "text/subject.h"
+#include "text/tokenizer_internal.h"
 
 #include <string.h>
+
+static bool is_itself(unsigned byte)
+{
+    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
+void attn_alphabet_init(struct attn_alphabet *alphabet)
+{
+    unsigned next = 0x100;
+
+    memset(alphabet->byte, 0xff, sizeof alphabet->byte); /* -1 */
+    for (unsigned byte = 0; byte < 256; byte++) {
+        unsigned code_point = is_itself(byte) ? byte : next++;
+
+        alphabet->code_point[byte] = (uint16_t)code_point;
+        alphabet->byte[code_point] = (int16_t)byte;
+    }
+}
+
+bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *key, size_t size,
+                            char *out, size_t *n_byte)
+{
+    size_t n = 0;
+
+    for (size_t at = 0; at < size;) {
+        uint32_t code_point;
+        size_t length = attn_utf8_decode(key + at, size - at, &code_point);
+
+        if (length == 0 || code_point >= sizeof alphabet->byte / sizeof *alphabet->byte ||
+            alphabet->byte[code_point] < 0)
+            return false;
+        out[n++] = (char)alphabet->byte[code_point];
+        at += length;
+    }
+    *n_byte = n;
+    return true;
+}
 
 /* Turns the keys into the bytes that they stand for; special tokens stand for themselves. */
 static enum attn_status make_bytes(struct attn_byte_level *bpe,
@@ -93,59 +129,59 @@ void attn_byte_level_release(struct attn_byte_level *bpe)
 }
 
 /* One call of encode. */
-struct run {
+struct encode {
     const struct attn_byte_level *bpe;
     struct attn_encoding *encoding;
     struct attn_split_walk *walk;
     struct attn_bpe_work work;
     struct attn_piece_cache cache;
-    struct attn_subject subject; /* the text between two special tokens */
-    size_t base;                 /* where it begins in the text */
+    struct attn_normalized normalized; /* the text between two special tokens */
+    size_t base;                       /* where it begins in the text */
 };
 
-static enum attn_status refuse_byte(const struct run *run, size_t at, struct attn_error *err)
+static enum attn_status refuse_byte(const struct encode *encode, size_t at, struct attn_error *err)
 {
     return attn_error_set(err, ATTN_INVALID,
                           "the vocabulary has no token for byte 0x%02x, found at byte %zu",
-                          (unsigned)(unsigned char)run->subject.text[at],
-                          run->base + attn_subject_begin(&run->subject, at));
+                          (unsigned)(unsigned char)encode->normalized.text[at],
+                          encode->base + attn_normalized_begin(&encode->normalized, at));
 }
 
-/* Appends the tokens of bytes BEGIN..END of the subject, found by merging. */
-static enum attn_status merge_piece(struct run *run, size_t begin, size_t end,
+/* Appends the tokens of bytes BEGIN..END of the normalized text, found by merging. */
+static enum attn_status merge_piece(struct encode *encode, size_t begin, size_t end,
                                     struct attn_error *err)
 {
-    const struct attn_byte_level *bpe = run->bpe;
-    const unsigned char *piece = (const unsigned char *)run->subject.text + begin;
+    const struct attn_byte_level *bpe = encode->bpe;
+    const unsigned char *piece = (const unsigned char *)encode->normalized.text + begin;
     size_t n = end - begin;
-    enum attn_status status = attn_bpe_begin(&run->work, n, err);
-    struct attn_bpe_symbol *symbols = run->work.symbols;
+    enum attn_status status = attn_bpe_begin(&encode->work, n, err);
+    struct attn_bpe_symbol *symbols = encode->work.symbols;
 
     if (status != ATTN_OK)
         return status;
     for (size_t i = 0; i < n; i++) {
         symbols[i].id = bpe->byte_ids[piece[i]];
         if (symbols[i].id < 0)
-            return refuse_byte(run, begin + i, err);
+            return refuse_byte(encode, begin + i, err);
     }
-    attn_bpe_merge(&run->work, n, &bpe->merges);
+    attn_bpe_merge(&encode->work, n, &bpe->merges);
     for (size_t i = 0; i < n && status == ATTN_OK; i = symbols[i].next)
-        status = attn_encoding_push(run->encoding, symbols[i].id, begin + i,
+        status = attn_encoding_push(encode->encoding, symbols[i].id, begin + i,
                                     begin + symbols[i].next, err);
     return status;
 }
 
-/* Appends the tokens that PIECE has, to stand at BEGIN of the subject. */
-static enum attn_status copy_piece(struct run *run, const struct attn_cached_piece *piece,
+/* Appends the tokens that PIECE has, to stand at BEGIN of the normalized text. */
+static enum attn_status copy_piece(struct encode *encode, const struct attn_cached_piece *piece,
                                    size_t begin, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; i < piece->n && status == ATTN_OK; i++) {
-        int32_t id = run->encoding->ids[piece->first + i];
-        size_t end = begin + (run->bpe->begin[id + 1] - run->bpe->begin[id]);
+        int32_t id = encode->encoding->ids[piece->first + i];
+        size_t end = begin + (encode->bpe->begin[id + 1] - encode->bpe->begin[id]);
 
-        status = attn_encoding_push(run->encoding, id, begin, end, err);
+        status = attn_encoding_push(encode->encoding, id, begin, end, err);
         begin = end;
     }
     return status;
@@ -155,41 +191,41 @@ static enum attn_status copy_piece(struct run *run, const struct attn_cached_pie
  * Whether the tokens from FIRST on have SIZE bytes in all. They do, unless merging reached one that
  * a file calls special, which stands for the letters of its key.
  */
-static bool adds_up(const struct run *run, size_t first, size_t size)
+static bool adds_up(const struct encode *encode, size_t first, size_t size)
 {
     size_t sum = 0;
 
-    for (size_t i = first; i < run->encoding->n; i++) {
-        const int32_t id = run->encoding->ids[i];
+    for (size_t i = first; i < encode->encoding->n; i++) {
+        const int32_t id = encode->encoding->ids[i];
 
-        sum += run->bpe->begin[id + 1] - run->bpe->begin[id];
+        sum += encode->bpe->begin[id + 1] - encode->bpe->begin[id];
     }
     return sum == size;
 }
 
-static enum attn_status encode_piece(struct run *run, size_t begin, size_t end,
+static enum attn_status encode_piece(struct encode *encode, size_t begin, size_t end,
                                      struct attn_error *err)
 {
     bool found;
-    size_t first = run->encoding->n;
+    size_t first = encode->encoding->n;
     struct attn_cached_piece *piece =
-        attn_piece_cache_find(&run->cache, run->subject.text + begin, end - begin, &found);
+        attn_piece_cache_find(&encode->cache, encode->normalized.text + begin, end - begin, &found);
     enum attn_status status;
 
     if (found)
-        return copy_piece(run, piece, begin, err);
-    status = merge_piece(run, begin, end, err);
+        return copy_piece(encode, piece, begin, err);
+    status = merge_piece(encode, begin, end, err);
     if (piece) {
         piece->first = first;
-        piece->n = (uint32_t)(run->encoding->n - first);
-        if (!adds_up(run, first, end - begin))
+        piece->n = (uint32_t)(encode->encoding->n - first);
+        if (!adds_up(encode, first, end - begin))
             piece->size = 0; /* not kept: copy_piece would find other ends */
     }
     return status;
 }
 
-/* Splits and encodes bytes BEGIN..END of the subject, which are valid UTF-8. */
-static enum attn_status encode_valid(struct run *run, size_t begin, size_t end,
+/* Splits and encodes bytes BEGIN..END of the normalized text, which are valid UTF-8. */
+static enum attn_status encode_valid(struct encode *encode, size_t begin, size_t end,
                                      struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
@@ -197,71 +233,73 @@ static enum attn_status encode_valid(struct run *run, size_t begin, size_t end,
     /* The pattern must not see what lies before BEGIN or behind END: these are texts of their
      * own. */
     for (size_t at = begin, next; at < end && status == ATTN_OK; at = next) {
-        status = attn_split_next(run->walk, run->subject.text + begin, end - begin, at - begin,
-                                 &next, err);
+        status = attn_split_next(encode->walk, encode->normalized.text + begin, end - begin,
+                                 at - begin, &next, err);
         next += begin;
         if (status == ATTN_OK)
-            status = encode_piece(run, at, next, err);
+            status = encode_piece(encode, at, next, err);
     }
     return status;
 }
 
-/* Encodes the subject; every run of bytes that are not UTF-8 is a piece. */
-static enum attn_status encode_bytes(struct run *run, struct attn_error *err)
+/* Encodes the normalized text; every run of bytes that are not UTF-8 is a piece. */
+static enum attn_status encode_bytes(struct encode *encode, struct attn_error *err)
 {
-    const char *text = run->subject.text;
-    size_t size = run->subject.size;
+    const char *text = encode->normalized.text;
+    size_t size = encode->normalized.size;
     enum attn_status status = ATTN_OK;
 
     for (size_t at = 0; at < size && status == ATTN_OK;) {
         size_t bad = at + attn_utf8_valid_length(text + at, size - at), good = bad;
         uint32_t n_bad;
 
-        status = encode_valid(run, at, bad, err);
+        status = encode_valid(encode, at, bad, err);
         while (good < size && attn_utf8_decode(text + good, size - good, &n_bad) == 0)
             good += n_bad;
         if (status == ATTN_OK && good > bad)
-            status = encode_piece(run, bad, good, err);
+            status = encode_piece(encode, bad, good, err);
         at = good;
     }
     return status;
 }
 
-/* Encodes SIZE bytes of TEXT from run->base on, which hold no special tokens. */
-static enum attn_status encode_plain(struct run *run, const char *text, size_t size,
+/* Encodes SIZE bytes of TEXT from encode->base on, which hold no special tokens. */
+static enum attn_status encode_plain(struct encode *encode, const char *text, size_t size,
                                      enum attn_invalid_text invalid, struct attn_error *err)
 {
-    struct attn_subject_change change = {.prefix = run->bpe->has_prefix,
-                                         .replace = invalid == ATTN_INVALID_TEXT_REPLACE};
-    size_t first = run->encoding->n;
-    enum attn_status status = attn_subject_set(&run->subject, text + run->base, size, change, err);
+    struct attn_normalization how = {.adds_space = encode->bpe->has_prefix,
+                                     .replaces_invalid = invalid == ATTN_INVALID_TEXT_REPLACE};
+    size_t first = encode->encoding->n;
+    enum attn_status status =
+        attn_normalized_set(&encode->normalized, text + encode->base, size, how, err);
 
     if (status == ATTN_OK && invalid == ATTN_INVALID_TEXT_BYTES)
-        status = encode_bytes(run, err);
+        status = encode_bytes(encode, err);
     else if (status == ATTN_OK)
-        status = encode_valid(run, 0, run->subject.size, err);
+        status = encode_valid(encode, 0, encode->normalized.size, err);
     if (status == ATTN_OK)
-        attn_subject_map(&run->subject, run->base, first, run->encoding);
+        attn_normalized_map_offsets(&encode->normalized, encode->base, first, encode->encoding);
     return status;
 }
 
-static enum attn_status encode_all(struct run *run, const char *text, size_t size,
+static enum attn_status encode_all(struct encode *encode, const char *text, size_t size,
                                    const struct attn_encode_options *options,
                                    struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
     size_t begin = size;
 
-    while (run->base < size && status == ATTN_OK) {
+    while (encode->base < size && status == ATTN_OK) {
         const struct attn_special_token *token = NULL;
 
         if (options->special == ATTN_SPECIAL_PARSE)
-            token = attn_specials_find(&run->bpe->specials, text, size, run->base, &begin);
-        status = encode_plain(run, text, begin - run->base, options->invalid, err);
-        run->base = begin;
+            token = attn_specials_find(&encode->bpe->specials, text, size, encode->base, &begin);
+        status = encode_plain(encode, text, begin - encode->base, options->invalid, err);
+        encode->base = begin;
         if (status == ATTN_OK && token) {
-            status = attn_encoding_push(run->encoding, token->id, begin, begin + token->size, err);
-            run->base += token->size;
+            status =
+                attn_encoding_push(encode->encoding, token->id, begin, begin + token->size, err);
+            encode->base += token->size;
         }
     }
     return status;
@@ -271,16 +309,16 @@ enum attn_status attn_byte_level_encode(const struct attn_byte_level *bpe, const
                                         size_t size, const struct attn_encode_options *options,
                                         struct attn_encoding *encoding, struct attn_error *err)
 {
-    struct run run = {.bpe = bpe, .encoding = encoding};
-    enum attn_status status = attn_split_walk_create(bpe->split, &run.walk, err);
+    struct encode encode = {.bpe = bpe, .encoding = encoding};
+    enum attn_status status = attn_split_walk_create(bpe->split, &encode.walk, err);
 
     if (status == ATTN_OK)
-        status = attn_piece_cache_init(&run.cache, size, err);
+        status = attn_piece_cache_init(&encode.cache, size, err);
     if (status == ATTN_OK)
-        status = encode_all(&run, text, size, options, err);
-    attn_split_walk_free(run.walk);
-    attn_bpe_release(&run.work);
-    attn_piece_cache_release(&run.cache);
-    attn_subject_release(&run.subject);
+        status = encode_all(&encode, text, size, options, err);
+    attn_split_walk_free(encode.walk);
+    attn_bpe_release(&encode.work);
+    attn_piece_cache_release(&encode.cache);
+    attn_normalized_release(&encode.normalized);
     return status;
 }

@@ -5,7 +5,6 @@
 #ifndef ATTN_TEXT_MERGES_H
 #define ATTN_TEXT_MERGES_H
 
-#include "text/hash.h"
 #include "text/vocabulary.h"
 
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #define ATTN_TEXT_PIECE_CACHE_H
 
 #include "base/memory.h"
-#include "text/hash.h"
+#include "text/vocabulary.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 #include "text/split.h"
 
 #include "base/memory.h"
-#include "text/white_space.h"
+#include "base/utf8.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>

@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/byte_level.h"
+#include "text/normalized.h"
 #include "text/settings.h"
+#include "text/tokenizer_internal.h"
 #include "text/word_level.h"
 
 #include <string.h>
@@ -151,15 +153,15 @@ static enum attn_status encode_words(const struct attn_word_level *words, const 
                                      size_t size, bool replace, struct attn_encoding *encoding,
                                      struct attn_error *err)
 {
-    struct attn_subject subject = {0};
-    enum attn_status status = attn_subject_set(
-        &subject, text, size, (struct attn_subject_change){.replace = replace}, err);
+    struct attn_normalized normalized = {0};
+    enum attn_status status = attn_normalized_set(
+        &normalized, text, size, (struct attn_normalization){.replaces_invalid = replace}, err);
 
     if (status == ATTN_OK)
-        status = attn_word_level_encode(words, &subject, encoding, err);
+        status = attn_word_level_encode(words, &normalized, encoding, err);
     if (status == ATTN_OK)
-        attn_subject_map(&subject, 0, 0, encoding);
-    attn_subject_release(&subject);
+        attn_normalized_map_offsets(&normalized, 0, 0, encoding);
+    attn_normalized_release(&normalized);
     return status;
 }
 
@@ -244,4 +246,42 @@ fail:
 void attn_text_free(char *text)
 {
     attn_free(text);
+}
+
+/* Grows one of the arrays; *CAPACITY is what all of them have and stays as it is. */
+static enum attn_status grow_array(void **array, size_t capacity, size_t need, size_t size,
+                                   struct attn_error *err)
+{
+    return attn_grow(array, &capacity, need, size, err);
+}
+
+enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,
+                                       struct attn_error *err)
+{
+    if (need <= encoding->capacity)
+        return ATTN_OK;
+    size_t capacity = encoding->capacity < 32 ? 64 : encoding->capacity * 2;
+    if (capacity < need)
+        capacity = need;
+    void *ids = encoding->ids, *begin = encoding->begin, *end = encoding->end;
+    enum attn_status status = grow_array(&ids, encoding->capacity, capacity, sizeof(int32_t), err);
+    if (status == ATTN_OK)
+        status = grow_array(&begin, encoding->capacity, capacity, sizeof(size_t), err);
+    if (status == ATTN_OK)
+        status = grow_array(&end, encoding->capacity, capacity, sizeof(size_t), err);
+    /* An array that grew has moved, even when the next one could not grow. */
+    encoding->ids = ids;
+    encoding->begin = begin;
+    encoding->end = end;
+    if (status == ATTN_OK)
+        encoding->capacity = capacity;
+    return status;
+}
+
+void attn_encoding_release(struct attn_encoding *encoding)
+{
+    attn_free(encoding->ids);
+    attn_free(encoding->begin);
+    attn_free(encoding->end);
+    *encoding = (struct attn_encoding){0};
 }

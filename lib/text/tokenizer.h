@@ -106,11 +106,4 @@ ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tok
                                                 size_t *size, struct attn_error *err);
 ATTN_API void attn_text_free(char *text); /* NULL is allowed */
 
-/*
- * TEXT [size bytes] made printable, terminated: printable UTF-8 stays, `\` is doubled, newline, tab
- * and return become \n, \t, \r, every other byte becomes \xNN. Free it with attn_text_free.
- */
-ATTN_API enum attn_status attn_escape(const char *text, size_t size, char **escaped,
-                                      struct attn_error *err);
-
 #endif

@@ -9,7 +9,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/json_reader.h"
-#include "text/hash.h"
 
 #include <string.h>
 

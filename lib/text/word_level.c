@@ -2,11 +2,49 @@
 #include "text/word_level.h"
 
 #include "base/escape.h"
-#include "text/encoding.h"
+#include "base/utf8.h"
 #include "text/nearest.h"
+#include "text/tokenizer_internal.h"
+
+#include <assert.h>
+
+static bool is_dropped(const struct attn_word_rule *rule, uint32_t code_point)
+{
+    for (size_t i = 0; i < rule->n_drop; i++)
+        if (rule->drop[i] == code_point)
+            return true;
+    return false;
+}
+
+bool attn_word_next(struct attn_word_walk *walk)
+{
+    const bool is_by_character = walk->rule.is_by_character;
+    uint32_t code_point;
+
+    attn_buffer_reset(&walk->kept);
+    while (walk->at < walk->size) {
+        const char *character = walk->text + walk->at;
+        size_t length = attn_utf8_decode(character, walk->size - walk->at, &code_point);
+
+        assert(length > 0); /* the text is valid UTF-8 */
+        walk->at += length;
+        if (!is_by_character && attn_utf8_is_white_space(code_point)) {
+            if (walk->kept.size > 0)
+                break;
+        } else if (!is_dropped(&walk->rule, code_point)) {
+            if (walk->kept.size == 0)
+                walk->begin = walk->at - length;
+            walk->end = walk->at;
+            attn_buffer_append(&walk->kept, character, length);
+            if (is_by_character || walk->kept.has_failed)
+                break;
+        }
+    }
+    return walk->kept.size > 0 && !walk->kept.has_failed;
+}
 
 static enum attn_status refuse(const struct attn_word_level *words,
-                               const struct attn_subject *subject,
+                               const struct attn_normalized *text,
                                const struct attn_word_walk *walk, size_t number,
                                struct attn_error *err)
 {
@@ -14,7 +52,7 @@ static enum attn_status refuse(const struct attn_word_level *words,
     enum attn_status status =
         attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
                        attn_quote(walk->kept.data, walk->kept.size).text, what, number,
-                       attn_subject_begin(subject, walk->begin));
+                       attn_normalized_begin(text, walk->begin));
 
     if (!words->rule.is_by_character) /* every character is near every other */
         attn_nearest_hint(words->vocabulary, walk->kept.data, walk->kept.size, err);
@@ -22,10 +60,10 @@ static enum attn_status refuse(const struct attn_word_level *words,
 }
 
 enum attn_status attn_word_level_encode(const struct attn_word_level *words,
-                                        const struct attn_subject *subject,
+                                        const struct attn_normalized *text,
                                         struct attn_encoding *encoding, struct attn_error *err)
 {
-    struct attn_word_walk walk = {words->rule, subject->text, subject->size, .at = 0};
+    struct attn_word_walk walk = {words->rule, text->text, text->size, .at = 0};
     enum attn_status status = ATTN_OK;
 
     while (status == ATTN_OK && attn_word_next(&walk)) {
@@ -34,7 +72,7 @@ enum attn_status attn_word_level_encode(const struct attn_word_level *words,
         if (id < 0)
             id = words->unk;
         if (id < 0)
-            status = refuse(words, subject, &walk, encoding->n, err);
+            status = refuse(words, text, &walk, encoding->n, err);
         else
             status = attn_encoding_push(encoding, id, walk.begin, walk.end, err);
     }

@@ -5,13 +5,33 @@
 #ifndef ATTN_TEXT_WORD_LEVEL_H
 #define ATTN_TEXT_WORD_LEVEL_H
 
-#include "text/subject.h"
+#include "base/buffer.h"
+#include "text/normalized.h"
 #include "text/tokenizer.h"
 #include "text/vocabulary.h"
-#include "text/words.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct attn_word_rule {
+    bool is_by_character; /* every character is a word, white space too */
+    const uint32_t *drop; /* borrows; [n_drop] code points that are no part of any word */
+    size_t n_drop;
+};
+
+/* Initialize the first three; end with attn_buffer_release(&walk.kept). */
+struct attn_word_walk {
+    struct attn_word_rule rule;
+    const char *text; /* borrows; [size], valid UTF-8 */
+    size_t size;
+    size_t at;               /* where to go on */
+    size_t begin, end;       /* the word: from its first to its last kept character */
+    struct attn_buffer kept; /* the word without the dropped characters */
+};
+
+/* Finds the next word. False at the end of the text, and when memory ran out: see walk->kept. */
+bool attn_word_next(struct attn_word_walk *walk);
 
 struct attn_word_level {
     const struct attn_vocabulary *vocabulary; /* borrows; keys are words */
@@ -19,9 +39,9 @@ struct attn_word_level {
     int32_t unk;                              /* id of unknown words, or -1: they are errors */
 };
 
-/* Appends the words of SUBJECT, with offsets in the subject. */
+/* Appends the words of TEXT, with offsets in the normalized text. */
 enum attn_status attn_word_level_encode(const struct attn_word_level *words,
-                                        const struct attn_subject *subject,
+                                        const struct attn_normalized *text,
                                         struct attn_encoding *encoding, struct attn_error *err);
 
 #endif

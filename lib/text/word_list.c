@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/words.h"
+#include "text/word_level.h"
 
 #include <stdlib.h>
 #include <string.h>

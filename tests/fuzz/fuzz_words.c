@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "text/tokenizer.h"
-#include "text/white_space.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void append_kept(const char *text, size_t size, bool is_character, struct
             length = code_point;
             attn_buffer_append_string(out, "\xef\xbf\xbd");
         } else if (code_point != ',' && code_point != '.' && code_point != 0xe8) {
-            FUZZ_CHECK(is_character || !attn_is_white_space(code_point));
+            FUZZ_CHECK(is_character || !attn_utf8_is_white_space(code_point));
             FUZZ_CHECK(!is_character || out->size == 0);
             attn_buffer_append(out, text + at, length);
         }
@@ -65,8 +65,8 @@ static void check_gap(const char *text, size_t begin, size_t end, bool is_charac
     for (size_t at = begin, length; at < end; at += length) {
         length = attn_utf8_decode(text + at, end - at, &code_point);
         FUZZ_CHECK(length > 0);
-        has_space = has_space || attn_is_white_space(code_point);
-        FUZZ_CHECK((attn_is_white_space(code_point) && !is_character) || code_point == ',' ||
+        has_space = has_space || attn_utf8_is_white_space(code_point);
+        FUZZ_CHECK((attn_utf8_is_white_space(code_point) && !is_character) || code_point == ',' ||
                    code_point == '.' || code_point == 0xe8);
     }
     FUZZ_CHECK(has_space || is_character || !is_inner);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the range tables of lib/base/utf8_width.c from Python's Unicode data.
+"""Prints the range tables of lib/base/utf8.c from Python's Unicode data.
 
 Zero columns: marks that combine with the character before them (Mn, Me) and the vowels and final
 consonants of decomposed Hangul. Two columns: East_Asian_Width W and F. Unassigned characters

@@ -1,4 +1,4 @@
-/* event.c - events cut down to what a selection wants. */
+/* trace.c - see trace.h: events cut down to what a selection wants. */
 #include "trace/trace.h"
 
 /* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */

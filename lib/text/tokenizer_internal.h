@@ -1,8 +1,8 @@
 /*
- * encoding.h - appends tokens to an encoding.
+ * tokenizer_internal.h - how the kinds of tokenizers append tokens to an encoding.
  */
-#ifndef ATTN_TEXT_ENCODING_H
-#define ATTN_TEXT_ENCODING_H
+#ifndef ATTN_TEXT_TOKENIZER_INTERNAL_H
+#define ATTN_TEXT_TOKENIZER_INTERNAL_H
 
 #include "text/tokenizer.h"
 
