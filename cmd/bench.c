@@ -90,8 +90,8 @@ const struct command command_bench = {
         "the part needs longer for. Both are measured again beside every round, so that\n"
         "shares can be compared where times cannot. Files are written into the current\n"
         "folder and removed.\n",
-    .examples = "  attn-cli bench -m gpt2\n"
-                "  attn-cli bench -m gpt2 --parts prefill,decode --seconds 5\n"
+    .examples = "  attn-cli bench -m fable\n"
+                "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
@@ -174,10 +174,10 @@ static int begin(struct bench *bench)
         print_text(bench->out, "part,name,seconds,share,gflops,gbytes_per_second,rounds\n");
     else
         print(bench->out,
-              "%s\n%d threads, %s, %s, gcc %s, attn-cli %s\n"
+              "%s\n%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
               "share: of what the machine can do at most, measured beside each round\n",
-              machine->processor, machine->n_thread, attn_isa_name(attn_isa_detect()),
-              machine->products, machine->compiler, ATTN_VERSION);
+              machine->processor, machine->n_thread, machine->n_thread == 1 ? "" : "s",
+              attn_isa_name(attn_isa_detect()), machine->products, machine->compiler, ATTN_VERSION);
     return EXIT_DONE;
 }
 

@@ -302,7 +302,7 @@ static void print_visible(struct page *page)
     if (row->n_visible == 0)
         print(page->out, "none of the %zu keys: all weights are 0, and so is z", row->n_key);
     else if (row->n_visible == row->n_key)
-        print(page->out, "all %zu keys", row->n_key);
+        print(page->out, row->n_key == 1 ? "the one key" : "all %zu keys", row->n_key);
     else
         print(page->out, "%zu of the %zu keys", row->n_visible, row->n_key);
     if (is_causal)

@@ -93,10 +93,10 @@ const struct command command_inspect = {
         "a run of it would cost: multiply-adds, memory, and the size of every tensor\n"
         "that can be written. PATH is a model directory, the name of a shipped model, or\n"
         "one .safetensors file, of which only the container is looked at.\n",
-    .examples = "  attn-cli inspect gpt2\n"
-                "  attn-cli inspect gpt2 --length 512\n"
-                "  attn-cli inspect --check gpt2/model.safetensors\n"
-                "  attn-cli inspect --json gpt2 | jq .parameters.total\n",
+    .examples = "  attn-cli inspect fable\n"
+                "  attn-cli inspect fable --length 64\n"
+                "  attn-cli inspect --check model/model.safetensors\n"
+                "  attn-cli inspect --json fable | jq .parameters.total\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = inspect_main,
@@ -105,7 +105,7 @@ const struct command command_inspect = {
 /* Takes PATH for -m; the environment's model gives way to it. */
 static int check_arguments(struct inspect_args *args)
 {
-    static const char hint[] = "attn-cli inspect gpt2";
+    static const char hint[] = "attn-cli inspect fable";
     const char *usual = getenv("ATTN_CLI_MODEL");
     bool has_model = args->model.name && (!usual || strcmp(usual, args->model.name) != 0);
     if (args->paths.n + has_model > 1)

@@ -318,11 +318,13 @@ static void put_cost(struct page *page, const struct inspection *inspection)
     struct fields counts = inspection_operations(inspection);
     struct fields memory = inspection_memory(inspection);
     char text[QUANTITY_SIZE];
-    print(page->out, "\nMultiply-adds of a run of %s tokens",
-          quantity_count(inspection->cost.n_position, text));
+    print(page->out, "\nMultiply-adds of a run of %s token%s",
+          quantity_count(inspection->cost.n_position, text),
+          inspection->cost.n_position == 1 ? "" : "s");
     if (inspection->cost.n_source > 0)
-        print(page->out, " and a source of %s rows",
-              quantity_count(inspection->cost.n_source, text));
+        print(page->out, " and a source of %s row%s",
+              quantity_count(inspection->cost.n_source, text),
+              inspection->cost.n_source == 1 ? "" : "s");
     print_text(page->out, "\n");
     put_amounts(page, &counts, "total");
     put_title(page, "Its memory");

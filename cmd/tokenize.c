@@ -76,8 +76,8 @@ const struct command command_tokenize = {
         "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
         "next. With --window a line is the window's number, then `input` or `target` and\n"
         "its text, or `predict`, the tokens so far and the next one.\n",
-    .examples = "  attn-cli tokenize -m gpt2 \"The cat sat on the mat\"\n"
-                "  attn-cli tokenize -m gpt2 --format ids -f text.txt\n"
+    .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
+                "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --decode \"0 4 5\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",

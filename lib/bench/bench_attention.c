@@ -158,7 +158,8 @@ static enum attn_status measure_layer(struct attn_bench *bench, size_t n, struct
                                          .context = &layer};
     enum attn_status status = prepare(&layer, err);
 
-    snprintf(name, sizeof name, "%zu heads of %zu, %zu tokens", config->n_head, config->d_head, n);
+    snprintf(name, sizeof name, "%zu head%s of %zu, %zu tokens", config->n_head,
+             config->n_head == 1 ? "" : "s", config->d_head, n);
     if (status == ATTN_OK)
         status = attn_bench_measure(bench, &part, err);
     attn_selection_free(layer.selection);

@@ -130,8 +130,8 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, const c
         if (sorted[i].id < 0) {
             attn_free(sorted);
             return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has %zu tokens but none with id %zu, expected ids 0..%zu",
-                                  attn_quote_string(name).text, n, i, n - 1);
+                                  "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
+                                  attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
         }
     }
     attn_free(vocabulary->entries);
