@@ -3,6 +3,7 @@
  * text, {'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), }, then the data (NEP 1).
  */
 #include "tests/support/npy.h"
+#include "tests/support/stored_zip.h"
 
 #include <check.h>
 #include <errno.h>
@@ -12,21 +13,54 @@
 
 enum { PREFIX_SIZE = 10, MAX_HEADER = 256 };
 
-static void read_exactly(FILE *file, void *block, size_t size, const char *path)
+/* The bytes of one array: a file, or a member of an archive. */
+struct stream {
+    FILE *file;  /* owned */
+    size_t left; /* bytes that are not read yet */
+};
+
+/* False when there is no such file or member. */
+static bool open_stream(const char *path, struct stream *stream)
 {
-    ck_assert_msg(fread(block, 1, size, file) == size, "'%s' is too short", path);
+    const char *end = strstr(path, ".npz/");
+    char archive[4096];
+
+    snprintf(archive, sizeof archive, "%.*s", end ? (int)(end - path + 4) : (int)strlen(path),
+             path);
+    stream->file = fopen(archive, "rb");
+    if (stream->file == NULL) {
+        ck_assert_msg(errno == ENOENT, "cannot read '%s': %s", archive, strerror(errno));
+        return false;
+    }
+    if (end == NULL) {
+        fseek(stream->file, 0, SEEK_END);
+        stream->left = (size_t)ftell(stream->file);
+        rewind(stream->file);
+        return true;
+    }
+    if (attn_stored_zip_find(stream->file, archive, end + strlen(".npz/"), &stream->left))
+        return true;
+    fclose(stream->file);
+    return false;
 }
 
-static void read_header(FILE *file, const char *path, char header[MAX_HEADER])
+static void read_exactly(struct stream *stream, void *block, size_t size, const char *path)
+{
+    ck_assert_msg(size <= stream->left && fread(block, 1, size, stream->file) == size,
+                  "'%s' is too short", path);
+    stream->left -= size;
+}
+
+static void read_header(struct stream *stream, const char *path, char header[MAX_HEADER])
 {
     unsigned char prefix[PREFIX_SIZE];
     size_t size;
 
-    read_exactly(file, prefix, sizeof prefix, path);
+    read_exactly(stream, prefix, sizeof prefix, path);
     ck_assert_msg(memcmp(prefix, "\x93NUMPY\x01\x00", 8) == 0, "'%s' is no .npy 1.0 file", path);
     size = prefix[8] | (size_t)prefix[9] << 8;
     ck_assert_msg(size < MAX_HEADER, "'%s' has a header of %zu bytes", path, size);
-    read_exactly(file, header, size, path);
+    read_exactly(stream, header, size, path);
     header[size] = '\0';
     ck_assert_msg(strstr(header, "'fortran_order': False") != NULL, "'%s' is not in C order", path);
 }
@@ -69,13 +103,11 @@ bool attn_npy_read(const char *path, struct attn_npy *array)
     const char *text;
     unsigned char *data;
     size_t size;
-    FILE *file = fopen(path, "rb");
+    struct stream stream;
 
-    if (file == NULL) {
-        ck_assert_msg(errno == ENOENT, "cannot read '%s': %s", path, strerror(errno));
+    if (!open_stream(path, &stream))
         return false;
-    }
-    read_header(file, path, header);
+    read_header(&stream, path, header);
     parse_shape(array, header, path);
     text = strstr(header, "'descr': '");
     ck_assert_msg(text != NULL, "'%s' has no descr", path);
@@ -87,12 +119,12 @@ bool attn_npy_read(const char *path, struct attn_npy *array)
     data = malloc(size + 1);
     array->values = malloc(array->n * sizeof *array->values + 1);
     ck_assert(data != NULL && array->values != NULL);
-    read_exactly(file, data, size, path);
-    ck_assert_msg(fgetc(file) == EOF, "'%s' is too long", path);
+    read_exactly(&stream, data, size, path);
+    ck_assert_msg(stream.left == 0, "'%s' is too long", path);
     for (size_t i = 0; i < array->n; i++)
         array->values[i] = value_at(data, i, descr);
     free(data);
-    fclose(file);
+    fclose(stream.file);
     return true;
 }
 

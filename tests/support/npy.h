@@ -1,6 +1,6 @@
 /*
  * npy.h - reads the small arrays that tests expect: .npy files of float32, float64 or int64,
- * little-endian, C order.
+ * little-endian, C order. The path "all.npz/x.npy" is member x.npy of the archive all.npz.
  */
 #ifndef ATTN_TESTS_NPY_H
 #define ATTN_TESTS_NPY_H
@@ -20,7 +20,7 @@ struct attn_npy {
     double *values; /* [n], owned */
 };
 
-/* False when there is no such file. Fails the current test when it is malformed. */
+/* False when there is no such file or member. Fails the current test when it is malformed. */
 bool attn_npy_read(const char *path, struct attn_npy *array);
 void attn_npy_release(struct attn_npy *array);
 

@@ -11,7 +11,7 @@ import shutil
 
 import numpy as np
 
-from model_directory import write_expected, write_model
+from model_directory import expected_arrays, write_archive, write_model
 from reference import Decoder
 
 FIXTURES = pathlib.Path("tests/fixtures")
@@ -159,9 +159,10 @@ def make_fixture(name, keys, seed):
     scores = max(np.abs(x[np.isfinite(x)]).max() for n, x in sites.items() if "attn_scores" in n)
     print(f"{name}: largest score {scores:.1f}")
     row0 = c.get("row0", 0)
-    write_expected(directory / "expected", ids, keep_rows(sites, row0) if row0 else sites)
+    expected = expected_arrays(ids, keep_rows(sites, row0) if row0 else sites)
     if source is not None:
-        np.save(directory / "expected" / "source.npy", source)
+        expected["source"] = source
+    write_archive(directory / "expected.npz", expected)
 
 
 def main():

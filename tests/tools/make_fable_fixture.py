@@ -2,8 +2,8 @@
 
     python tests/tools/make_fable_fixture.py [ATTN_CLI]
 
-NN.ids.npy, NN.pattern.npy [layers, heads, T, T] and NN.logits.npy, as float32; of sentences from
-FEW on only the last row of the logits is kept. With the path of attn-cli all of it is compared with
+expected.npz has NN.ids, NN.pattern [layers, heads, T, T] and NN.logits, as float32; of sentences
+from FEW on only the last row of the logits is kept. With the path of attn-cli all of it is compared with
 what that computes, every logit too.
 """
 
@@ -15,6 +15,8 @@ import tempfile
 import numpy as np
 import torch
 from transformers import GPT2LMHeadModel, GPT2Tokenizer
+
+from model_directory import write_archive
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 MODEL = os.path.join(ROOT, "models", "fable")
@@ -81,7 +83,7 @@ def main():
     tokenizer = GPT2Tokenizer(os.path.join(MODEL, "vocab.json"), os.path.join(MODEL, "merges.txt"))
     model = GPT2LMHeadModel.from_pretrained(MODEL, attn_implementation="eager").double().eval()
     os.makedirs(OUT, exist_ok=True)
-    worst = [0.0, 0.0]
+    worst, expected = [0.0, 0.0], {}
     for i, sentence in enumerate(SENTENCES):
         ids = tokenizer.encode(sentence)
         with torch.no_grad():
@@ -92,10 +94,10 @@ def main():
             found = compare(sys.argv[1], sentence, ids, patterns, logits)
             print("%2d %3d tokens: patterns %.1e, logits %.1e" % (i, len(ids), *found))
             worst = [max(pair) for pair in zip(worst, found)]
-        name = os.path.join(OUT, f"{i:02d}")
-        np.save(name + ".ids.npy", np.array(ids, np.int64))
-        np.save(name + ".pattern.npy", patterns.astype(np.float32))
-        np.save(name + ".logits.npy", (logits if i < FEW else logits[-1:]).astype(np.float32))
+        expected[f"{i:02d}.ids"] = np.array(ids, np.int64)
+        expected[f"{i:02d}.pattern"] = patterns.astype(np.float32)
+        expected[f"{i:02d}.logits"] = (logits if i < FEW else logits[-1:]).astype(np.float32)
+    write_archive(os.path.join(OUT, "expected.npz"), expected)
     if len(sys.argv) > 1:
         print("largest: patterns %.1e, logits %.1e" % tuple(worst))
 

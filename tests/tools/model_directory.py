@@ -28,10 +28,22 @@ def write_model(directory, config, words, weights):
               directory / "model.safetensors")
 
 
+def write_archive(path, arrays):
+    """A stored .npz, whose bytes depend on the arrays alone: ids first, then by name."""
+    names = sorted(arrays, key=lambda name: (name != "ids", name))
+    np.savez(path, **{name: np.ascontiguousarray(arrays[name]) for name in names})
+
+
+def expected_arrays(ids, sites):
+    """ids (int64) and one float64 array a site."""
+    return {"ids": np.asarray(ids, np.int64)} | {
+        name: np.ascontiguousarray(x, np.float64) for name, x in sites.items()
+    }
+
+
 def write_expected(directory, ids, sites):
-    """ids.npy (int64) and one float64 file a site."""
+    """A folder with one file an array."""
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    np.save(directory / "ids.npy", np.asarray(ids, np.int64))
-    for name, x in sites.items():
-        np.save(directory / f"{name}.npy", np.ascontiguousarray(x, np.float64))
+    for name, x in expected_arrays(ids, sites).items():
+        np.save(directory / f"{name}.npy", x)

@@ -23,7 +23,7 @@ static struct attn_npy expected_array(int sentence, const char *what)
     struct attn_npy array;
     char path[64];
 
-    snprintf(path, sizeof path, "tests/fixtures/fable/%02d.%s.npy", sentence, what);
+    snprintf(path, sizeof path, "tests/fixtures/fable/expected.npz/%02d.%s.npy", sentence, what);
     ck_assert_msg(attn_npy_read(path, &array), "there is no '%s'", path);
     return array;
 }
@@ -93,7 +93,7 @@ static void check_sentence(const struct attn_model *model, int sentence)
     int32_t *ids;
     size_t n;
 
-    snprintf(path, sizeof path, "tests/fixtures/fable/%02d.ids.npy", sentence);
+    snprintf(path, sizeof path, "tests/fixtures/fable/expected.npz/%02d.ids.npy", sentence);
     ids = attn_npy_read_ids(path, &n);
     attn_recording_init(&recording, attn_model_config(model), n);
     ck_assert_msg(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n,

@@ -196,7 +196,7 @@ static void run_fixture(const struct fixture *fixture, struct outcome *outcome)
     size_t n, n_site;
     int32_t *ids;
 
-    snprintf(path, sizeof path, "tests/fixtures/%s/expected/ids.npy", fixture->name);
+    snprintf(path, sizeof path, "tests/fixtures/%s/expected.npz/ids.npy", fixture->name);
     ids = attn_npy_read_ids(path, &n);
     snprintf(folder, sizeof folder, "tests/fixtures/%s", fixture->name);
     if (fixture->model != NULL)
@@ -206,7 +206,7 @@ static void run_fixture(const struct fixture *fixture, struct outcome *outcome)
     attn_recording_init(&recording, attn_model_config(model), n);
     if (attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n, &err) ==
         ATTN_OK) {
-        snprintf(path, sizeof path, "tests/fixtures/%s/expected", fixture->name);
+        snprintf(path, sizeof path, "tests/fixtures/%s/expected.npz", fixture->name);
         n_site = attn_expected_each(path, &recording, fixture->row0, check_row, outcome);
         ck_assert_msg(n_site > 0 && (fixture->row0 > 0 || n_site == count_sites(&recording.dims)),
                       "'%s' has files of %zu sites, the model has %zu", path, n_site,

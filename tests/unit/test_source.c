@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(self_and_cross_layers_may_alternate)
 {
-    check_scene("tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected", 32);
+    check_scene("tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected.npz", 32);
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(steps_and_caches_do_not_change_bits)
     struct attn_recording other;
     struct scene scene;
 
-    scene_open(&scene, "tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected");
+    scene_open(&scene, "tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected.npz");
     record(&scene, &scene.recording, scene.n, ATTN_CACHE_ALL_LAYERS);
     for (size_t step = 1; step <= scene.n; step++) {
         attn_recording_init_source(&other, attn_model_config(scene.model), scene.n, scene.n_source);
@@ -219,7 +219,7 @@ START_TEST(a_source_outlives_rewinding_and_changes_only_after_a_reset)
     struct attn_error err = {0};
     struct scene scene;
 
-    scene_open(&scene, "tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected");
+    scene_open(&scene, "tests/fixtures/attn-cross", "tests/fixtures/attn-cross/expected.npz");
     session = make_session(&scene, &scene.recording, ATTN_CACHE_ALL_LAYERS);
     ck_assert(attn_session_feed(session, scene.ids, 1, NULL) == ATTN_INVALID); /* none set */
     ck_assert(attn_session_set_source(session, scene.source, scene.n_source + 1, NULL) ==
