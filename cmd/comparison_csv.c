@@ -23,20 +23,21 @@ static void print_line(struct attn_sink *out, struct comparison_place place, con
                        const struct attn_difference *difference, int precision)
 {
     print(out, "%d,%d,%s", place.first, place.head, error);
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
+    for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++) {
         print_text(out, ",");
         if (!isnan(difference->values[i]))
             comparison_print_number(out, difference->values[i], precision);
     }
-    print(out, ",%zu,%zu\n", difference->n_row, difference->n_kl_infinite);
+    print(out, ",%zu,%zu\n", (size_t)difference->values[ATTN_DIFFERENCE_ROWS],
+          (size_t)difference->values[ATTN_DIFFERENCE_ROWS_KL_INFINITE]);
 }
 
 int comparison_print_csv(const struct comparison *comparison, int precision, struct attn_sink *out)
 {
     const struct attn_comparison *found = comparison->found;
     print(out, "%s,head,error", comparison_first_name(comparison));
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++)
-        print(out, ",%s", attn_difference_name((enum attn_difference_measure)i));
+    for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++)
+        print(out, ",%s", attn_difference_name((enum attn_difference_value)i));
     print_text(out, ",rows,rows_kl_infinite\n");
     for (size_t i = 0; i < found->n_head; i++) {
         const struct attn_compared_head *head = &found->heads[i];

@@ -37,13 +37,14 @@ static void put_number(struct page *page, double value)
 static void put_difference(struct page *page, const struct attn_difference *difference)
 {
     print_text(page->out, "{");
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
-        print(page->out, "\"%s\": ", attn_difference_name((enum attn_difference_measure)i));
+    for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++) {
+        print(page->out, "\"%s\": ", attn_difference_name((enum attn_difference_value)i));
         put_number(page, difference->values[i]);
         print_text(page->out, ", ");
     }
-    print(page->out, "\"rows\": %zu, \"rows_kl_infinite\": %zu}", difference->n_row,
-          difference->n_kl_infinite);
+    print(page->out, "\"rows\": %zu, \"rows_kl_infinite\": %zu}",
+          (size_t)difference->values[ATTN_DIFFERENCE_ROWS],
+          (size_t)difference->values[ATTN_DIFFERENCE_ROWS_KL_INFINITE]);
 }
 
 static void put_differences(struct page *page, bool has_propagated,

@@ -28,7 +28,7 @@ static void write_cell(double value, char text[CELL_SIZE])
                  value);
 }
 
-static int width_of(enum attn_difference_measure measure)
+static int width_of(enum attn_difference_value measure)
 {
     int width = (int)strlen(attn_difference_name(measure));
     return width < MIN_WIDTH ? MIN_WIDTH : width;
@@ -38,10 +38,10 @@ static void print_row(struct attn_sink *out, const char *name,
                       const struct attn_difference *difference)
 {
     print(out, "%-5s", name);
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
+    for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++) {
         char cell[CELL_SIZE];
         write_cell(difference->values[i], cell);
-        print(out, "  %*s", width_of((enum attn_difference_measure)i), cell);
+        print(out, "  %*s", width_of((enum attn_difference_value)i), cell);
     }
     print_text(out, "\n");
 }
@@ -72,8 +72,8 @@ static void print_rows(const struct comparison *comparison, bool is_local, struc
     const struct attn_comparison *found = comparison->found;
     size_t at = 0;
     print_text(out, "head ");
-    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
-        enum attn_difference_measure measure = (enum attn_difference_measure)i;
+    for (int i = 0; i < ATTN_DIFFERENCE_ROWS; i++) {
+        enum attn_difference_value measure = (enum attn_difference_value)i;
         print(out, "  %*s", width_of(measure), attn_difference_name(measure));
     }
     print_text(out, "\n");

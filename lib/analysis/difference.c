@@ -1,8 +1,10 @@
 /*
- * difference.c - the measures. The two rows are merged by key, so that sparse ones cost what they
- * hold; a key that a row lacks has weight 0 there.
+ * difference.c - the measure `difference`. The two rows are merged by key, so that sparse ones cost
+ * what they hold; a key that a row lacks has weight 0 there.
  */
 #include "analysis/difference.h"
+
+#include "analysis/metric.h"
 
 #include <assert.h>
 #include <math.h>
@@ -16,7 +18,7 @@ struct top {
     } keys[ATTN_MOST_RECALLED];
 };
 
-static size_t key_of(const struct attn_weight_row *row, size_t i)
+static size_t key_of(const struct attn_row *row, size_t i)
 {
     return row->keys != NULL ? (size_t)row->keys[i] : i;
 }
@@ -50,34 +52,41 @@ static double divergence(double p, double q, double log_ratio)
     return fmax(p * log_ratio - p + q, 0);
 }
 
-/* One key of both rows: the terms of every sum. */
-static void add_terms(struct attn_row_difference *sum, double a, double b)
+/* What is added up: of rows of the pattern, and of context vectors. */
+enum {
+    N_ROW,
+    N_KL_INFINITE,
+    TV,
+    TV_MOST,
+    KL,
+    KL_BACK,
+    RECALL,
+    MASS_LOST,
+    N_VECTOR,
+    Z_SQUARE,
+    Z_SQUARE_ERROR,
+    Z_COSINE,
+    N_TERM
+};
+
+/* One key of both rows. */
+static void add_key(double *terms, double a, double b)
 {
-    sum->tv += 0.5 * fabs(a - b);
+    terms[TV] += 0.5 * fabs(a - b);
     if (a > 0 && b > 0) {
         const double log_ratio = log(a / b);
 
-        sum->kl += divergence(a, b, log_ratio);
-        sum->kl_back += divergence(b, a, -log_ratio);
+        terms[KL] += divergence(a, b, log_ratio);
+        terms[KL_BACK] += divergence(b, a, -log_ratio);
     } else {
-        sum->kl += a > 0 ? (double)INFINITY : b;
-        sum->kl_back += b > 0 ? (double)INFINITY : a;
+        terms[KL] += a > 0 ? (double)INFINITY : b;
+        terms[KL_BACK] += b > 0 ? (double)INFINITY : a;
     }
 }
 
-const char *attn_difference_name(enum attn_difference_measure measure)
+static bool compare_pattern(const struct attn_row *exact, const struct attn_row *other, size_t k,
+                            double *terms)
 {
-#define NAME(id, name) [ATTN_DIFFERENCE_##id] = (name),
-    static const char *const names[] = {ATTN_DIFFERENCE_MAP(NAME)};
-#undef NAME
-    return names[measure];
-}
-
-bool attn_row_difference_find(const struct attn_weight_row *exact,
-                              const struct attn_weight_row *other, size_t k,
-                              struct attn_row_difference *difference)
-{
-    struct attn_row_difference sum = {0};
     struct top top = {.n_most = k}, other_top = {.n_most = k};
     size_t i = 0, j = 0;
 
@@ -85,12 +94,12 @@ bool attn_row_difference_find(const struct attn_weight_row *exact,
     while (i < exact->n || j < other->n) {
         const size_t key = i < exact->n ? key_of(exact, i) : SIZE_MAX;
         const size_t other_key = j < other->n ? key_of(other, j) : SIZE_MAX;
-        const float a = key <= other_key ? exact->weights[i] : 0;
-        const float b = other_key <= key ? other->weights[j] : 0;
+        const float a = key <= other_key ? exact->values[i] : 0;
+        const float b = other_key <= key ? other->values[j] : 0;
 
-        add_terms(&sum, (double)a, (double)b);
+        add_key(terms, (double)a, (double)b);
         if (key < other_key)
-            sum.mass_lost += (double)a;
+            terms[MASS_LOST] += (double)a;
         add_to_top(&top, key, a); /* weights of 0 do not count, nor do keys a row lacks */
         add_to_top(&other_top, other_key, b);
         i += key <= other_key;
@@ -98,91 +107,99 @@ bool attn_row_difference_find(const struct attn_weight_row *exact,
     }
     if (top.n == 0)
         return false;
-    sum.recall = recall_of(&top, &other_top);
-    *difference = sum;
+    terms[N_ROW] = 1;
+    terms[N_KL_INFINITE] = isinf(terms[KL]) ? 1 : 0;
+    terms[TV_MOST] = terms[TV];
+    terms[RECALL] = recall_of(&top, &other_top);
     return true;
 }
 
-void attn_difference_add_row(struct attn_difference_sums *sums,
-                             const struct attn_row_difference *row)
-{
-    sums->n_row++;
-    sums->n_kl_infinite += isinf(row->kl);
-    sums->tv += row->tv;
-    sums->tv_most = fmax(sums->tv_most, row->tv);
-    sums->kl += row->kl;
-    sums->kl_back += row->kl_back;
-    sums->recall += row->recall;
-    sums->mass_lost += row->mass_lost;
-}
-
-void attn_difference_add_vector(struct attn_difference_sums *sums, const float *exact,
-                                const float *other, size_t n)
+static void compare_vectors(const struct attn_row *exact, const struct attn_row *other,
+                            double *terms)
 {
     double square = 0, other_square = 0, product = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const double a = (double)exact[i], b = (double)other[i];
+    for (size_t i = 0; i < exact->n; i++) {
+        const double a = (double)exact->values[i], b = (double)other->values[i];
 
         square += a * a;
         other_square += b * b;
         product += a * b;
-        sums->z_square_error += (a - b) * (a - b);
+        terms[Z_SQUARE_ERROR] += (a - b) * (a - b);
     }
-    sums->n_vector++;
-    sums->z_square += square;
+    terms[N_VECTOR] = 1;
+    terms[Z_SQUARE] = square;
     if (square > 0 && other_square > 0)
-        sums->z_cosine += product / (sqrt(square) * sqrt(other_square));
+        terms[Z_COSINE] = product / (sqrt(square) * sqrt(other_square));
     else
-        sums->z_cosine += square > 0 || other_square > 0 ? 0 : 1;
+        terms[Z_COSINE] = square > 0 || other_square > 0 ? 0 : 1;
 }
 
-void attn_difference_add(struct attn_difference_sums *sums,
-                         const struct attn_difference_sums *other)
+static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
-    sums->n_row += other->n_row;
-    sums->n_kl_infinite += other->n_kl_infinite;
-    sums->n_vector += other->n_vector;
-    sums->tv += other->tv;
-    sums->tv_most = fmax(sums->tv_most, other->tv_most);
-    sums->kl += other->kl;
-    sums->kl_back += other->kl_back;
-    sums->recall += other->recall;
-    sums->mass_lost += other->mass_lost;
-    sums->z_square += other->z_square;
-    sums->z_square_error += other->z_square_error;
-    sums->z_cosine += other->z_cosine;
+    if (row->site == ATTN_SITE_PATTERN)
+        return compare_pattern(&row->exact, &row->cells, row->settings->n_recalled, terms);
+    compare_vectors(&row->exact, &row->cells, terms);
+    return true;
 }
 
-static double mean(double sum, size_t n)
+static void add_terms(double *sums, const double *terms)
 {
-    return n > 0 ? sum / (double)n : (double)NAN;
+    for (int i = 0; i < N_TERM; i++)
+        sums[i] = i == TV_MOST ? fmax(sums[i], terms[i]) : sums[i] + terms[i];
 }
 
-static double length_ratio(const struct attn_difference_sums *sums)
+static double mean(double sum, double n)
 {
-    if (sums->n_vector == 0)
+    return n > 0 ? sum / n : (double)NAN;
+}
+
+static double length_ratio(const double *sums)
+{
+    if (!(sums[N_VECTOR] > 0))
         return (double)NAN;
-    if (!(sums->z_square > 0))
-        return sums->z_square_error > 0 ? (double)INFINITY : 0;
-    return sqrt(sums->z_square_error / sums->z_square);
+    if (!(sums[Z_SQUARE] > 0))
+        return sums[Z_SQUARE_ERROR] > 0 ? (double)INFINITY : 0;
+    return sqrt(sums[Z_SQUARE_ERROR] / sums[Z_SQUARE]);
 }
 
-void attn_difference_finish(const struct attn_difference_sums *sums,
-                            struct attn_difference *difference)
+static void find_values(const double *sums, double *values)
 {
-    double *values = difference->values;
+    const double n_row = sums[N_ROW];
 
-    difference->n_row = sums->n_row;
-    difference->n_kl_infinite = sums->n_kl_infinite;
-    values[ATTN_DIFFERENCE_TV] = mean(sums->tv, sums->n_row);
-    values[ATTN_DIFFERENCE_TV_MOST] = sums->n_row > 0 ? sums->tv_most : (double)NAN;
-    values[ATTN_DIFFERENCE_KL] = mean(sums->kl, sums->n_row);
-    values[ATTN_DIFFERENCE_KL_BACK] = mean(sums->kl_back, sums->n_row);
-    values[ATTN_DIFFERENCE_RECALL] = mean(sums->recall, sums->n_row);
-    values[ATTN_DIFFERENCE_MASS_LOST] = mean(sums->mass_lost, sums->n_row);
+    values[ATTN_DIFFERENCE_TV] = mean(sums[TV], n_row);
+    values[ATTN_DIFFERENCE_TV_MOST] = n_row > 0 ? sums[TV_MOST] : (double)NAN;
+    values[ATTN_DIFFERENCE_KL] = mean(sums[KL], n_row);
+    values[ATTN_DIFFERENCE_KL_BACK] = mean(sums[KL_BACK], n_row);
+    values[ATTN_DIFFERENCE_RECALL] = mean(sums[RECALL], n_row);
+    values[ATTN_DIFFERENCE_MASS_LOST] = mean(sums[MASS_LOST], n_row);
     values[ATTN_DIFFERENCE_Z_ERROR] = length_ratio(sums);
-    values[ATTN_DIFFERENCE_Z_COSINE] = mean(sums->z_cosine, sums->n_vector);
+    values[ATTN_DIFFERENCE_Z_COSINE] = mean(sums[Z_COSINE], sums[N_VECTOR]);
+    values[ATTN_DIFFERENCE_ROWS] = n_row;
+    values[ATTN_DIFFERENCE_ROWS_KL_INFINITE] = sums[N_KL_INFINITE];
+}
+
+static const struct attn_metric_value values_of_difference[] = {
+#define VALUE(id, name, unit) [ATTN_DIFFERENCE_##id] = {name, unit},
+    ATTN_DIFFERENCE_MAP(VALUE)
+#undef VALUE
+};
+
+const struct attn_metric attn_metric_difference = {
+    .name = "difference",
+    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z),
+    .is_comparison = true,
+    .values = values_of_difference,
+    .n_value = ATTN_N_DIFFERENCE,
+    .n_term = N_TERM,
+    .row = find_terms,
+    .add = add_terms,
+    .finish = find_values,
+};
+
+const char *attn_difference_name(enum attn_difference_value value)
+{
+    return values_of_difference[value].name;
 }
 
 /* ln sum exp(x), from the maximum so that nothing overflows. */

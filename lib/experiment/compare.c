@@ -1,42 +1,436 @@
 /*
- * compare.c - the order of a comparison: the exact run, each layer beside it, the other run, the
- * predictions of both, and the sums.
+ * compare.c - the exact run, each layer beside it, the other run, and the predictions of both.
+ *
+ * The exact run comes first, and q, k, v and z of its layers are kept. Rows of its pattern are not:
+ * an event with rows of one head leads to the same rows of the exact pattern being computed from q
+ * and k, by attention on the arrays of that head alone, and both are measured where they lie.
  */
 #include "experiment/compare.h"
 
-#include "attention/attention.h"
+#include "analysis/metric.h"
+#include "attention/kind.h"
 #include "base/memory.h"
-#include "experiment/comparing.h"
+#include "capture/capture.h"
 
-#include <string.h>
+#include <time.h>
 
-static void release(struct attn_comparing *comparing)
+/* What a comparison works on. */
+struct job {
+    const struct attn_compare_args *args;  /* a model's run; NULL: arrays */
+    const struct attn_config *config;      /* of the model */
+    const struct attn_attend_args *arrays; /* NULL: a model's run */
+    const struct attn_selection *selection;
+    struct attn_metric_settings settings;
+    struct attn_pool *pool;
+    struct attn_dims dims;                       /* of run or arrays */
+    struct attn_attention *chosen, *exact;       /* owns; [n_layer] each, strides resolved */
+    struct attn_selection *kept;                 /* owns; sites q, k, v and z */
+    struct attn_capture *capture;                /* owns; of the exact run */
+    struct attn_session *exact_run, *run;        /* owns */
+    struct attn_measurement *local, *propagated; /* owns */
+};
+
+/* --- What a layer computes from ----------------------------------------------------------------- */
+
+/* What dropout draws for the layers before LAYER: the stream of a run goes through them all. */
+static uint64_t count_drawn(const struct job *job, int layer)
 {
-    attn_session_free(comparing->run);
-    attn_session_free(comparing->exact_run);
-    attn_capture_free(comparing->capture);
-    attn_selection_free(comparing->kept);
-    attn_free(comparing->chosen);
-    attn_free(comparing->exact);
-    attn_free(comparing->local);
-    attn_free(comparing->propagated);
-    attn_free(comparing->row_difference);
-    attn_free(comparing->is_row_counted);
+    const struct attn_dims *dims = &job->dims;
+    uint64_t n = 0;
+
+    for (int i = 0; i < layer; i++)
+        if (job->chosen[i].dropout > 0 && job->chosen[i].dropout_mask.cells == NULL)
+            n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
+    return n;
 }
 
-static enum attn_status check(const struct attn_comparing *comparing, struct attn_error *err)
+/* Queries and keys of LAYER, whose heads are numbered as in the run, for its ATTENTION. */
+static struct attn_attend_args layer_inputs(const struct job *job, int layer,
+                                            const struct attn_attention *attention)
+{
+    const struct attn_compare_args *args = job->args;
+    const struct attn_config *config = job->config;
+    struct attn_attend_args inputs;
+
+    if (job->arrays != NULL) {
+        inputs = *job->arrays;
+        inputs.attention = *attention;
+        return inputs;
+    }
+    inputs = (struct attn_attend_args){
+        .n_head = config->n_head,
+        .n_kv_head = config->n_kv_head,
+        .n_query = args->n,
+        .n_key = attn_site_n_key(&job->dims, layer),
+        .d_head = config->d_head,
+        .d_value = config->d_value,
+        .q = attn_capture_tensor(job->capture, ATTN_SITE_Q, layer),
+        .k = attn_capture_tensor(job->capture, ATTN_SITE_K, layer),
+        .v = attn_capture_tensor(job->capture, ATTN_SITE_V, layer),
+        .attention = *attention,
+        .random_layer = layer,
+        .n_drawn = count_drawn(job, layer),
+        .pool = args->pool,
+        .cancel = args->cancel,
+        .gemm = args->gemm,
+        .isa = args->isa,
+    };
+    inputs.attention.dropout_seed = job->chosen[0].dropout_seed; /* as in a session */
+    if (config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL)
+        inputs.attention.mask = ATTN_MASK_NONE; /* likewise: a source has no order */
+    return inputs;
+}
+
+/* Narrows INPUTS to what the pattern of one head is made of. */
+static void narrow(struct attn_attend_args *inputs, size_t head)
+{
+    struct attn_mask_matrix *matrix = &inputs->attention.matrix;
+    const size_t kv_head = head / (inputs->n_head / inputs->n_kv_head);
+    const size_t n_cell = inputs->n_query * inputs->n_key;
+
+    if (inputs->scores != NULL) {
+        inputs->scores += head * n_cell;
+    } else {
+        inputs->q += head * inputs->n_query * inputs->d_head;
+        inputs->k += kv_head * inputs->n_key * inputs->d_head;
+    }
+    if (matrix->cells != NULL && matrix->n_head > 1)
+        matrix->cells += head * n_cell;
+    matrix->n_head = matrix->n_head > 1 ? 1 : matrix->n_head;
+    inputs->v = NULL;
+    inputs->n_head = inputs->n_kv_head = 1;
+}
+
+/* Runs INPUTS and tells ON_EVENT of what SELECTION wants, which has their dims. */
+static enum attn_status attend(const struct attn_attend_args *inputs,
+                               const struct attn_selection *selection, attn_trace_fn on_event,
+                               void *user, struct attn_error *err)
+{
+    const struct attn_trace trace = {selection, on_event, user};
+    struct attn_attend_args args = *inputs;
+
+    args.trace = &trace;
+    return attn_attend(&args, err);
+}
+
+/* --- Rows of a head ---------------------------------------------------------------------------- */
+
+/* Where the events of a run go. */
+struct pass {
+    struct job *job;
+    int layer; /* of the events, or ATTN_ALL_LAYERS: as they say */
+    struct attn_measurement *measurement;
+};
+
+/* Rows of one head, and where their sums go. */
+struct rows {
+    struct attn_measurement *measurement;
+    const struct attn_trace_event *event;
+};
+
+/* An attn_trace_fn: the exact rows, all or some of those of the event. */
+static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
+                                      struct attn_error *err)
+{
+    const struct rows *rows = user;
+
+    (void)err;
+    attn_measurement_add(rows->measurement, rows->event, exact);
+    return ATTN_OK;
+}
+
+/* The pattern's rows that EVENT holds, of attention with DIMS. */
+static enum attn_status select_rows(const struct attn_dims *dims,
+                                    const struct attn_trace_event *event,
+                                    struct attn_selection **selection, struct attn_error *err)
+{
+    enum attn_status status = attn_selection_create(dims, selection, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status = attn_selection_keep_queries(*selection, event->row0, event->n_row, err);
+    if (status != ATTN_OK)
+        attn_selection_free(*selection);
+    return status;
+}
+
+static enum attn_status compare_pattern(const struct pass *pass,
+                                        const struct attn_trace_event *event,
+                                        struct attn_error *err)
+{
+    const struct job *job = pass->job;
+    struct attn_attend_args inputs = layer_inputs(job, event->layer, &job->exact[event->layer]);
+    struct rows rows = {pass->measurement, event};
+    struct attn_selection *selection;
+    struct attn_dims dims;
+    enum attn_status status;
+
+    narrow(&inputs, (size_t)event->head);
+    dims = attn_attend_dims(&inputs);
+    status = select_rows(&dims, event, &selection, err);
+    if (status != ATTN_OK)
+        return status;
+    status = attend(&inputs, selection, on_exact_rows, &rows, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+static void compare_z(const struct pass *pass, const struct attn_trace_event *event)
+{
+    const float *exact_z =
+        attn_capture_head(pass->job->capture, ATTN_SITE_Z, event->layer, event->head);
+    struct attn_trace_event exact = *event;
+
+    exact.data = exact_z + event->row0 * event->n_col;
+    exact.ld = event->n_col;
+    attn_measurement_add(pass->measurement, event, &exact);
+}
+
+/* An attn_trace_fn for patterns and z. */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    const struct pass *pass = user;
+    struct attn_trace_event own = *event;
+
+    if (pass->layer != ATTN_ALL_LAYERS)
+        own.layer = pass->layer;
+    if (event->site == ATTN_SITE_PATTERN)
+        return compare_pattern(pass, &own, err);
+    compare_z(pass, &own);
+    return ATTN_OK;
+}
+
+/* The heads and queries of LAYER that are compared, of attention on arrays with DIMS. */
+static enum attn_status select_layer(const struct job *job, int layer, const struct attn_dims *dims,
+                                     struct attn_selection **selection, struct attn_error *err)
+{
+    const struct attn_selection *from = job->selection;
+    enum attn_status status = attn_selection_create(dims, selection, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (int head = 0; status == ATTN_OK && head < (int)dims->n_head; head++)
+        if (attn_selection_has_head(from, layer, head))
+            status = attn_selection_keep(*selection, 0, head, err);
+    for (size_t query = 0; status == ATTN_OK && query < dims->n_position; query++)
+        if (attn_selection_has_query(from, query))
+            status = attn_selection_keep_queries(*selection, query, 1, err);
+    if (status != ATTN_OK)
+        attn_selection_free(*selection);
+    return status;
+}
+
+/* Adds up all heads of LAYER, computed from the inputs that the exact run had. */
+static enum attn_status compare_locally(struct job *job, int layer, struct attn_error *err)
+{
+    const struct attn_attend_args inputs = layer_inputs(job, layer, &job->chosen[layer]);
+    const struct attn_dims dims = attn_attend_dims(&inputs);
+    struct pass pass = {job, layer, job->local};
+    struct attn_selection *selection;
+    enum attn_status status = select_layer(job, layer, &dims, &selection, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attend(&inputs, selection, on_rows, &pass, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* --- What an attention costs --------------------------------------------------------------------- */
+
+/* Floats of one head between q, k, v and z. */
+static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
+{
+    const struct attn_attention *attention = &inputs->attention;
+
+    if (attention->kind == ATTN_ATTENTION_LINEAR)
+        return attn_saturated_mul(inputs->d_head, inputs->d_value + 1);
+    if (attention->kind == ATTN_ATTENTION_LOWRANK)
+        return attn_saturated_add(
+            n_pair, attn_saturated_mul(attention->count, inputs->d_head + inputs->d_value));
+    if (attention->kind == ATTN_ATTENTION_FULL && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        return attn_saturated_mul(2, inputs->n_query);
+    return n_pair;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static enum attn_status take_no_note(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+/* The last thing that can be asked for: z, or weights where there are no values. */
+static uint64_t last_site(const struct attn_dims *dims)
+{
+    const uint64_t z = ATTN_SITE_BIT(ATTN_SITE_Z);
+
+    return dims->sites & z ? z
+                           : dims->sites & (ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                                            ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK));
+}
+
+static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
+                                struct attn_error *err)
+{
+    const struct attn_dims dims = attn_attend_dims(inputs);
+    struct attn_attend_args args = *inputs;
+    struct attn_trace trace = {.on_event = take_no_note};
+    struct attn_selection *selection;
+    enum attn_status status = attn_selection_create(&dims, &selection, err);
+    double begun;
+
+    if (status != ATTN_OK)
+        return status;
+    trace.selection = selection;
+    args.trace = &trace;
+    status = attn_selection_set_sites(selection, last_site(&dims), err);
+    begun = now();
+    if (status == ATTN_OK)
+        status = attn_attend(&args, err);
+    *seconds = now() - begun;
+    attn_selection_free(selection);
+    return status;
+}
+
+/* What ATTENTION costs in LAYER: pairs are counted, bytes follow from them, time is measured. */
+static enum attn_status find_cost(const struct job *job, int layer,
+                                  const struct attn_attention *attention,
+                                  struct attn_attention_cost *cost, struct attn_error *err)
+{
+    const struct attn_attend_args inputs = layer_inputs(job, layer, attention);
+
+    *cost = (struct attn_attention_cost){0};
+    for (int head = 0; head < (int)inputs.n_head; head++) {
+        const uint64_t n_pair =
+            attn_attention_n_pair(&inputs.attention, inputs.n_query, inputs.n_key, layer, head);
+
+        cost->n_pair = attn_saturated_add(cost->n_pair, n_pair);
+        cost->n_byte = attn_saturated_add(
+            cost->n_byte, attn_saturated_mul(sizeof(float), n_float(&inputs, n_pair)));
+    }
+    return measure(&inputs, &cost->seconds, err);
+}
+
+/* --- Next tokens --------------------------------------------------------------------------------- */
+
+enum { BLOCK_BYTES = 16 << 20 }; /* of logits at a time: a row is as wide as the vocabulary */
+
+/* Consecutive positions, and the logits of both runs after them. */
+struct block {
+    size_t first, n;
+    float *exact, *chosen; /* [n, n_vocab] */
+    size_t n_vocab;
+    struct attn_compared_logits *logits; /* [n] */
+};
+
+static int32_t first_choice(const float *logits, size_t n_vocab)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < n_vocab; i++)
+        if (logits[i] > logits[first])
+            first = i;
+    return (int32_t)first;
+}
+
+static void compare_row(void *context, size_t task, int worker)
+{
+    const struct block *block = context;
+    const float *exact = block->exact + task * block->n_vocab;
+    const float *chosen = block->chosen + task * block->n_vocab;
+
+    (void)worker;
+    block->logits[task] = (struct attn_compared_logits){
+        .position = block->first + task,
+        .kl = attn_logits_kl(exact, chosen, block->n_vocab),
+        .exact_first = first_choice(exact, block->n_vocab),
+        .chosen_first = first_choice(chosen, block->n_vocab),
+    };
+}
+
+static enum attn_status compare_block(struct job *job, struct block *block, struct attn_error *err)
+{
+    const struct attn_compare_args *args = job->args;
+    enum attn_status status;
+
+    if (args->cancel != NULL && *args->cancel != 0)
+        return attn_error_set(err, ATTN_CANCELED, "canceled");
+    status = attn_session_logits_at(job->exact_run, block->first, block->n, block->exact, err);
+    if (status == ATTN_OK)
+        status = attn_session_logits_at(job->run, block->first, block->n, block->chosen, err);
+    if (status == ATTN_OK)
+        attn_pool_run(args->pool, block->n, compare_row, block);
+    return status;
+}
+
+/* Compares the logits of the two runs after the selected queries: LOGITS [their number]. */
+static enum attn_status compare_logits(struct job *job, struct attn_compared_logits *logits,
+                                       struct attn_error *err)
+{
+    const struct attn_selection *selection = job->selection;
+    const size_t n = job->args->n, n_vocab = job->config->n_vocab;
+    const size_t n_fit = BLOCK_BYTES / sizeof(float) / n_vocab + 1, n_most = n_fit < n ? n_fit : n;
+    struct block block = {.n_vocab = n_vocab, .logits = logits};
+    enum attn_status status = ATTN_OK;
+
+    block.exact = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
+    block.chosen = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
+    if (block.exact == NULL || block.chosen == NULL)
+        status = ATTN_NO_MEMORY;
+    while (status == ATTN_OK && block.first < n) {
+        block.n = 0;
+        while (block.n < n_most && block.first + block.n < n &&
+               attn_selection_has_query(selection, block.first + block.n))
+            block.n++;
+        if (block.n > 0)
+            status = compare_block(job, &block, err);
+        block.logits += block.n;
+        block.first += block.n > 0 ? block.n : 1;
+    }
+    attn_free(block.exact);
+    attn_free(block.chosen);
+    return status;
+}
+
+/* --- The runs ------------------------------------------------------------------------------------ */
+
+static void release(struct job *job)
+{
+    attn_session_free(job->run);
+    attn_session_free(job->exact_run);
+    attn_capture_free(job->capture);
+    attn_selection_free(job->kept);
+    attn_free(job->chosen);
+    attn_free(job->exact);
+    attn_measurement_free(job->local);
+    attn_measurement_free(job->propagated);
+}
+
+static enum attn_status check(const struct job *job, struct attn_error *err)
 {
     const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
 
-    if (comparing->n_recalled == 0 || comparing->n_recalled > ATTN_MOST_RECALLED)
+    if (job->settings.n_recalled == 0 || job->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
-                              comparing->n_recalled, ATTN_MOST_RECALLED);
-    if ((attn_selection_sites(comparing->selection) & ~known) != 0)
+                              job->settings.n_recalled, ATTN_MOST_RECALLED);
+    if ((attn_selection_sites(job->selection) & ~known) != 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        n_head += attn_selection_n_head(comparing->selection, layer);
+    for (int layer = 0; layer < (int)job->dims.n_layer; layer++)
+        n_head += attn_selection_n_head(job->selection, layer);
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head, expected one or more");
@@ -44,14 +438,14 @@ static enum attn_status check(const struct attn_comparing *comparing, struct att
 }
 
 /* ATTENTION [n_layer], and the exact attention of the same scores. */
-static void settle(struct attn_comparing *comparing, const struct attn_attention *attention)
+static void choose_attention(struct job *job, const struct attn_attention *attention)
 {
-    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
-        struct attn_attention *chosen = &comparing->chosen[layer];
-        struct attn_attention *exact = &comparing->exact[layer];
+    for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
+        struct attn_attention *chosen = &job->chosen[layer];
+        struct attn_attention *exact = &job->exact[layer];
 
         *chosen = attention[layer];
-        attn_attention_resolve_stride(chosen, attn_site_n_key(&comparing->dims, (int)layer));
+        attn_attention_resolve_stride(chosen, attn_site_n_key(&job->dims, (int)layer));
         *exact = *chosen;
         exact->kind = ATTN_ATTENTION_FULL;
         exact->algorithm = ATTN_ALGORITHM_DENSE;
@@ -62,61 +456,59 @@ static void settle(struct attn_comparing *comparing, const struct attn_attention
 }
 
 /* What is kept of the exact run: q, k, v and z of the layers with selected heads. */
-static enum attn_status choose_kept(struct attn_comparing *comparing, struct attn_error *err)
+static enum attn_status choose_kept(struct job *job, struct attn_error *err)
 {
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) |
                            ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
-    enum attn_status status = attn_selection_create(&comparing->dims, &comparing->kept, err);
+    enum attn_status status = attn_selection_create(&job->dims, &job->kept, err);
 
     if (status == ATTN_OK)
-        status = attn_selection_set_sites(comparing->kept, sites, err);
-    for (int layer = 0; status == ATTN_OK && layer < (int)comparing->dims.n_layer; layer++)
-        if (attn_selection_n_head(comparing->selection, layer) > 0)
-            status = attn_selection_keep(comparing->kept, layer, ATTN_ALL_HEADS, err);
+        status = attn_selection_set_sites(job->kept, sites, err);
+    for (int layer = 0; status == ATTN_OK && layer < (int)job->dims.n_layer; layer++)
+        if (attn_selection_n_head(job->selection, layer) > 0)
+            status = attn_selection_keep(job->kept, layer, ATTN_ALL_HEADS, err);
     if (status == ATTN_OK)
-        status = attn_capture_create(comparing->kept, &comparing->capture, err);
+        status = attn_capture_create(job->kept, &job->capture, err);
     return status;
 }
 
-static enum attn_status prepare(struct attn_comparing *comparing,
-                                const struct attn_attention *attention, struct attn_error *err)
+static enum attn_status prepare(struct job *job, const struct attn_attention *attention,
+                                struct attn_error *err)
 {
-    const size_t n_layer = comparing->dims.n_layer, n = comparing->dims.n_position;
-    const size_t n_head = n_layer * comparing->dims.n_head;
-    enum attn_status status = check(comparing, err);
+    const size_t n_layer = job->dims.n_layer;
+    const struct attn_metric *metric = attn_metric_find("difference");
+    enum attn_status status = check(job, err);
 
     if (status != ATTN_OK)
         return status;
-    comparing->chosen = attn_alloc(n_layer, sizeof *comparing->chosen, err);
-    comparing->exact = attn_alloc(n_layer, sizeof *comparing->exact, err);
-    comparing->local = attn_alloc(n_head, sizeof *comparing->local, err);
-    comparing->propagated = attn_alloc(n_head, sizeof *comparing->propagated, err);
-    comparing->row_difference = attn_alloc(n, sizeof *comparing->row_difference, err);
-    comparing->is_row_counted = attn_alloc(n, sizeof *comparing->is_row_counted, err);
-    if (comparing->chosen == NULL || comparing->exact == NULL || comparing->local == NULL ||
-        comparing->propagated == NULL || comparing->row_difference == NULL ||
-        comparing->is_row_counted == NULL)
+    job->chosen = attn_alloc(n_layer, sizeof *job->chosen, err);
+    job->exact = attn_alloc(n_layer, sizeof *job->exact, err);
+    if (job->chosen == NULL || job->exact == NULL)
         return ATTN_NO_MEMORY;
-    settle(comparing, attention);
-    return ATTN_OK;
+    choose_attention(job, attention);
+    status = attn_measurement_create(metric, &job->settings, job->selection, job->pool, &job->local,
+                                     err);
+    if (status == ATTN_OK)
+        status = attn_measurement_create(metric, &job->settings, job->selection, job->pool,
+                                         &job->propagated, err);
+    return status;
 }
 
 /* Feeds a new session that computes what was chosen, or what is exact. */
-static enum attn_status feed(const struct attn_comparing *comparing, bool is_chosen,
-                             const struct attn_trace *trace, struct attn_session **session,
-                             struct attn_error *err)
+static enum attn_status feed(const struct job *job, bool is_chosen, const struct attn_trace *trace,
+                             struct attn_session **session, struct attn_error *err)
 {
-    const struct attn_compare_args *args = comparing->args;
+    const struct attn_compare_args *args = job->args;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     enum attn_status status;
 
     options.n_max = args->n;
     options.n_source = args->n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
+    options.has_logits = job->config->output != ATTN_OUTPUT_NONE;
     options.pool = args->pool;
     options.trace = trace;
-    options.attention = is_chosen ? comparing->chosen : comparing->exact;
+    options.attention = is_chosen ? job->chosen : job->exact;
     options.needs_float32 = !is_chosen;
     options.cancel = args->cancel;
     options.gemm = args->gemm;
@@ -132,153 +524,117 @@ static enum attn_status feed(const struct attn_comparing *comparing, bool is_cho
 }
 
 /* Each layer by itself: error and cost. */
-static enum attn_status compare_layers(struct attn_comparing *comparing,
-                                       struct attn_comparison *comparison, struct attn_error *err)
+static enum attn_status compare_layers(struct job *job, struct attn_comparison *comparison,
+                                       struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
-    for (int layer = 0; status == ATTN_OK && layer < (int)comparing->dims.n_layer; layer++) {
+    for (int layer = 0; status == ATTN_OK && layer < (int)job->dims.n_layer; layer++) {
         struct attn_compared_layer *found = &comparison->layers[comparison->n_layer];
 
-        if (attn_selection_n_head(comparing->selection, layer) == 0)
+        if (attn_selection_n_head(job->selection, layer) == 0)
             continue;
         found->layer = layer;
         comparison->n_layer++;
-        status = attn_compare_locally(comparing, layer, err);
+        status = compare_locally(job, layer, err);
         if (status == ATTN_OK)
-            status =
-                attn_compare_cost(comparing, layer, &comparing->exact[layer], &found->exact, err);
+            status = find_cost(job, layer, &job->exact[layer], &found->exact, err);
         if (status == ATTN_OK)
-            status =
-                attn_compare_cost(comparing, layer, &comparing->chosen[layer], &found->chosen, err);
+            status = find_cost(job, layer, &job->chosen[layer], &found->chosen, err);
     }
     return status;
 }
 
-/* The sums of a head, a layer, or everything; and what comes of them. */
-struct sums {
-    struct attn_difference_sums local, propagated;
-};
-
-static void add(struct sums *sums, const struct sums *other)
+static void find_both(const struct job *job, int layer, int head, struct attn_difference *local,
+                      struct attn_difference *propagated)
 {
-    attn_difference_add(&sums->local, &other->local);
-    attn_difference_add(&sums->propagated, &other->propagated);
+    attn_measurement_find(job->local, layer, head, local->values);
+    attn_measurement_find(job->propagated, layer, head, propagated->values);
 }
 
-static void add_up(const struct attn_comparing *comparing, struct attn_comparison *comparison)
+/* Stores what the sums of heads, layers and everything come to. */
+static void find_differences(const struct job *job, struct attn_comparison *comparison)
 {
-    const size_t n_head = comparing->dims.n_head;
-    struct sums all = {0};
+    const int n_head = (int)job->dims.n_head;
 
     for (size_t i = 0; i < comparison->n_layer; i++) {
         struct attn_compared_layer *layer = &comparison->layers[i];
-        struct sums sums = {0};
 
-        for (size_t head = 0; head < n_head; head++) {
+        for (int head = 0; head < n_head; head++) {
             struct attn_compared_head *found = &comparison->heads[comparison->n_head];
-            const size_t at = (size_t)layer->layer * n_head + head;
-            const struct sums own = {comparing->local[at], comparing->propagated[at]};
 
-            if (!attn_selection_has_head(comparing->selection, layer->layer, (int)head))
+            if (!attn_selection_has_head(job->selection, layer->layer, head))
                 continue;
             comparison->n_head++;
             found->layer = layer->layer;
-            found->head = (int)head;
-            attn_difference_finish(&own.local, &found->local);
-            attn_difference_finish(&own.propagated, &found->propagated);
-            add(&sums, &own);
+            found->head = head;
+            find_both(job, layer->layer, head, &found->local, &found->propagated);
         }
-        attn_difference_finish(&sums.local, &layer->local);
-        attn_difference_finish(&sums.propagated, &layer->propagated);
-        add(&all, &sums);
+        find_both(job, layer->layer, ATTN_ALL_HEADS, &layer->local, &layer->propagated);
     }
-    attn_difference_finish(&all.local, &comparison->local);
-    attn_difference_finish(&all.propagated, &comparison->propagated);
+    find_both(job, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, &comparison->local, &comparison->propagated);
 }
 
-static enum attn_status compare_run(struct attn_comparing *comparing,
-                                    struct attn_comparison *comparison, struct attn_error *err)
+static enum attn_status compare_run(struct job *job, struct attn_comparison *comparison,
+                                    struct attn_error *err)
 {
-    struct attn_head_pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
-    const struct attn_trace trace = {comparing->selection, attn_compare_event, &pass};
-    enum attn_status status = choose_kept(comparing, err);
+    struct pass pass = {job, ATTN_ALL_LAYERS, job->propagated};
+    const struct attn_trace trace = {job->selection, on_rows, &pass};
+    enum attn_status status = choose_kept(job, err);
 
     if (status == ATTN_OK)
-        status = feed(comparing, false, attn_capture_trace(comparing->capture),
-                      &comparing->exact_run, err);
+        status = feed(job, false, attn_capture_trace(job->capture), &job->exact_run, err);
     if (status == ATTN_OK)
-        status = compare_layers(comparing, comparison, err);
+        status = compare_layers(job, comparison, err);
     if (status == ATTN_OK)
-        status = feed(comparing, true, &trace, &comparing->run, err);
-    if (status == ATTN_OK && comparing->config->output != ATTN_OUTPUT_NONE) {
-        comparison->n_logits = attn_selection_n_query(comparing->selection);
-        status = attn_compare_logits(comparing, comparison->logits, err);
+        status = feed(job, true, &trace, &job->run, err);
+    if (status == ATTN_OK && job->config->output != ATTN_OUTPUT_NONE) {
+        comparison->n_logits = attn_selection_n_query(job->selection);
+        status = compare_logits(job, comparison->logits, err);
     }
     comparison->has_propagated = true;
-    add_up(comparing, comparison);
+    find_differences(job, comparison);
     return status;
 }
 
 /* Of arrays only z of the exact attention is kept. */
-static enum attn_status compare_arrays(struct attn_comparing *comparing,
-                                       struct attn_comparison *comparison, struct attn_error *err)
+static enum attn_status compare_arrays(struct job *job, struct attn_comparison *comparison,
+                                       struct attn_error *err)
 {
-    struct attn_attend_args inputs = attn_comparing_inputs(comparing, 0, comparing->exact);
+    struct attn_attend_args inputs = layer_inputs(job, 0, job->exact);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     const uint64_t z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
-    enum attn_status status = attn_selection_create(&dims, &comparing->kept, err);
+    enum attn_status status = attn_selection_create(&dims, &job->kept, err);
 
     if (status == ATTN_OK && z != 0) {
-        status = attn_selection_set_sites(comparing->kept, z, err);
+        status = attn_selection_set_sites(job->kept, z, err);
         if (status == ATTN_OK)
-            status = attn_capture_create(comparing->kept, &comparing->capture, err);
+            status = attn_capture_create(job->kept, &job->capture, err);
         if (status == ATTN_OK) {
-            inputs.trace = attn_capture_trace(comparing->capture);
+            inputs.trace = attn_capture_trace(job->capture);
             status = attn_attend(&inputs, err);
         }
     }
     if (status == ATTN_OK)
-        status = compare_layers(comparing, comparison, err);
-    add_up(comparing, comparison);
+        status = compare_layers(job, comparison, err);
+    find_differences(job, comparison);
     return status;
 }
 
-/* Room for what will be found: [n_layer, H] heads at most. */
-static enum attn_status create(const struct attn_comparing *comparing,
-                               struct attn_comparison **comparison, struct attn_error *err)
-{
-    const size_t n_layer = comparing->dims.n_layer, n_head = comparing->dims.n_head;
-    const size_t n_query = attn_selection_n_query(comparing->selection);
-    struct attn_comparison *c = attn_alloc(1, sizeof *c, err);
-
-    if (c == NULL)
-        return ATTN_NO_MEMORY;
-    c->heads = attn_alloc(n_layer * n_head, sizeof *c->heads, err);
-    c->layers = attn_alloc(n_layer, sizeof *c->layers, err);
-    c->logits = attn_alloc(n_query, sizeof *c->logits, err);
-    if (c->heads == NULL || c->layers == NULL || c->logits == NULL) {
-        attn_comparison_free(c);
-        return ATTN_NO_MEMORY;
-    }
-    *comparison = c;
-    return ATTN_OK;
-}
-
-/* Makes what COMPARING is about, by RUN. */
-static enum attn_status compare(
-    struct attn_comparing *comparing, const struct attn_attention *attention,
-    enum attn_status (*run)(struct attn_comparing *, struct attn_comparison *, struct attn_error *),
-    struct attn_comparison **comparison, struct attn_error *err)
+/* Makes the comparison by RUN, and releases JOB. */
+static enum attn_status compare(struct job *job, const struct attn_attention *attention,
+                                enum attn_status (*run)(struct job *, struct attn_comparison *,
+                                                        struct attn_error *),
+                                struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_comparison *made = NULL;
-    enum attn_status status = prepare(comparing, attention, err);
+    enum attn_status status = prepare(job, attention, err);
 
     if (status == ATTN_OK)
-        status = create(comparing, &made, err);
+        status = attn_comparison_create(job->selection, &made, err);
     if (status == ATTN_OK)
-        status = run(comparing, made, err);
-    release(comparing);
+        status = run(job, made, err);
+    release(job);
     if (status != ATTN_OK)
         goto fail;
     *comparison = made;
@@ -291,36 +647,26 @@ fail:
 enum attn_status attn_compare_run(const struct attn_compare_args *args,
                                   struct attn_comparison **comparison, struct attn_error *err)
 {
-    struct attn_comparing comparing = {.args = args,
-                                       .config = attn_model_config(args->model),
-                                       .selection = args->selection,
-                                       .n_recalled = args->n_recalled,
-                                       .pool = args->pool};
+    struct job job = {.args = args,
+                      .config = attn_model_config(args->model),
+                      .selection = args->selection,
+                      .settings = {args->n_recalled},
+                      .pool = args->pool};
 
-    comparing.dims = attn_config_dims(comparing.config, args->n);
-    comparing.dims.n_source = args->n_source;
-    return compare(&comparing, args->attention, compare_run, comparison, err);
+    job.dims = attn_config_dims(job.config, args->n);
+    job.dims.n_source = args->n_source;
+    return compare(&job, args->attention, compare_run, comparison, err);
 }
 
 enum attn_status attn_compare_attend(const struct attn_attend_args *args,
                                      const struct attn_selection *selection, size_t n_recalled,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
-    struct attn_comparing comparing = {.arrays = args,
-                                       .dims = attn_attend_dims(args),
-                                       .selection = selection,
-                                       .n_recalled = n_recalled,
-                                       .pool = args->pool};
+    struct job job = {.arrays = args,
+                      .dims = attn_attend_dims(args),
+                      .selection = selection,
+                      .settings = {n_recalled},
+                      .pool = args->pool};
 
-    return compare(&comparing, &args->attention, compare_arrays, comparison, err);
-}
-
-void attn_comparison_free(struct attn_comparison *comparison)
-{
-    if (comparison == NULL)
-        return;
-    attn_free(comparison->heads);
-    attn_free(comparison->layers);
-    attn_free(comparison->logits);
-    attn_free(comparison);
+    return compare(&job, &args->attention, compare_arrays, comparison, err);
 }

@@ -21,8 +21,8 @@
 #ifndef ATTN_EXPERIMENT_COMPARE_H
 #define ATTN_EXPERIMENT_COMPARE_H
 
-#include "analysis/difference.h"
 #include "attention/attend.h"
+#include "experiment/comparison.h"
 #include "model/session.h"
 
 struct attn_compare_args {
@@ -45,44 +45,6 @@ struct attn_compare_args {
     enum attn_isa isa;                   /* likewise */
 };
 
-struct attn_compared_head {
-    int layer, head;
-    struct attn_difference local, propagated;
-};
-
-/* One attention of a layer: all heads and queries, whatever was selected. */
-struct attn_attention_cost {
-    uint64_t n_pair; /* attn_attention_n_pair */
-    uint64_t n_byte; /* of what stands between q, k, v and z: a float for each pair; of blockwise
-                        attention maximum and sum of each row; of linear attention its sums,
-                        E (Ev + 1) floats a head; of low-rank attention also the projected k, v */
-    double seconds;  /* wall time from q, k and v to z, measured once */
-};
-
-struct attn_compared_layer {
-    int layer;
-    struct attn_difference local, propagated; /* over its selected heads */
-    struct attn_attention_cost exact, chosen;
-};
-
-/* Next tokens after one position. */
-struct attn_compared_logits {
-    size_t position;
-    double kl;                         /* KL(exact || chosen) in nats */
-    int32_t exact_first, chosen_first; /* the most probable token; of equal ones the first */
-};
-
-struct attn_comparison {
-    struct attn_compared_head *heads; /* [n_head] those selected, by layer and head */
-    size_t n_head;
-    struct attn_difference local, propagated; /* over all of them */
-    bool has_propagated; /* whether there was a model: otherwise these hold nothing */
-    struct attn_compared_layer *layers; /* [n_layer] those that have such heads */
-    size_t n_layer;
-    struct attn_compared_logits *logits; /* [n_logits] by position; none without an output layer */
-    size_t n_logits;
-};
-
 /*
  * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go
  * together; otherwise fails as attn_session_create and attn_session_feed do. Memory: q, k, v and z
@@ -100,7 +62,5 @@ ATTN_API enum attn_status attn_compare_run(const struct attn_compare_args *args,
 ATTN_API enum attn_status
 attn_compare_attend(const struct attn_attend_args *args, const struct attn_selection *selection,
                     size_t n_recalled, struct attn_comparison **comparison, struct attn_error *err);
-
-ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
 
 #endif

@@ -177,7 +177,7 @@ static struct attn_difference from_recordings(const struct subject *s,
 static void assert_propagated(const struct subject *s, const struct attn_recording *exact,
                               const struct attn_recording *chosen)
 {
-    static const enum attn_difference_measure measures[] = {
+    static const enum attn_difference_value measures[] = {
         ATTN_DIFFERENCE_TV, ATTN_DIFFERENCE_TV_MOST, ATTN_DIFFERENCE_KL, ATTN_DIFFERENCE_Z_ERROR,
         ATTN_DIFFERENCE_Z_COSINE};
 
@@ -225,7 +225,8 @@ static void assert_local(const struct subject *s, const struct attn_recording *e
         /* Fewer keys of the same scores: the rest is divided by what is left. */
         assert_near("tv", head, head->local.values[ATTN_DIFFERENCE_TV], lost / n);
         assert_near("kl_back", head, head->local.values[ATTN_DIFFERENCE_KL_BACK], kl_back / n);
-        ck_assert_uint_eq(head->local.n_row, attn_selection_n_query(s->selection));
+        ck_assert_double_eq(head->local.values[ATTN_DIFFERENCE_ROWS],
+                            (double)attn_selection_n_query(s->selection));
     }
 }
 
@@ -387,7 +388,7 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         subject_open(&s, "tests/fixtures/gpt2-long", 70, kinds[i]);
         subject_compare(&s);
-        for (int j = 0; j < ATTN_N_DIFFERENCE; j++) {
+        for (int j = 0; j < ATTN_DIFFERENCE_ROWS; j++) {
             const bool is_one = j == ATTN_DIFFERENCE_RECALL || j == ATTN_DIFFERENCE_Z_COSINE;
 
             ck_assert_double_le(fabs(s.found->local.values[j] - is_one), is_one ? 1e-12 : 0);
@@ -495,7 +496,7 @@ START_TEST(rows_that_may_look_at_nothing_are_left_out)
         s.attention[layer].matrix = (struct attn_mask_matrix){cells, 1, N, N};
     }
     subject_compare(&s);
-    ck_assert_uint_eq(s.found->heads[0].local.n_row, N - 1);
+    ck_assert_double_eq(s.found->heads[0].local.values[ATTN_DIFFERENCE_ROWS], N - 1);
     ck_assert(isfinite(s.found->heads[0].local.values[ATTN_DIFFERENCE_RECALL]));
     subject_close(&s);
 }

@@ -1,0 +1,114 @@
+/*
+ * metric.h - measures of attention heads: numbers that are made of a head's rows as a trace tells
+ * them, in memory that does not grow with their number.
+ *
+ * A measure is a file with one row, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
+ *
+ *     enum { N_ROW, ENTROPY, N_TERM };
+ *     static const struct attn_metric_value values[] = {{"entropy", "nats"}};
+ *     static bool row(const struct attn_metric_row *row, double *terms)
+ *     {
+ *         terms[N_ROW] = 1;
+ *         for (size_t i = 0; i < row->cells.n; i++)
+ *             if (row->cells.values[i] > 0)
+ *                 terms[ENTROPY] -= (double)row->cells.values[i] * log((double)row->cells.values[i]);
+ *         return true;
+ *     }
+ *     static void finish(const double *sums, double *found)
+ *     {
+ *         found[0] = sums[ENTROPY] / sums[N_ROW]; // NaN without rows
+ *     }
+ *     const struct attn_metric attn_metric_entropy = {
+ *         .name = "entropy", .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN), .values = values,
+ *         .n_value = 1, .n_term = N_TERM, .row = row, .finish = finish};
+ *
+ * What finish makes of the terms of one row are the values of that row, what it makes of the sums of
+ * many rows those of a head, a layer or a whole run. A measurement collects these sums:
+ *
+ *     attn_measurement_create(metric, &settings, selection, pool, &measurement, &err);
+ *     attn_measurement_add(measurement, event, NULL);              // for each event
+ *     attn_measurement_find(measurement, 5, 1, values);            // of head 1 in layer 5
+ */
+#ifndef ATTN_ANALYSIS_METRIC_H
+#define ATTN_ANALYSIS_METRIC_H
+
+#include "base/pool.h"
+#include "trace/row.h"
+
+/* What measures know of a run beside its rows. */
+struct attn_metric_settings {
+    size_t n_recalled; /* K of `recall`, 1..ATTN_MOST_RECALLED */
+};
+
+/* One row of one head. */
+struct attn_metric_row {
+    const struct attn_metric_settings *settings;
+    enum attn_site site;
+    int layer, head;
+    size_t query;          /* its position */
+    struct attn_row cells; /* of a matrix those that count; of vectors all components */
+    struct attn_row exact; /* of a comparison: the same row of exact attention */
+};
+
+/* One number of a measure. */
+struct attn_metric_value {
+    const char *name; /* "tv" */
+    const char *unit; /* "nats"; NULL: none */
+};
+
+enum { ATTN_METRIC_MOST_TERMS = 16 };
+
+/* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
+struct attn_metric {
+    const char *name;
+    uint64_t sites;     /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
+    bool is_comparison; /* each row comes with that of exact attention */
+    const struct attn_metric_value *values; /* [n_value] */
+    size_t n_value;
+    size_t n_term; /* 1..ATTN_METRIC_MOST_TERMS */
+
+    /* Finds the terms of a row; they are 0 before. False: the row does not count. Called on any
+     * thread. */
+    bool (*row)(const struct attn_metric_row *row, double *terms);
+
+    /* Adds TERMS, of a row or of more, to SUMS; NULL: each to its own. Sums begin at 0. */
+    void (*add)(double *sums, const double *terms);
+
+    /* Makes VALUES [n_value] of sums; NaN where nothing was added. */
+    void (*finish)(const double *sums, double *values);
+};
+
+/* The registry: the measure NAME is attn_metric_NAME in the file NAME.c. */
+#define ATTN_METRIC_MAP(X) X(difference)
+
+#define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
+ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
+#undef ATTN_METRIC_DECLARE
+
+/* The measure called NAME, or NULL. */
+const struct attn_metric *attn_metric_find(const char *name);
+
+struct attn_measurement; /* the sums of every head of a run */
+
+/* METRIC, SELECTION and POOL, which may be NULL, are borrowed. Takes n_term doubles for each head and
+ * each position of the run. Errors: ATTN_NO_MEMORY. */
+enum attn_status attn_measurement_create(const struct attn_metric *metric,
+                                         const struct attn_metric_settings *settings,
+                                         const struct attn_selection *selection,
+                                         struct attn_pool *pool,
+                                         struct attn_measurement **measurement,
+                                         struct attn_error *err);
+void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
+
+/* Adds the rows of EVENT, of a site that the metric reads, in their order. A comparison takes EXACT,
+ * an event with some of the same rows of the same head, and adds those; others NULL. */
+void attn_measurement_add(struct attn_measurement *measurement,
+                          const struct attn_trace_event *event,
+                          const struct attn_trace_event *exact);
+
+/* VALUES [n_value] of a head; of all selected heads of a layer with ATTN_ALL_HEADS, of all layers with
+ * ATTN_ALL_LAYERS. */
+void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
+                           double *values);
+
+#endif

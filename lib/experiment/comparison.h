@@ -1,0 +1,60 @@
+/*
+ * comparison.h - what a comparison with exact attention finds (experiment/compare.h makes it).
+ *
+ *     struct attn_comparison *found;
+ *     attn_compare_run(&args, &found, &err);
+ *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
+ *     attn_comparison_free(found);
+ */
+#ifndef ATTN_EXPERIMENT_COMPARISON_H
+#define ATTN_EXPERIMENT_COMPARISON_H
+
+#include "analysis/difference.h"
+#include "trace/selection.h"
+
+struct attn_compared_head {
+    int layer, head; /* of arrays layer 0, and all batches' heads numbered as one list */
+    struct attn_difference local, propagated;
+};
+
+/* One attention of a layer: all heads and queries, whatever was selected. */
+struct attn_attention_cost {
+    uint64_t n_pair; /* attn_attention_n_pair */
+    uint64_t n_byte; /* of what stands between q, k, v and z: a float for each pair; of blockwise
+                        attention maximum and sum of each row; of linear attention its sums,
+                        E (Ev + 1) floats a head; of low-rank attention also the projected k, v */
+    double seconds;  /* wall time from q, k and v to z, measured once */
+};
+
+struct attn_compared_layer {
+    int layer;
+    struct attn_difference local, propagated; /* over its selected heads */
+    struct attn_attention_cost exact, chosen;
+};
+
+/* Next tokens after one position. */
+struct attn_compared_logits {
+    size_t position;
+    double kl;                         /* KL(exact || chosen) in nats */
+    int32_t exact_first, chosen_first; /* the most probable token; of equal ones the first */
+};
+
+struct attn_comparison {
+    struct attn_compared_head *heads; /* [n_head] those selected, by layer and head */
+    size_t n_head;
+    struct attn_difference local, propagated; /* over all of them */
+    bool has_propagated; /* whether there was a model: otherwise these hold nothing */
+    struct attn_compared_layer *layers; /* [n_layer] those that have such heads */
+    size_t n_layer;
+    struct attn_compared_logits *logits; /* [n_logits] by position; none without an output layer */
+    size_t n_logits;
+};
+
+/* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
+enum attn_status attn_comparison_create(const struct attn_selection *selection,
+                                        struct attn_comparison **comparison,
+                                        struct attn_error *err);
+
+ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
+
+#endif
