@@ -339,6 +339,7 @@ static void release(struct attend *run)
     free(run->keep);
     free(run->shaping);
     free(run->given);
+    output_args_release(&run->args.output);
     attend_inputs_release(&run->inputs);
 }
 

@@ -109,40 +109,42 @@ void comparison_print_number(struct attn_sink *out, double value, int precision)
         print(out, "%.*f", precision, value);
 }
 
-static int write_json(const struct comparison *comparison, const struct output_args *args,
+static int write_json(const struct comparison *comparison, const char *path, int precision,
                       struct attn_sink *out)
 {
     struct attn_error err = {0};
     struct attn_sink *sink;
-    if (strcmp(args->json, "-") == 0)
-        return comparison_print_json(comparison, (int)args->precision, out);
-    if (attn_sink_create_file(args->json, &sink, &err) != ATTN_OK)
+    if (strcmp(path, "-") == 0)
+        return comparison_print_json(comparison, precision, out);
+    if (attn_sink_create_file(path, &sink, &err) != ATTN_OK)
         return report(&err, EXIT_OUTPUT);
-    int code = comparison_print_json(comparison, (int)args->precision, sink);
+    int code = comparison_print_json(comparison, precision, sink);
     if (code == EXIT_DONE && attn_sink_commit(sink, &err) != ATTN_OK)
         code = report(&err, EXIT_OUTPUT);
     attn_sink_free(sink);
     return code;
 }
 
-static int write_csv(const struct comparison *comparison, const struct output_args *args,
+static int write_csv(const struct comparison *comparison, const char *path, int precision,
                      struct attn_sink *out)
 {
-    if (strcmp(args->csv, "-") == 0)
-        return comparison_print_csv(comparison, (int)args->precision, out);
-    return comparison_write_csv(comparison, (int)args->precision, args->csv);
+    if (strcmp(path, "-") == 0)
+        return comparison_print_csv(comparison, precision, out);
+    return comparison_write_csv(comparison, precision, path);
 }
 
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out)
 {
+    const char *csv = output_path(args, "csv"), *json = output_path(args, "json");
+    int precision = (int)args->precision;
     int code = EXIT_DONE;
-    if (!args->csv && !args->json)
+    if (!csv && !json)
         return comparison_print_text(comparison, out);
-    if (args->csv)
-        code = write_csv(comparison, args, out);
-    if (code == EXIT_DONE && args->json)
-        code = write_json(comparison, args, out);
+    if (csv)
+        code = write_csv(comparison, csv, precision, out);
+    if (code == EXIT_DONE && json)
+        code = write_json(comparison, json, precision, out);
     return code;
 }
 

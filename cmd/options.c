@@ -25,28 +25,36 @@ static const struct option help_rows[] = {
 
 const struct option_group help_options = OPTION_GROUP(help_rows);
 
+/* Copies row I of GROUP; returns whether there is one. */
+static bool find_row(const struct option_group *group, size_t i, struct option *row)
+{
+    if (group->make_row)
+        return group->make_row(i, row);
+    if (i < group->n)
+        *row = group->rows[i];
+    return i < group->n;
+}
+
 bool option_next(struct option_walk *walk)
 {
-    const struct command *command = walk->command;
-    while (walk->part < command->n_part && walk->row == command->parts[walk->part].group->n) {
-        walk->part++;
-        walk->row = 0;
+    for (; walk->part < walk->command->n_part; walk->part++, walk->row = 0) {
+        const struct option_part *part = &walk->command->parts[walk->part];
+        if (!find_row(part->group, walk->row, &walk->option))
+            continue;
+        walk->option.offset += part->offset;
+        walk->row++;
+        walk->n++;
+        return true;
     }
-    if (walk->part == command->n_part)
-        return false;
-    const struct option_part *part = &command->parts[walk->part];
-    walk->option = part->group->rows[walk->row++];
-    walk->option.offset += part->offset;
-    walk->n++;
-    return true;
+    return false;
 }
 
 size_t options_count(const struct command *command)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < command->n_part; i++)
-        n += command->parts[i].group->n;
-    return n;
+    struct option_walk walk = {.command = command};
+    while (option_next(&walk))
+        continue;
+    return walk.n;
 }
 
 /* The command line, and what is read of it. */
@@ -115,6 +123,16 @@ static int append(struct text_list *list, const char *value)
     return OPTIONS_OK;
 }
 
+static int append_named(struct named_list *list, const char *name, const char *value)
+{
+    struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof(*items));
+    if (!items)
+        return report_no_memory();
+    list->items = items;
+    list->items[list->n++] = (struct attn_option){name, value};
+    return OPTIONS_OK;
+}
+
 static int store_number(const struct option *option, const char *label, const char *value,
                         int64_t *number)
 {
@@ -160,21 +178,22 @@ static int store_choice(const struct option *option, const char *label, const ch
     }
 }
 
-/* Refuses VALUE where the place it goes to has one, perhaps by another name. */
+/* Refuses VALUE for an option that has one, perhaps by another name. */
 static int check_once(const struct parser *parser, const struct option *option, const char *value)
 {
     if (!takes_value(option) || option->kind == OPTION_LIST)
         return OPTIONS_OK;
     for (struct option_walk walk = {.command = parser->command}; option_next(&walk);) {
         const char *before = parser->given[walk.n - 1], *name = walk.option.name;
-        if (!before || walk.option.offset != option->offset)
-            continue;
-        if (strcmp(name, option->name) == 0)
+        bool has_same_place = option->kind != OPTION_NAMED && walk.option.offset == option->offset;
+        if (before && strcmp(name, option->name) == 0)
             return report_problem(EXIT_USAGE, NULL, "'--%s' was given twice: '%s' and '%s'", name,
                                   before, value);
-        return report_problem(EXIT_USAGE, NULL,
-                              "'--%s' and '--%s' are one option and were both given: '%s' and '%s'",
-                              name, option->name, before, value);
+        if (before && has_same_place)
+            return report_problem(
+                EXIT_USAGE, NULL,
+                "'--%s' and '--%s' are one option and were both given: '%s' and '%s'", name,
+                option->name, before, value);
     }
     return OPTIONS_OK;
 }
@@ -203,6 +222,8 @@ static int store(const struct parser *parser, const struct option_walk *walk, co
         return store_real(option, label, value, place);
     case OPTION_CHOICE:
         return store_choice(option, label, value, place);
+    case OPTION_NAMED:
+        return append_named(place, option->name, value);
     case OPTION_HELP:
         break;
     }
@@ -311,6 +332,20 @@ int options_parse_noting(const struct command *command, int argc, char **argv, v
             code = take_letters(&parser, argument + 1);
     }
     return code == OPTIONS_OK ? take_environment(&parser) : code;
+}
+
+const char *named_list_find(const struct named_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->items[i].name, name) == 0)
+            return list->items[i].value;
+    return NULL;
+}
+
+void named_list_release(struct named_list *list)
+{
+    free(list->items);
+    *list = (struct named_list){0};
 }
 
 void text_list_release(struct text_list *list)

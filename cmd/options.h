@@ -24,6 +24,8 @@
 
 #include "command.h"
 
+#include "attn.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,6 +36,12 @@ struct text_list {
     size_t n;
 };
 
+/* Options by their names, in the order given. Borrows the texts, owns the array. */
+struct named_list {
+    struct attn_option *items;
+    size_t n;
+};
+
 enum option_kind {
     OPTION_FLAG,   /* bool: present */
     OPTION_TEXT,   /* const char *: borrowed from the command line */
@@ -41,6 +49,7 @@ enum option_kind {
     OPTION_NUMBER, /* int64_t: a whole number, min..max */
     OPTION_REAL,   /* double: finite, from min on, and below max unless that is 0 */
     OPTION_CHOICE, /* int: index of the value among the words of `argument`, "map|read" */
+    OPTION_NAMED,  /* struct named_list: its name and value, beside those of its neighbours */
     OPTION_HELP,   /* prints the help and ends */
 };
 
@@ -56,16 +65,17 @@ struct option {
     int64_t min, max;
 };
 
-/* Options that fill one struct. */
+/* Options that fill one struct: an array of rows, or a function that makes them. */
 struct option_group {
     const struct option *rows; /* [n] in the order of the help */
     size_t n;
+    bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
 };
 
 /* The group of an array of rows. */
-#define OPTION_GROUP(rows)                                                                         \
+#define OPTION_GROUP(array)                                                                        \
     {                                                                                              \
-        (rows), sizeof(rows) / sizeof((rows)[0])                                                   \
+        .rows = (array), .n = sizeof(array) / sizeof((array)[0])                                   \
     }
 
 /* A group among the options of a command. */
@@ -109,6 +119,10 @@ int options_parse(const struct command *command, int argc, char **argv, void *ar
 int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
                          const char **given);
 
+/* The value that NAME was given, or NULL. */
+const char *named_list_find(const struct named_list *list, const char *name);
+
 void text_list_release(struct text_list *list);
+void named_list_release(struct named_list *list);
 
 #endif

@@ -5,88 +5,81 @@
 #include "interrupt.h"
 #include "report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option output_rows[] = {
-    {.name = "csv",
-     .argument = "DIR",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, csv),
-     .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard "
-             "output"},
-    {.name = "tidy",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, tidy),
-     .help = "write the patterns, and nothing else, into one long CSV: a line for each cell "
-             "that is not masked"},
-    {.name = "id",
-     .argument = "TEXT",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, id),
-     .help = "what the id column of --tidy says, to tell runs apart; default: 0"},
-    {.name = "npy",
-     .argument = "DIR",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, npy),
-     .help = "write one array a file into DIR, for numpy.load"},
-    {.name = "npz",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, npz),
-     .help = "write all tensors into one archive for numpy.load"},
-    {.name = "json",
-     .argument = "FILE",
-     .heading = "Output",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct output_args, json),
-     .help = "write tokens, tensors and predictions into one JSON document"},
-    {.name = "precision",
-     .argument = "N",
-     .heading = "Output",
-     .kind = OPTION_NUMBER,
-     .max = 17,
-     .offset = offsetof(struct output_args, precision),
-     .help = "digits after the point in CSV and JSON; default: as many as bring back the same "
-             "number"},
-};
-
-const struct option_group output_options = OPTION_GROUP(output_rows);
-
-/* The formats in the order in which they are written. */
-static const struct format {
-    const char *format;
-    size_t offset; /* of its path in the struct output_args */
-} formats[] = {
-    {"csv", offsetof(struct output_args, csv)},   {"tidy", offsetof(struct output_args, tidy)},
-    {"npy", offsetof(struct output_args, npy)},   {"npz", offsetof(struct output_args, npz)},
-    {"json", offsetof(struct output_args, json)},
-};
-
-enum { N_FORMAT = sizeof(formats) / sizeof(formats[0]) };
-
-static const char *path_of(const struct output_args *args, size_t i)
+/* An option whose value goes into the list of formats. */
+static bool make_named(struct option *row, const char *name, const char *argument, const char *help)
 {
-    return *(const char *const *)((const char *)args + formats[i].offset);
+    *row = (struct option){.name = name,
+                           .argument = argument,
+                           .heading = "Output",
+                           .kind = OPTION_NAMED,
+                           .offset = offsetof(struct output_args, formats),
+                           .help = help};
+    return true;
 }
 
-static bool is_standard(const char *path)
+/* Each format has a row, with its own option after it. */
+static bool make_row(size_t i, struct option *row)
 {
-    return path && strcmp(path, "-") == 0;
+    for (size_t f = 0; f < attn_n_format(); f++) {
+        const struct attn_format *format = attn_format_at(f);
+        const struct attn_format_option *own = &format->own;
+        if (format->argument && i-- == 0)
+            return make_named(row, format->name, format->argument, format->help);
+        if (own->name && i-- == 0)
+            return make_named(row, own->name, own->argument, own->help);
+    }
+    *row = (struct option){.name = "precision",
+                           .argument = "N",
+                           .heading = "Output",
+                           .kind = OPTION_NUMBER,
+                           .max = 17,
+                           .offset = offsetof(struct output_args, precision),
+                           .help = "digits after the point in decimal formats; default: as many as "
+                                   "bring back the same number"};
+    return i == 0;
+}
+
+const struct option_group output_options = {.make_row = make_row};
+
+void output_args_release(struct output_args *args)
+{
+    named_list_release(&args->formats);
+}
+
+const char *output_path(const struct output_args *args, const char *format)
+{
+    return named_list_find(&args->formats, format);
 }
 
 bool outputs_are_wanted(const struct output_args *args)
 {
-    for (size_t i = 0; i < N_FORMAT; i++)
-        if (path_of(args, i))
+    for (size_t i = 0; i < args->formats.n; i++)
+        if (attn_format_find(args->formats.items[i].name))
             return true;
     return false;
+}
+
+static bool has_predictions(const struct attn_format *format)
+{
+    return format->has_predictions;
+}
+
+int outputs_check_predictions(const struct output_args *args)
+{
+    char formats[128], hint[192];
+    for (size_t i = 0; i < args->formats.n; i++) {
+        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
+        if (format && has_predictions(format))
+            return EXIT_DONE;
+    }
+    attn_format_list(has_predictions, "or", formats, sizeof(formats));
+    snprintf(hint, sizeof(hint), "write the data into a file, or into %s FILE as well", formats);
+    return report_problem(EXIT_USAGE, hint,
+                          "--top and --next print on standard output, which holds data");
 }
 
 int outputs_list_options(const struct command *command, const char *const *given,
@@ -106,57 +99,86 @@ int outputs_list_options(const struct command *command, const char *const *given
     return EXIT_DONE;
 }
 
-/* What ARGS ask for, N of them, at ITEMS [N_FORMAT]. STANDARD is where "-" goes. */
-static size_t list_outputs(const struct output_args *args, struct attn_sink *standard,
-                           struct attn_output *items)
+static struct attn_output output_of(const struct output_args *args,
+                                    const struct attn_format *format, struct attn_sink *standard)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < N_FORMAT; i++) {
-        const char *path = path_of(args, i);
-        struct attn_output item = {.format = attn_format_find(formats[i].format), .path = path};
-        if (!path)
-            continue;
-        if (is_standard(path))
-            item.path = NULL;
-        item.sink = standard;
-        if (item.format->own.name)
-            item.own = args->id;
-        items[n++] = item;
+    const char *path = output_path(args, format->name);
+    bool is_standard = !path || strcmp(path, "-") == 0;
+    return (struct attn_output){
+        .format = format,
+        .path = is_standard ? NULL : path,
+        .sink = is_standard ? standard : NULL,
+        .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
+    };
+}
+
+int outputs_list(const struct output_args *args, struct attn_sink *standard,
+                 struct attn_output **items, size_t *n)
+{
+    struct attn_output *made = calloc(args->formats.n + 1, sizeof(*made));
+    size_t n_made = 0;
+    if (!made)
+        return report_no_memory();
+    for (size_t i = 0; i < attn_n_format(); i++)
+        if (output_path(args, attn_format_at(i)->name))
+            made[n_made++] = output_of(args, attn_format_at(i), standard);
+    if (n_made == 0)
+        made[n_made++] = output_of(args, attn_format_find("text"), standard);
+    *items = made;
+    *n = n_made;
+    return EXIT_DONE;
+}
+
+/* Refuses a format's own option without the format. */
+static int check_own(const struct output_args *args)
+{
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_format_option *own = &format->own;
+        if (own->name && named_list_find(&args->formats, own->name) &&
+            !output_path(args, format->name))
+            return report_problem(EXIT_USAGE, NULL, "--%s is %s of --%s, which is not given",
+                                  own->name, own->role, format->name);
     }
-    return n;
+    return EXIT_DONE;
 }
 
 int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
-    struct attn_output items[N_FORMAT];
+    struct attn_output *items = NULL;
     struct attn_error err = {0};
-    size_t n = list_outputs(args, NULL, items);
-    if (attn_outputs_check(items, n, &err) != ATTN_OK)
-        return report_error(&err);
-    if (args->id && !args->tidy)
-        return report_problem(EXIT_USAGE, NULL, "--id is a column of --tidy, which is not given");
+    size_t n = 0;
     *is_standard_used = false;
+    if (!outputs_are_wanted(args))
+        return check_own(args);
+    int code = outputs_list(args, NULL, &items, &n);
+    if (code != EXIT_DONE)
+        return code;
+    if (attn_outputs_check(items, n, &err) != ATTN_OK)
+        code = report_error(&err);
     for (size_t i = 0; i < n; i++)
         *is_standard_used |= !items[i].path;
-    return EXIT_DONE;
+    free(items);
+    return code == EXIT_DONE ? check_own(args) : code;
 }
 
 int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
                  const struct attn_labels *labels)
 {
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    struct attn_output items[N_FORMAT + 1];
+    struct attn_output *items = NULL;
     struct attn_error err = {0};
+    int code = EXIT_DONE;
     options.precision = (int)args->precision;
     options.pool = outputs->pool;
     options.cancel = interrupt_flag();
-    outputs->n = list_outputs(args, outputs->standard, items);
-    if (has_text)
-        items[outputs->n++] =
-            (struct attn_output){.format = attn_format_find("text"), .sink = outputs->standard};
-    if (attn_outputs_create(items, outputs->n, labels, &options, &outputs->set, &err) != ATTN_OK)
-        return report_error(&err);
-    return EXIT_DONE;
+    if (has_text || outputs_are_wanted(args))
+        code = outputs_list(args, outputs->standard, &items, &outputs->n);
+    if (code == EXIT_DONE &&
+        attn_outputs_create(items, outputs->n, labels, &options, &outputs->set, &err) != ATTN_OK)
+        code = report_error(&err);
+    free(items);
+    return code;
 }
 
 int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions)

@@ -7,16 +7,16 @@
 
 #include "attn.h"
 
-/* Where each format goes, "-" for standard output, or NULL. */
+/* What was asked for. Initialize with precision -1; end with output_args_release. */
 struct output_args {
-    const char *csv, *npy; /* directories */
-    const char *tidy, *npz, *json;
-    const char *id; /* the first column of tidy, or NULL */
-    int64_t precision;
+    struct named_list formats; /* paths by the names of formats, and the formats' own options */
+    int64_t precision;         /* -1: as many digits as bring back the same number */
 };
 
-/* Options that fill a struct output_args. */
+/* Options that fill a struct output_args, made from the list of formats. */
 extern const struct option_group output_options;
+
+void output_args_release(struct output_args *args);
 
 struct outputs {
     struct attn_sink *standard; /* borrowed */
@@ -25,8 +25,20 @@ struct outputs {
     size_t n;                   /* outputs in the set */
 };
 
+/* Where FORMAT goes, "-" for standard output, or NULL. */
+const char *output_path(const struct output_args *args, const char *format);
+
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
+
+/* What ARGS ask for, or else text, which goes to STANDARD as "-" does. free() *items. Reports and
+ * returns an exit code. */
+int outputs_list(const struct output_args *args, struct attn_sink *standard,
+                 struct attn_output **items, size_t *n);
+
+/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
+ * other place for them. Reports and returns an exit code. */
+int outputs_check_predictions(const struct output_args *args);
 
 /*
  * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of

@@ -99,11 +99,10 @@ const struct command command_run = {
     .usage = "[OPTIONS] TEXT",
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
-        "its heads, as text on standard output. With --csv, --tidy, --npy, --npz or\n"
-        "--json they go into files instead, several at once if you like; '-' as FILE is\n"
-        "standard output. With --top or --next the predictions take the place of the\n"
-        "text, with --explain the arithmetic of one row, with --compare a comparison with\n"
-        "exact attention.\n"
+        "its heads, as text on standard output. With the options of 'Output' they go into\n"
+        "files instead, several at once if you like; '-' as FILE is standard output. With\n"
+        "--top or --next the predictions take the place of the text, with --explain the\n"
+        "arithmetic of one row, with --compare a comparison with exact attention.\n"
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
@@ -128,10 +127,8 @@ static int check_arguments(struct run *run)
     int code = prompt_check(&run->args.prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = outputs_check(output, &run->is_standard_used);
-    if (code == EXIT_DONE && run->is_standard_used && !output->json &&
-        prediction_is_wanted(&run->args.prediction))
-        return report_problem(EXIT_USAGE, "write the data into a file, or into --json FILE as well",
-                              "--top and --next print on standard output, which holds data");
+    if (code == EXIT_DONE && run->is_standard_used && prediction_is_wanted(&run->args.prediction))
+        code = outputs_check_predictions(output);
     if (code == EXIT_DONE)
         code =
             explain_check(run->args.has_page, run->is_standard_used, &run->args.selection.queries);
@@ -389,6 +386,7 @@ static void release(struct run *run)
     token_texts_release(&run->tokens);
     free(run->shaping);
     free(run->given);
+    output_args_release(&run->args.output);
     layer_attention_release(&run->attention);
     first_sequence_release(&run->first);
     second_sequence_release(&run->second);
