@@ -318,7 +318,7 @@ $(BUILD)/%.analyzed: $(BUILD)/%.o
 
 # --- Installing ---------------------------------------------------------------------------------
 
-PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/base/version.h)
+PUBLIC_HEADERS := attn.h base/api.h $(shell sed -nE 's/^\#include "([^"]+)".*/\1/p' lib/attn.h)
 COMPLETIONS := $(addprefix $(BUILD)/completion.,bash zsh fish)
 BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli

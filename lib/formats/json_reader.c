@@ -1,13 +1,15 @@
 /*
- * json_reader.c - the pull parser: one state, one bit a level, no recursion, no allocation.
- *
- * A string is checked once, when it is pulled; json_token.c relies on that.
+ * json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
+ * allocation. A string is checked once, when it is pulled: what a token stands for relies on that.
  */
 #include "formats/json_reader.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name)
@@ -359,4 +361,253 @@ enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_err
             return status;
     } while (reader->depth > depth);
     return ATTN_OK;
+}
+
+/* --- What a token stands for: strings without their escapes, exact integers ------------------ */
+
+/* The bytes that an escaped slice stands for, one after the other. */
+struct unescaped {
+    const char *at, *end;
+    char character[4]; /* of the last escape */
+    size_t size, used; /* bytes there; those already handed out */
+};
+
+static struct unescaped unescaped_bytes(const struct attn_json_token *token)
+{
+    return (struct unescaped){.at = token->text, .end = token->text + token->size};
+}
+
+static uint32_t take_hex(struct unescaped *bytes)
+{
+    uint32_t unit = 0;
+
+    for (int i = 0; i < 4; i++)
+        unit = unit << 4 | (uint32_t)hex_value(*bytes->at++);
+    return unit;
+}
+
+/* The next byte, or -1 at the end. */
+static int next_byte(struct unescaped *bytes)
+{
+    static const char letters[] = "bfnrt", controls[] = "\b\f\n\r\t";
+    const char *letter;
+    uint32_t code_point;
+
+    if (bytes->used < bytes->size)
+        return (unsigned char)bytes->character[bytes->used++];
+    if (bytes->at == bytes->end)
+        return -1;
+    if (*bytes->at != '\\')
+        return (unsigned char)*bytes->at++;
+    bytes->at += 2;
+    if (bytes->at[-1] != 'u') {
+        letter = strchr(letters, bytes->at[-1]);
+        return letter != NULL ? controls[letter - letters] : bytes->at[-1];
+    }
+    code_point = take_hex(bytes);
+    if (code_point >= 0xd800 && code_point <= 0xdbff) { /* the low surrogate follows */
+        bytes->at += 2;
+        code_point = 0x10000 + ((code_point - 0xd800) << 10) + (take_hex(bytes) - 0xdc00);
+    }
+    bytes->size = attn_utf8_encode(code_point, bytes->character);
+    bytes->used = 1;
+    return (unsigned char)bytes->character[0];
+}
+
+/* An escape is longer than what it stands for, so the text may be overwritten from its start. */
+size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
+{
+    struct unescaped bytes = unescaped_bytes(token);
+    size_t size = 0;
+    int c;
+
+    if (!token->has_escape) {
+        memmove(to, token->text, token->size);
+        return token->size;
+    }
+    while ((c = next_byte(&bytes)) >= 0)
+        to[size++] = (char)c;
+    return size;
+}
+
+void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out)
+{
+    char *to = attn_buffer_reserve(out, token->size);
+
+    if (to != NULL)
+        out->size += attn_json_unescape_to(token, to);
+}
+
+bool attn_json_equals(const struct attn_json_token *token, const char *text)
+{
+    struct unescaped bytes = unescaped_bytes(token);
+    size_t size = strlen(text);
+    int c;
+
+    if (!token->has_escape)
+        return token->size == size && memcmp(token->text, text, size) == 0;
+    while ((c = next_byte(&bytes)) > 0 && c == (unsigned char)*text)
+        text++;
+    return c < 0 && *text == '\0';
+}
+
+int attn_json_compare(const struct attn_json_token *a, const struct attn_json_token *b)
+{
+    struct unescaped a_bytes = unescaped_bytes(a), b_bytes = unescaped_bytes(b);
+    int a_byte, b_byte;
+
+    if (!a->has_escape && !b->has_escape) {
+        int order = memcmp(a->text, b->text, a->size < b->size ? a->size : b->size);
+
+        return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+    }
+    do {
+        a_byte = next_byte(&a_bytes);
+        b_byte = next_byte(&b_bytes);
+    } while (a_byte == b_byte && a_byte >= 0);
+    return a_byte - b_byte;
+}
+
+uint64_t attn_json_hash(const struct attn_json_token *token)
+{
+    struct unescaped bytes = unescaped_bytes(token);
+    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    int c;
+
+    while ((c = next_byte(&bytes)) >= 0)
+        hash = (hash ^ (uint64_t)c) * 0x100000001b3;
+    return hash;
+}
+
+bool attn_json_has_nul(const struct attn_json_token *token)
+{
+    struct unescaped bytes = unescaped_bytes(token);
+    int c = 1;
+
+    if (!token->has_escape)
+        return false;
+    while (c > 0)
+        c = next_byte(&bytes);
+    return c == 0;
+}
+
+bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
+{
+    return token->type == ATTN_JSON_NUMBER && attn_parse_uint(token->text, token->size, value);
+}
+
+/*
+ * --- No key twice in one object ---------------------------------------------------------------
+ *
+ * The keys of an object are sorted when it closes, by a hash and, where that is equal, by their
+ * bytes. The hash only saves comparisons: keys that were made to collide cost O(n log n) as well,
+ * which a hash table could promise only with a secret seed. A key is 8 bytes here, less than the
+ * text of any: what an object of millions of keys takes stays below the text itself.
+ */
+
+struct key {
+    uint32_t hash, offset; /* of its opening quote in the text */
+};
+
+/* Keys of the objects that are open, outermost first. */
+struct key_stack {
+    void *keys; /* struct key [count]; owns */
+    size_t count, capacity;
+    size_t first[ATTN_JSON_MAX_DEPTH]; /* of each level: where its keys begin */
+};
+
+static enum attn_status push_key(struct key_stack *stack, const struct attn_json_token *token,
+                                 struct attn_error *err)
+{
+    const uint64_t hash = attn_json_hash(token);
+    enum attn_status status =
+        attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key), err);
+
+    if (status != ATTN_OK)
+        return status;
+    ((struct key *)stack->keys)[stack->count++] =
+        (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
+    return ATTN_OK;
+}
+
+/* The token of a key that the reader has passed. */
+static struct attn_json_token token_of(const struct key *key, const char *text)
+{
+    struct attn_json_token token = {ATTN_JSON_KEY, text + key->offset + 1, 0, false, key->offset};
+
+    for (; token.text[token.size] != '"'; token.size++)
+        if (token.text[token.size] == '\\') {
+            token.has_escape = true;
+            token.size++; /* what is escaped may be a quote */
+        }
+    return token;
+}
+
+static int compare_strings(const struct key *a, const struct key *b, const char *text)
+{
+    const struct attn_json_token a_token = token_of(a, text), b_token = token_of(b, text);
+
+    return attn_json_compare(&a_token, &b_token);
+}
+
+/* Equal keys stay in the order of the text, so that the second one is reported. */
+static int compare_keys(const void *a, const void *b, void *reader)
+{
+    const struct key *x = a, *y = b;
+    int order;
+
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    order = compare_strings(x, y, ((const struct attn_json_reader *)reader)->text);
+    return order != 0 ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Drops the keys from FIRST on, after looking for two that are equal. */
+static enum attn_status pop_keys(struct key_stack *stack, size_t first,
+                                 struct attn_json_reader *reader, struct attn_error *err)
+{
+    struct key *keys = stack->keys;
+
+    if (stack->count <= first)
+        return ATTN_OK;
+    qsort_r(keys + first, stack->count - first, sizeof *keys, compare_keys, reader);
+    for (size_t i = first + 1; i < stack->count; i++) {
+        struct attn_json_token token;
+
+        if (keys[i].hash != keys[i - 1].hash ||
+            compare_strings(&keys[i], &keys[i - 1], reader->text) != 0)
+            continue;
+        token = token_of(&keys[i], reader->text);
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has the key '%s' a second time at byte %zu, expected each key "
+                              "once in an object",
+                              attn_quote_string(reader->name).text,
+                              attn_quote(token.text, token.size).text, token.offset);
+    }
+    stack->count = first;
+    return ATTN_OK;
+}
+
+enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
+{
+    struct key_stack stack = {0};
+    struct attn_json_token token;
+    enum attn_status status;
+
+    if (reader.size > UINT32_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
+                              attn_quote_string(reader.name).text, reader.size, UINT32_MAX);
+    do {
+        status = attn_json_next(&reader, &token, err);
+        if (status != ATTN_OK)
+            break;
+        if (token.type == ATTN_JSON_OBJECT_BEGIN)
+            stack.first[reader.depth - 1] = stack.count;
+        else if (token.type == ATTN_JSON_KEY)
+            status = push_key(&stack, &token, err);
+        else if (token.type == ATTN_JSON_OBJECT_END)
+            status = pop_keys(&stack, stack.first[reader.depth], &reader, err);
+    } while (status == ATTN_OK && token.type != ATTN_JSON_END);
+    attn_free(stack.keys);
+    return status;
 }

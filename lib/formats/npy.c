@@ -1,19 +1,386 @@
 /*
- * npy.c - opens a .npy file and converts its elements, one at a time or all in place.
+ * npy.c - see npy.h: reads the header of a .npy file strictly, and converts the elements, one at a
+ * time or all in place.
+ *
+ * The header is magic, version and length, then a Python dict literal in the one form that numpy
+ * writes, give or take blanks, quotes, order and commas.
+ *
+ *     \x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ *
+ * What Python would take beyond that (escapes, 0x10, 1_000, nested values, keys given twice) is
+ * refused, since no writer needs it.
  */
 #include "formats/npy.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "formats/npy_layout.h"
+#include "base/number.h"
+#include "formats/npy_internal.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+/* --- The header: where the data lie and what they are ---------------------------------------- */
+
+struct layout {
+    enum attn_dtype dtype;
+    bool is_big_endian;
+    bool is_fortran_order; /* the first dimension varies fastest */
+    int rank;
+    size_t shape[ATTN_MAX_RANK]; /* product times the element's size fits a size_t */
+    size_t n_element;
+    size_t data_start; /* bytes before the data, which reach to the end of the file */
+};
+
+enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, HEADER_MAX = 1 << 16, SHOWN_MAX = 24 };
+
+#define MAGIC "\x93NUMPY"
+
+/* The text of the header on its way to being read. */
+struct reader {
+    const struct attn_file *file;
+    const char *at, *end;
+    struct attn_error *err;
+};
+
+/* A part of the header. */
+struct slice {
+    const char *text;
+    size_t size;
+};
+
+static struct attn_quote quote_path(const struct attn_file *file)
+{
+    return attn_quote_string(file->path);
+}
+
+static enum attn_status fail_expected(const struct reader *reader, const char *expected)
+{
+    const size_t left = (size_t)(reader->end - reader->at);
+    const size_t offset = (size_t)((const unsigned char *)reader->at - reader->file->data);
+
+    if (left == 0)
+        return attn_error_set(reader->err, ATTN_FORMAT, "the header of '%s' ends, expected %s",
+                              quote_path(reader->file).text, expected);
+    return attn_error_set(
+        reader->err, ATTN_FORMAT, "'%s' has '%s' at byte %zu of its header, expected %s",
+        quote_path(reader->file).text,
+        attn_quote(reader->at, left < SHOWN_MAX ? left : SHOWN_MAX).text, offset, expected);
+}
+
+static void skip_blanks(struct reader *reader)
+{
+    while (reader->at < reader->end && memchr(" \t\r\n", *reader->at, 4) != NULL)
+        reader->at++;
+}
+
+/* Whether WORD comes next, after blanks; then it is taken. */
+static bool take(struct reader *reader, const char *word)
+{
+    const size_t size = strlen(word);
+
+    skip_blanks(reader);
+    if ((size_t)(reader->end - reader->at) < size || memcmp(reader->at, word, size) != 0)
+        return false;
+    reader->at += size;
+    return true;
+}
+
+/* Whether a string with an end comes next; then it is taken. */
+static bool take_string(struct reader *reader, struct slice *string)
+{
+    const char *close;
+
+    skip_blanks(reader);
+    if (reader->at == reader->end || (*reader->at != '\'' && *reader->at != '"'))
+        return false;
+    close = memchr(reader->at + 1, *reader->at, (size_t)(reader->end - reader->at - 1));
+    if (close == NULL)
+        return false;
+    *string = (struct slice){reader->at + 1, (size_t)(close - reader->at - 1)};
+    reader->at = close + 1;
+    return true;
+}
+
+/* What numpy calls the types that are no plain numbers, by the letter of their kind. */
+static const char *other_kind(char letter)
+{
+    static const struct {
+        char letter;
+        const char *name;
+    } kinds[] = {{'O', "Python objects"}, {'c', "complex numbers"}, {'V', "records"},
+                 {'S', "bytes of text"},  {'a', "bytes of text"},   {'U', "text"},
+                 {'M', "dates"},          {'m', "spans of time"}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].letter == letter)
+            return kinds[i].name;
+    return NULL;
+}
+
+static enum attn_status refuse_type(const struct reader *reader, const char *what,
+                                    struct slice descr)
+{
+    attn_error_set(reader->err, ATTN_UNSUPPORTED,
+                   "'%s' holds %s ('%s'), expected booleans, integers or floats of at most 64 bits",
+                   quote_path(reader->file).text, what, attn_quote(descr.text, descr.size).text);
+    attn_error_hint(reader->err,
+                    "np.save('FILE.npy', array.astype('float32')) writes plain numbers");
+    return ATTN_UNSUPPORTED;
+}
+
+/* The type of a description like "<f4". */
+static enum attn_status read_type(const struct reader *reader, struct slice descr,
+                                  struct layout *layout)
+{
+    static const struct {
+        char text[3];
+        enum attn_dtype dtype;
+    } types[] = {{"b1", ATTN_DTYPE_BOOL}, {"i1", ATTN_DTYPE_I8},  {"i2", ATTN_DTYPE_I16},
+                 {"i4", ATTN_DTYPE_I32},  {"i8", ATTN_DTYPE_I64}, {"u1", ATTN_DTYPE_U8},
+                 {"u2", ATTN_DTYPE_U16},  {"u4", ATTN_DTYPE_U32}, {"u8", ATTN_DTYPE_U64},
+                 {"f2", ATTN_DTYPE_F16},  {"f4", ATTN_DTYPE_F32}, {"f8", ATTN_DTYPE_F64}};
+    const char *other = descr.size >= 2 ? other_kind(descr.text[1]) : NULL;
+    size_t i = 0;
+
+    if (other != NULL)
+        return refuse_type(reader, other, descr);
+    while (i < sizeof types / sizeof *types &&
+           (descr.size != 3 || memcmp(descr.text + 1, types[i].text, 2) != 0))
+        i++;
+    if (i == sizeof types / sizeof *types)
+        return refuse_type(reader, "numbers of another type", descr);
+    /* One byte has no order, more than one have one. */
+    if (descr.text[0] != '<' && descr.text[0] != '>' &&
+        (descr.text[0] != '|' || types[i].text[1] != '1'))
+        return attn_error_set(reader->err, ATTN_FORMAT,
+                              "'%s' has the type '%s', whose first character is no byte order, "
+                              "expected '<', '>', or '|' for single bytes",
+                              quote_path(reader->file).text,
+                              attn_quote(descr.text, descr.size).text);
+    layout->dtype = types[i].dtype;
+    layout->is_big_endian = descr.text[0] == '>';
+    return ATTN_OK;
+}
+
+static enum attn_status read_descr(struct reader *reader, struct layout *layout)
+{
+    struct slice descr;
+
+    skip_blanks(reader);
+    if (reader->at < reader->end && (*reader->at == '[' || *reader->at == '('))
+        return refuse_type(reader, "records",
+                           (struct slice){reader->at, (size_t)(reader->end - reader->at)});
+    return take_string(reader, &descr) ? read_type(reader, descr, layout)
+                                       : fail_expected(reader, "a type like '<f4'");
+}
+
+static enum attn_status read_order(struct reader *reader, struct layout *layout)
+{
+    layout->is_fortran_order = take(reader, "True");
+    if (!layout->is_fortran_order && !take(reader, "False"))
+        return fail_expected(reader, "True or False");
+    return ATTN_OK;
+}
+
+/* One size of the shape: digits, as many as a size_t has room for, no 0 in front. */
+static enum attn_status read_size(struct reader *reader, size_t *size)
+{
+    const char *start;
+    uint64_t value;
+
+    skip_blanks(reader);
+    start = reader->at;
+    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9')
+        reader->at++;
+    if (!attn_parse_uint(start, (size_t)(reader->at - start), &value) || value > SIZE_MAX ||
+        (*start == '0' && reader->at - start > 1)) {
+        reader->at = start;
+        return fail_expected(reader, "a size: a whole number below 2^64");
+    }
+    *size = (size_t)value;
+    return ATTN_OK;
+}
+
+/* A tuple: "()", "(3,)", "(3, 4)", also with a comma at the end; "(3)" is none in Python. */
+static enum attn_status read_shape(struct reader *reader, struct layout *layout)
+{
+    bool has_comma = true;
+
+    if (!take(reader, "("))
+        return fail_expected(reader, "a tuple of sizes");
+    layout->rank = 0;
+    while (!take(reader, ")")) {
+        enum attn_status status;
+
+        if (!has_comma)
+            return fail_expected(reader, "',' or ')'");
+        if (layout->rank == ATTN_MAX_RANK)
+            return attn_error_set(reader->err, ATTN_UNSUPPORTED,
+                                  "'%s' has more than %d dimensions, expected at most that",
+                                  quote_path(reader->file).text, ATTN_MAX_RANK);
+        status = read_size(reader, &layout->shape[layout->rank]);
+        if (status != ATTN_OK)
+            return status;
+        layout->rank++;
+        has_comma = take(reader, ",");
+    }
+    if (layout->rank == 1 && !has_comma)
+        return attn_error_set(reader->err, ATTN_FORMAT,
+                              "'%s' has a shape that is a number in brackets, expected a tuple",
+                              quote_path(reader->file).text);
+    return ATTN_OK;
+}
+
+/* The members, by the names that numpy gives them. */
+static const struct {
+    const char *name;
+    enum attn_status (*read)(struct reader *reader, struct layout *layout);
+} members[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
+
+enum { N_MEMBER = sizeof members / sizeof *members };
+
+static enum attn_status read_member(struct reader *reader, struct layout *layout,
+                                    bool has[N_MEMBER])
+{
+    struct slice key;
+    size_t i = 0;
+
+    if (!take_string(reader, &key))
+        return fail_expected(reader, "a key in quotes, or '}'");
+    while (i < N_MEMBER && (strlen(members[i].name) != key.size ||
+                            memcmp(members[i].name, key.text, key.size) != 0))
+        i++;
+    if (i == N_MEMBER || has[i])
+        return attn_error_set(reader->err, ATTN_FORMAT,
+                              "the header of '%s' has the key '%s'%s, expected 'descr', "
+                              "'fortran_order' and 'shape', once each",
+                              quote_path(reader->file).text, attn_quote(key.text, key.size).text,
+                              i < N_MEMBER ? " twice" : "");
+    has[i] = true;
+    if (!take(reader, ":"))
+        return fail_expected(reader, "':'");
+    return members[i].read(reader, layout);
+}
+
+static enum attn_status read_dict(struct reader *reader, struct layout *layout)
+{
+    bool has[N_MEMBER] = {false}, has_comma = true;
+
+    if (!take(reader, "{"))
+        return fail_expected(reader, "'{'");
+    while (!take(reader, "}")) {
+        enum attn_status status =
+            has_comma ? read_member(reader, layout, has) : fail_expected(reader, "',' or '}'");
+
+        if (status != ATTN_OK)
+            return status;
+        has_comma = take(reader, ",");
+    }
+    for (size_t i = 0; i < N_MEMBER; i++)
+        if (!has[i])
+            return attn_error_set(reader->err, ATTN_FORMAT,
+                                  "the header of '%s' has no '%s', expected 'descr', "
+                                  "'fortran_order' and 'shape'",
+                                  quote_path(reader->file).text, members[i].name);
+    skip_blanks(reader);
+    return reader->at == reader->end ? ATTN_OK
+                                     : fail_expected(reader, "blanks to the end of the header");
+}
+
+static enum attn_status refuse_start(const struct attn_file *file, struct attn_error *err)
+{
+    attn_error_set(err, ATTN_FORMAT, "'%s' does not begin as a .npy file does",
+                   quote_path(file).text);
+    if (file->size >= 4 && memcmp(file->data, "PK\3\4", 4) == 0)
+        attn_error_hint(err, "it looks like a .npz archive: unzip it and give one of its arrays");
+    else
+        attn_error_hint(err, "np.save('FILE.npy', array) writes one");
+    return ATTN_FORMAT;
+}
+
+/* Finds the text of the header. */
+static enum attn_status find_header(const struct attn_file *file, struct reader *reader,
+                                    struct attn_error *err)
+{
+    const unsigned char *data = file->data;
+    size_t prefix = MAGIC_SIZE + VERSION_SIZE, n_length, length = 0;
+
+    if (file->size < prefix || memcmp(data, MAGIC, MAGIC_SIZE) != 0)
+        return refuse_start(file, err);
+    if (data[MAGIC_SIZE] < 1 || data[MAGIC_SIZE] > 3 || data[MAGIC_SIZE + 1] != 0)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has version %d.%d of .npy, expected 1.0, 2.0 or 3.0",
+                              quote_path(file).text, data[MAGIC_SIZE], data[MAGIC_SIZE + 1]);
+    n_length = data[MAGIC_SIZE] == 1 ? 2 : 4;
+    if (file->size - prefix < n_length)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has %zu bytes, expected a .npy file with a header",
+                              quote_path(file).text, file->size);
+    for (size_t i = 0; i < n_length; i++)
+        length |= (size_t)data[prefix + i] << 8 * i;
+    prefix += n_length;
+    if (length > HEADER_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has a header of %zu bytes, expected at most %d",
+                              quote_path(file).text, length, HEADER_MAX);
+    if (file->size - prefix < length)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' has %zu bytes and a header of %zu, expected more bytes than "
+                              "the header has",
+                              quote_path(file).text, file->size, length);
+    reader->at = (const char *)data + prefix;
+    reader->end = reader->at + length;
+    return ATTN_OK;
+}
+
+/* Compares what the shape asks for with what is there. A size of 0 makes any shape empty. */
+static enum attn_status check_size(const struct attn_file *file, struct layout *layout,
+                                   struct attn_error *err)
+{
+    const size_t left = file->size - layout->data_start;
+    size_t n_element = 1, n_byte;
+    bool is_empty = false, fits = true;
+
+    for (int i = 0; i < layout->rank; i++)
+        is_empty |= layout->shape[i] == 0;
+    for (int i = 0; i < layout->rank && !is_empty; i++)
+        fits = fits && attn_checked_mul(n_element, layout->shape[i], &n_element);
+    layout->n_element = is_empty ? 0 : n_element;
+    if (!fits || !attn_checked_mul(layout->n_element, attn_dtype_bits(layout->dtype) / 8, &n_byte))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has a shape whose size does not fit 64 bits",
+                              quote_path(file).text);
+    if (n_byte != left)
+        return attn_error_set(
+            err, ATTN_FORMAT, "'%s' has %zu bytes of data, expected %zu, as its shape says%s",
+            quote_path(file).text, left, n_byte, left < n_byte ? ": it is truncated" : "");
+    return ATTN_OK;
+}
+
+static enum attn_status read_layout(const struct attn_file *file, struct layout *layout,
+                                    struct attn_error *err)
+{
+    struct layout read = {0};
+    struct reader reader = {.file = file, .err = err};
+    enum attn_status status = find_header(file, &reader, err);
+
+    if (status == ATTN_OK)
+        status = read_dict(&reader, &read);
+    if (status == ATTN_OK) {
+        read.data_start = (size_t)((const unsigned char *)reader.end - file->data);
+        status = check_size(file, &read, err);
+    }
+    if (status == ATTN_OK)
+        *layout = read;
+    return status;
+}
+
+/* --- The file ------------------------------------------------------------------------------- */
+
 struct attn_npy_file {
     struct attn_file file; /* owns */
-    struct attn_npy_layout layout;
+    struct layout layout;
 };
 
 enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **out,
@@ -28,7 +395,7 @@ enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **ou
     }
     npy->file = *file;
     *file = (struct attn_file){0};
-    status = attn_npy_read_layout(&npy->file, &npy->layout, err);
+    status = read_layout(&npy->file, &npy->layout, err);
     if (status != ATTN_OK) {
         attn_npy_close(npy);
         return status;
@@ -123,7 +490,7 @@ const char *attn_npy_shape_text(const struct attn_npy_file *npy,
     return text;
 }
 
-static size_t element_size(const struct attn_npy_layout *layout)
+static size_t element_size(const struct layout *layout)
 {
     return attn_dtype_bits(layout->dtype) / 8;
 }
@@ -131,7 +498,7 @@ static size_t element_size(const struct attn_npy_layout *layout)
 /* The element that lies I-th in the file, as an unsigned number. */
 static uint64_t read_bits(const struct attn_npy_file *npy, size_t i)
 {
-    const struct attn_npy_layout *layout = &npy->layout;
+    const struct layout *layout = &npy->layout;
     const size_t size = element_size(layout);
     const unsigned char *at = npy->file.data + layout->data_start + i * size;
     uint64_t bits = 0;
@@ -199,13 +566,13 @@ static float bits_float(enum attn_dtype dtype, uint64_t bits)
 /* Elements in C order, and where they lie in the file: an index that counts the last dimension
  * fastest. */
 struct walk {
-    const struct attn_npy_layout *layout;
+    const struct layout *layout;
     size_t index[ATTN_MAX_RANK]; /* of the element, in Fortran order */
     size_t stride[ATTN_MAX_RANK];
     size_t at; /* elements before it in the file */
 };
 
-static struct walk start_walk(const struct attn_npy_layout *layout)
+static struct walk start_walk(const struct layout *layout)
 {
     struct walk walk = {.layout = layout};
     size_t stride = 1;
@@ -219,7 +586,7 @@ static struct walk start_walk(const struct attn_npy_layout *layout)
 
 static void step(struct walk *walk)
 {
-    const struct attn_npy_layout *layout = walk->layout;
+    const struct layout *layout = walk->layout;
 
     if (!layout->is_fortran_order) {
         walk->at++;
@@ -236,7 +603,7 @@ static void step(struct walk *walk)
 
 const float *attn_npy_floats_in_place(const struct attn_npy_file *npy)
 {
-    const struct attn_npy_layout *layout = &npy->layout;
+    const struct layout *layout = &npy->layout;
     const unsigned char *data = npy->file.data + layout->data_start;
     const bool is_native = layout->is_big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 
@@ -248,7 +615,7 @@ const float *attn_npy_floats_in_place(const struct attn_npy_file *npy)
 
 void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
 {
-    const struct attn_npy_layout *layout = &npy->layout;
+    const struct layout *layout = &npy->layout;
     const float *in_place = attn_npy_floats_in_place(npy);
     struct walk walk = start_walk(layout);
 
@@ -264,7 +631,7 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
 static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, double value,
                                     struct attn_error *err)
 {
-    const struct attn_npy_layout *layout = &npy->layout;
+    const struct layout *layout = &npy->layout;
     size_t index[ATTN_MAX_RANK], n = 0;
     char place[ATTN_NPY_SHAPE_TEXT_SIZE] = "";
 
@@ -281,7 +648,7 @@ static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, d
 enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
                                      struct attn_error *err)
 {
-    const struct attn_npy_layout *layout = &npy->layout;
+    const struct layout *layout = &npy->layout;
     struct walk walk = start_walk(layout);
 
     for (size_t i = 0; i < layout->n_element; i++, step(&walk)) {

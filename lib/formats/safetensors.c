@@ -10,7 +10,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/json.h"
-#include "formats/safetensors_header.h"
+#include "formats/safetensors_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

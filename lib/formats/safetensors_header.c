@@ -8,7 +8,7 @@
  * Offsets in messages about JSON count from the beginning of the file; those of tensors from the
  * beginning of the data, as in the header itself.
  */
-#include "formats/safetensors_header.h"
+#include "formats/safetensors_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

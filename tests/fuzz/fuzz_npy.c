@@ -5,7 +5,7 @@
  * less; its elements are the same in place, as floats and as cells, and written out again
  * as numpy writes them they read the same.
  */
-#include "formats/npy_layout.h"
+#include "formats/npy_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * refused with one byte more or less.
  */
 #include "base/memory.h"
-#include "formats/safetensors_header.h"
+#include "formats/safetensors_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "tests/support/image.h"
 
 #include "base/memory.h"
-#include "formats/safetensors_header.h"
+#include "formats/safetensors_internal.h"
 
 #include <check.h>
 #include <stdlib.h>

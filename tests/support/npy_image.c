@@ -2,7 +2,7 @@
 #include "tests/support/npy_image.h"
 
 #include "base/memory.h"
-#include "formats/npy_layout.h"
+#include "formats/npy_internal.h"
 
 #include <check.h>
 #include <string.h>

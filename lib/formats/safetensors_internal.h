@@ -1,8 +1,8 @@
 /*
- * safetensors_header.h - one .safetensors file that is already open; inside the formats layer only.
+ * safetensors_internal.h - one .safetensors file that is already open. For this layer and tests.
  */
-#ifndef ATTN_FORMATS_SAFETENSORS_HEADER_H
-#define ATTN_FORMATS_SAFETENSORS_HEADER_H
+#ifndef ATTN_FORMATS_SAFETENSORS_INTERNAL_H
+#define ATTN_FORMATS_SAFETENSORS_INTERNAL_H
 
 #include "base/file.h"
 #include "formats/safetensors.h"

@@ -1,0 +1,12 @@
+/* npy_internal.h - a .npy file that is already open, for tests: of bytes that never were in a file. */
+#ifndef ATTN_FORMATS_NPY_INTERNAL_H
+#define ATTN_FORMATS_NPY_INTERNAL_H
+
+#include "base/file.h"
+#include "formats/npy.h"
+
+/* Reads FILE, which is taken over (zeroed) whatever happens. */
+enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **out,
+                               struct attn_error *err);
+
+#endif
