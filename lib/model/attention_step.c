@@ -1,12 +1,12 @@
 /*
- * attention_step.c - see attention_step.h. A layer of the step is given to attention/heads.h, which
- * asks back for what is needed of it and tells the matrices that are watched.
+ * attention_step.c - see attention_step.h. attention/heads.h computes the heads; it calls back to
+ * find out which heads and rows are needed, and to give watched matrices to the trace.
  */
 #include "model/attention_step.h"
 
 #include <string.h>
 
-/* --- what heads.h asks ------------------------------------------------------------------------- */
+/* --- callbacks of heads.h ----------------------------------------------------------------------- */
 
 static bool needs_head(const void *context, int head)
 {
@@ -43,7 +43,7 @@ static void tell(void *context, const struct attn_trace_event *event)
     attn_visit_tell(context, event);
 }
 
-/* The current layer, without dropout. */
+/* The current layer, without dropout, q and z. */
 static struct attn_heads heads_of(struct attn_forward *f)
 {
     const struct attn_dims *dims = &f->dims;
@@ -72,10 +72,8 @@ static struct attn_heads heads_of(struct attn_forward *f)
         .watched = attn_heads_watched_sites(selection, layer),
         .n_head = dims->n_head,
         .n_kv_head = dims->n_kv_head,
-        .q = f->q,
         .q_step = dims->d_head,
         .kv = &f->kv[(size_t)layer % f->n_cache_layer * dims->n_kv_head],
-        .z = attn_forward_needs(f, ATTN_SITE_Z) ? f->z : NULL,
         .z_step = dims->d_value,
     };
 }
@@ -84,15 +82,16 @@ static struct attn_heads heads_of(struct attn_forward *f)
 
 /* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
 struct appending {
-    struct attn_forward *f;
+    const struct attn_forward *f;
     const struct attn_heads *heads;
-    struct attn_kv_rows rows; /* of head 0; v NULL: not needed */
+    float *k;                 /* rows.k */
+    struct attn_kv_rows rows; /* of head 0 */
 };
 
 static void append_head(void *context, size_t g, int worker)
 {
     const struct appending *appending = context;
-    struct attn_forward *f = appending->f;
+    const struct attn_forward *f = appending->f;
     const size_t d_head = f->dims.d_head;
     struct attn_kv_rows rows = appending->rows;
 
@@ -102,22 +101,23 @@ static void append_head(void *context, size_t g, int worker)
     rows.k += g * d_head;
     rows.v = attn_forward_needs_head(f, ATTN_SITE_V, (int)g) ? rows.v + g * f->dims.d_value : NULL;
     if (appending->heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
-        attn_rows_normalize(f->k + g * d_head, rows.ldk, rows.n, d_head);
+        attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
     attn_heads_append_kv(appending->heads, g, &rows);
     /* Layers that share one cache may have held more rows before. */
     if (f->n_cache_layer == 1 && f->n_source > 0)
         attn_kv_erase(&appending->heads->kv[g], &f->shape, rows.first + rows.n, f->shape.n_max);
 }
 
-/* Appends the step's k and v of the current layer. */
-static void append_rows(struct attn_forward *f, const struct attn_heads *heads)
+static void append_rows(struct attn_forward *f, const struct attn_heads *heads, float *k,
+                        const float *v)
 {
     const struct attn_site_part part = attn_forward_part(f, ATTN_SITE_K);
     const size_t n_kv_head = part.n_head;
     struct appending appending = {.f = f,
                                   .heads = heads,
-                                  .rows = {.k = f->k,
-                                           .v = f->v,
+                                  .k = k,
+                                  .rows = {.k = k,
+                                           .v = v,
                                            .ldk = n_kv_head * f->dims.d_head,
                                            .ldv = n_kv_head * f->dims.d_value,
                                            .first = part.row0,
@@ -161,14 +161,14 @@ static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)
     };
 }
 
-static void attend(struct attn_forward *f, struct attn_heads *heads)
+static void attend(struct attn_forward *f, struct attn_heads *heads, float *q)
 {
     const struct attn_attention *attention = heads->feed.attention;
     struct attn_dropout dropout;
 
     if (attention->similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
-            attn_rows_normalize(f->q + h * f->dims.d_head, f->shape.ldq, f->step.n_row,
+            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, f->step.n_row,
                                 f->dims.d_head);
     if (attention->dropout > 0 || attention->dropout_mask.cells != NULL) {
         dropout = find_dropout(f, heads->feed.n_key);
@@ -177,7 +177,7 @@ static void attend(struct attn_forward *f, struct attn_heads *heads)
     f->n_edited += attn_heads_run(heads);
 }
 
-void attn_attention_step(struct attn_forward *f)
+void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
 {
     struct attn_heads heads;
 
@@ -185,8 +185,10 @@ void attn_attention_step(struct attn_forward *f)
     if (attn_forward_is_over(f))
         return;
     heads = heads_of(f);
-    append_rows(f, &heads);
+    heads.q = q;
+    heads.z = attn_forward_needs(f, ATTN_SITE_Z) ? z : NULL;
+    append_rows(f, &heads, k, v);
     if (attn_forward_needs(f, ATTN_SITE_QK))
-        attend(f, &heads);
-    attn_visit(f, ATTN_SITE_Z, f->z);
+        attend(f, &heads, q);
+    attn_visit(f, ATTN_SITE_Z, z);
 }

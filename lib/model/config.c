@@ -1,11 +1,11 @@
-/* config.c - what all configs share: choosing the reader, checking that the result can be run,
- * sites and sizes. */
+/* config.c - what the configs of all families share: sites and sizes, their lists of layers, and
+ * whether they can be run. */
 #include "model/config.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
-#include "model/config_read.h"
+#include "model/config_internal.h"
 
 #include <string.h>
 
@@ -38,29 +38,6 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .is_cross = config->is_cross,
         .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~lacking,
     };
-}
-
-/* The model_type of a config; old GPT-2 directories have none but say so in `architectures`. */
-static enum attn_status find_type(const struct attn_json *json, const char **type,
-                                  struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *list = attn_node_find(root, "architectures");
-    const char *first;
-    enum attn_status status = attn_json_get_string(json, root, "model_type", type, err);
-
-    if (status != ATTN_OK || *type != NULL)
-        return status;
-    if (list != NULL && attn_node_is_array(list) && attn_node_first(list) != NULL) {
-        first = attn_node_string(attn_node_first(list));
-        if (first != NULL && strncmp(first, "GPT2", 4) == 0) {
-            *type = "gpt2";
-            return ATTN_OK;
-        }
-    }
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'model_type' is missing in '%s', expected 'gpt2' or 'attn'",
-                          attn_quote_string(attn_json_name(json)).text);
 }
 
 /* Parts that have a field but no kernel yet. */
@@ -119,54 +96,36 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
-enum attn_status attn_config_read(const struct attn_json *json, struct attn_config *config,
-                                  struct attn_error *err)
+enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
+                                   struct attn_error *err)
 {
-    static const struct {
-        const char *type;
-        enum attn_status (*read)(const struct attn_json *, struct attn_config *,
-                                 struct attn_error *);
-    } readers[] = {{"gpt2", attn_config_read_gpt2}, {"attn", attn_config_read_attn}};
-    const char *type = NULL;
-    enum attn_status status = find_type(json, &type, err);
+    const enum attn_status status = check_supported(json, config, err);
 
-    if (status != ATTN_OK)
-        return status;
-    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
-        if (strcmp(type, readers[i].type) != 0)
-            continue;
-        config->model_type = readers[i].type;
-        status = readers[i].read(json, config, err);
-        if (status == ATTN_OK)
-            status = check_supported(json, config, err);
-        if (status == ATTN_OK)
-            status = check_sizes(json, config, err);
-        return status;
-    }
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', this version reads 'gpt2' and 'attn'",
-        attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text);
+    return status == ATTN_OK ? check_sizes(json, config, err) : status;
 }
 
-void attn_config_release(struct attn_config *config)
+enum attn_status attn_config_allocate_layers(struct attn_config *config,
+                                             struct attn_config_layers *layers,
+                                             const struct attn_attention *first,
+                                             struct attn_error *err)
 {
-    attn_free(config->attention);
-    attn_free(config->is_cross);
-    *config = (struct attn_config){0};
-}
-
-enum attn_status attn_config_set_attention(struct attn_config *config,
-                                           const struct attn_attention *first,
-                                           struct attn_error *err)
-{
-    config->attention = attn_alloc(config->n_layer, sizeof *config->attention, err);
-    config->is_cross = attn_alloc(config->n_layer, sizeof *config->is_cross, err);
-    if (config->attention == NULL || config->is_cross == NULL)
+    layers->attention = attn_alloc(config->n_layer, sizeof *layers->attention, err);
+    layers->is_cross = attn_alloc(config->n_layer, sizeof *layers->is_cross, err);
+    config->attention = layers->attention;
+    config->is_cross = layers->is_cross;
+    if (layers->attention == NULL || layers->is_cross == NULL)
         return ATTN_NO_MEMORY;
-    config->d_source = config->d_source == 0 ? config->d_model : config->d_source;
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        config->attention[layer] = *first;
+        layers->attention[layer] = *first;
     return ATTN_OK;
+}
+
+void attn_config_release(struct attn_config *config, struct attn_config_layers *layers)
+{
+    attn_free(layers->attention);
+    attn_free(layers->is_cross);
+    *layers = (struct attn_config_layers){0};
+    *config = (struct attn_config){0};
 }
 
 enum attn_status attn_config_set_activation(const struct attn_json *json,

@@ -36,13 +36,13 @@ struct attn_config {
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
-    size_t d_mlp;        /* 0: blocks have no MLP */
-    size_t n_ctx;        /* longest sequence; SIZE_MAX when nothing limits it */
-    size_t n_vocab;      /* rows of the embedding */
-    bool *is_cross;      /* [n_layer]: keys and values come from the source, not from the stream */
-    size_t d_source;     /* width of the source that such layers read */
-    enum attn_norm norm; /* before attention and before the MLP */
-    float norm_eps;      /* added to the variance */
+    size_t d_mlp;         /* 0: blocks have no MLP */
+    size_t n_ctx;         /* longest sequence; SIZE_MAX when nothing limits it */
+    size_t n_vocab;       /* rows of the embedding */
+    const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
+    size_t d_source;      /* width of the source that such layers read */
+    enum attn_norm norm;  /* before attention and before the MLP */
+    float norm_eps;       /* added to the variance */
     bool has_final_norm;
     bool has_qk_norm; /* each head's q and k are normalized */
     enum attn_positions positions;
@@ -56,7 +56,7 @@ struct attn_config {
     bool has_residual; /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
     bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out */
     enum attn_output_layer output;
-    struct attn_attention *attention; /* [n_layer], each layer's own */
+    const struct attn_attention *attention; /* [n_layer], each layer's own */
 };
 
 /*

@@ -1,11 +1,25 @@
-/* draw.c - see draw.h. */
+/*
+ * draw.c - see draw.h: which weights are drawn, and drawing them.
+ *
+ * A matrix in memory is blocks [n_block][in][width] (heads, or one block), or transposed [out][in].
+ * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
+ * layer; everything else is drawn in the order in which we keep it, a matrix a head.
+ */
 #include "model/draw.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/number.h"
+#include "base/random.h"
+#include "model/draw_internal.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
+
+static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
+
+/* --- the text form of a draw -------------------------------------------------------------------- */
 
 static const char *const groups[] = {
 #define GROUP_NAME(name, text) text,
@@ -73,4 +87,342 @@ enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struc
 const char *attn_draw_group_name(enum attn_draw_group group)
 {
     return groups[group];
+}
+
+/* --- what is drawn ------------------------------------------------------------------------------ */
+
+/* What drawing works on. */
+struct drawer {
+    const struct attn_made_weights *weights;
+    const struct attn_config *config;
+    struct attn_random random;
+    size_t n_embedding_row; /* to draw; not less than there are */
+};
+
+/* A matrix, or one head's part of it, and its bias. */
+struct map {
+    float *data;
+    float *bias; /* [n_block * width] or NULL */
+    size_t n_block, in, width;
+    bool is_out_in;
+    bool ends_branch; /* what it gives is added to the residual stream */
+};
+
+/* The group that draws PART; ATTN_N_DRAW_GROUP for norms, which are not drawn. */
+static enum attn_draw_group group_of(enum attn_weight_part part)
+{
+    switch (part) {
+    case ATTN_PART_ALWAYS:
+        return ATTN_DRAW_EMBED;
+    case ATTN_PART_POSITIONS:
+        return ATTN_DRAW_POS;
+    case ATTN_PART_PROJECTIONS:
+    case ATTN_PART_QKV_BIAS:
+        return ATTN_DRAW_QKV;
+    case ATTN_PART_OUT_PROJ:
+    case ATTN_PART_OUT_BIAS:
+        return ATTN_DRAW_W_O;
+    case ATTN_PART_MLP:
+    case ATTN_PART_MLP_BIAS:
+        return ATTN_DRAW_MLP;
+    case ATTN_PART_OUTPUT:
+    case ATTN_PART_OUTPUT_FOUND:
+    case ATTN_PART_OUTPUT_BIAS:
+        return ATTN_DRAW_UNEMBED;
+    case ATTN_PART_NORM:
+    case ATTN_PART_MLP_NORM:
+    case ATTN_PART_FINAL_NORM:
+    case ATTN_PART_IGNORED:
+        break;
+    }
+    return ATTN_N_DRAW_GROUP;
+}
+
+static bool is_vector(const struct attn_made_weight *weight)
+{
+    return weight->spec.rule->kind == ATTN_WEIGHT_VECTOR ||
+           weight->spec.rule->kind == ATTN_WEIGHT_QKV_VECTOR;
+}
+
+/* --- tensors ------------------------------------------------------------------------------------ */
+
+/* What norms multiply with: ln1.w, ln_1.weight; not ln1.b. */
+static bool is_norm_factor(const struct attn_weight_spec *spec)
+{
+    return group_of(spec->rule->part) == ATTN_N_DRAW_GROUP && strrchr(spec->name, '.')[1] == 'w';
+}
+
+/* An attn_weight_spec_fn: makes room for one tensor. */
+static enum attn_status add_weight(void *user, const struct attn_weight_spec *spec,
+                                   struct attn_error *err)
+{
+    struct attn_made_weights *weights = user;
+    void *items = weights->items;
+    struct attn_made_weight *weight;
+    enum attn_status status =
+        attn_grow(&items, &weights->capacity, weights->n + 1, sizeof *weights->items, err);
+    size_t n = 1;
+
+    weights->items = items;
+    if (status != ATTN_OK)
+        return status;
+    for (int i = 0; i < spec->rank; i++)
+        if (!attn_checked_mul(n, spec->shape[i], &n))
+            return attn_error_no_memory(err);
+    weight = &weights->items[weights->n];
+    *weight = (struct attn_made_weight){*spec, attn_alloc(n, sizeof *weight->data, err), n};
+    if (!weight->data)
+        return ATTN_NO_MEMORY;
+    weights->n++;
+    for (size_t i = 0; i < n && is_norm_factor(spec); i++)
+        weight->data[i] = 1;
+    return ATTN_OK;
+}
+
+void attn_made_weights_release(struct attn_made_weights *weights)
+{
+    for (size_t i = 0; i < weights->n; i++)
+        attn_free(weights->items[i].data);
+    attn_free(weights->items);
+    *weights = (struct attn_made_weights){0};
+}
+
+/* --- one matrix --------------------------------------------------------------------------------- */
+
+static struct map map_of(const struct attn_made_weight *weight, float *bias)
+{
+    const struct attn_weight_rule *rule = weight->spec.rule;
+    const size_t *shape = weight->spec.shape;
+    const size_t last = shape[weight->spec.rank - 1];
+    struct map map = {.data = weight->data, .bias = bias, .n_block = 1};
+
+    map.is_out_in = rule->kind == ATTN_WEIGHT_OUT_IN;
+    if (rule->kind == ATTN_WEIGHT_HEADS) {
+        map.n_block = shape[0];
+        map.in = shape[1];
+        map.width = last;
+    } else {
+        map.in = map.is_out_in ? last : weight->n / last;
+        map.width = weight->n / map.in;
+    }
+    map.ends_branch = rule->part == ATTN_PART_OUT_PROJ ||
+                      (rule->part == ATTN_PART_MLP &&
+                       rule->offset == offsetof(struct attn_block_weights, mlp_out.weight));
+    return map;
+}
+
+/* Draws [out, in], then the bias, and puts the weights where they belong. */
+static enum attn_status draw_linear(struct drawer *drawer, const struct map *map,
+                                    struct attn_error *err)
+{
+    const size_t in = map->in, width = map->width, out = map->n_block * width;
+    float *drawn;
+
+    if (map->is_out_in) {
+        attn_random_fill_linear(&drawer->random, map->data, map->bias, out, in);
+        return ATTN_OK;
+    }
+    drawn = attn_alloc_uninitialized(out * in, sizeof *drawn, err);
+    if (!drawn)
+        return ATTN_NO_MEMORY;
+    attn_random_fill_linear(&drawer->random, drawn, map->bias, out, in);
+    for (size_t o = 0; o < out; o++)
+        for (size_t i = 0; i < in; i++)
+            map->data[(o / width * in + i) * width + o % width] = drawn[o * in + i];
+    attn_free(drawn);
+    return ATTN_OK;
+}
+
+static void draw_block(struct drawer *drawer, const struct attn_draw *draw, float *data, size_t n,
+                       bool ends_branch)
+{
+    double deviation = draw->deviation;
+
+    if (draw->distribution == ATTN_DISTRIBUTION_RAND) {
+        attn_random_fill_uniform(&drawer->random, data, n, 0, 1);
+        return;
+    }
+    if (draw->distribution == ATTN_DISTRIBUTION_GPT2)
+        deviation = ends_branch ? gpt2_deviation / sqrt(2 * (double)drawer->config->n_layer)
+                                : gpt2_deviation;
+    attn_random_fill_normal(&drawer->random, data, n, 0, (float)deviation);
+}
+
+static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *draw,
+                                 const struct map *map, struct attn_error *err)
+{
+    const size_t n = map->in * map->width;
+
+    if (draw->distribution == ATTN_DISTRIBUTION_LINEAR)
+        return draw_linear(drawer, map, err);
+    for (size_t i = 0; i < map->n_block; i++)
+        draw_block(drawer, draw, map->data + i * n, n, map->ends_branch);
+    return ATTN_OK;
+}
+
+/* --- groups ------------------------------------------------------------------------------------- */
+
+/* Draws more rows than are kept: the numbers of a table depend on how long it is. */
+static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
+                                       const struct attn_made_weight *weight,
+                                       struct attn_error *err)
+{
+    size_t n;
+    float *table;
+
+    if (!attn_checked_mul(drawer->n_embedding_row, drawer->config->d_model, &n))
+        return attn_error_no_memory(err);
+    table = attn_alloc_uninitialized(n, sizeof *table, err);
+    if (!table)
+        return ATTN_NO_MEMORY;
+    draw_block(drawer, draw, table, n, false);
+    memcpy(weight->data, table, weight->n * sizeof *table);
+    attn_free(table);
+    return ATTN_OK;
+}
+
+/* The bias of weight I: it follows in the list, if there is one. */
+static float *bias_of(const struct attn_made_weights *weights, size_t i)
+{
+    const struct attn_made_weight *next = &weights->items[i] + 1;
+
+    return i + 1 < weights->n && is_vector(next) &&
+                   group_of(next->spec.rule->part) == group_of(weights->items[i].spec.rule->part)
+               ? next->data
+               : NULL;
+}
+
+/* Draws the three projections that begin at weight FIRST, head by head. */
+static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw *draw,
+                                   size_t first, struct attn_error *err)
+{
+    struct map maps[3];
+    enum attn_status status = ATTN_OK;
+    size_t n = 0;
+
+    for (size_t i = first; n < 3; i++)
+        if (!is_vector(&drawer->weights->items[i]))
+            maps[n++] = map_of(&drawer->weights->items[i], bias_of(drawer->weights, i));
+    for (size_t head = 0; head < drawer->config->n_head; head++)
+        for (size_t i = 0; i < 3 && status == ATTN_OK; i++) {
+            struct map part = maps[i];
+
+            if (head >= part.n_block)
+                continue; /* key and value heads may be fewer */
+            part.n_block = 1;
+            part.data += head * part.in * part.width;
+            part.bias = part.bias ? part.bias + head * part.width : NULL;
+            status = draw_map(drawer, draw, &part, err);
+        }
+    return status;
+}
+
+static bool is_first_of_heads(const struct attn_made_weight *weight)
+{
+    return weight->spec.rule->offset == offsetof(struct attn_block_weights, q.weight);
+}
+
+static enum attn_status draw_group(struct drawer *drawer, const struct attn_draw *draw,
+                                   struct attn_error *err)
+{
+    const bool is_by_head = draw->group == ATTN_DRAW_HEADS;
+    const enum attn_draw_group group = is_by_head ? ATTN_DRAW_QKV : draw->group;
+    enum attn_status status = ATTN_OK;
+
+    if (draw->has_seed)
+        attn_random_seed(&drawer->random, draw->seed);
+    for (size_t i = 0; i < drawer->weights->n && status == ATTN_OK; i++) {
+        const struct attn_made_weight *weight = &drawer->weights->items[i];
+
+        if (group_of(weight->spec.rule->part) != group || is_vector(weight))
+            continue;
+        if (group == ATTN_DRAW_EMBED) {
+            status = draw_embedding(drawer, draw, weight, err);
+        } else if (!is_by_head) {
+            struct map map = map_of(weight, bias_of(drawer->weights, i));
+
+            status = draw_map(drawer, draw, &map, err);
+        } else if (is_first_of_heads(weight)) {
+            status = draw_heads(drawer, draw, i, err);
+        }
+    }
+    return status;
+}
+
+/* Whether the model has a weight that GROUP draws. */
+static bool has_group(const struct attn_made_weights *weights, enum attn_draw_group group)
+{
+    for (size_t i = 0; i < weights->n; i++)
+        if (group_of(weights->items[i].spec.rule->part) == group)
+            return true;
+    return false;
+}
+
+static enum attn_status check_draw(const struct drawer *drawer, const struct attn_draw *draw,
+                                   bool is_drawn[ATTN_N_DRAW_GROUP], struct attn_error *err)
+{
+    const enum attn_draw_group group = draw->group == ATTN_DRAW_HEADS ? ATTN_DRAW_QKV : draw->group;
+    const char *name = attn_draw_group_name(draw->group);
+    const bool is_table = group == ATTN_DRAW_EMBED || group == ATTN_DRAW_POS;
+
+    if (!has_group(drawer->weights, group))
+        return attn_error_set(err, ATTN_INVALID, "'%s' is drawn, but the model has no such weights",
+                              name);
+    if (is_drawn[group])
+        return attn_error_set(err, ATTN_INVALID, "the weights of '%s' are drawn twice", name);
+    if (is_table && draw->distribution == ATTN_DISTRIBUTION_LINEAR)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is a table without inputs, expected randn, rand or gpt2 in "
+                              "place of linear",
+                              name);
+    if (draw->group == ATTN_DRAW_HEADS && strcmp(drawer->config->model_type, "attn") != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "model_type '%s' has q, k and v of all heads in one matrix, expected "
+                              "'qkv' in place of 'heads'",
+                              drawer->config->model_type);
+    is_drawn[group] = true;
+    return ATTN_OK;
+}
+
+/* Draws what OPTIONS say, then what they leave out. */
+static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_options *options,
+                                 struct attn_error *err)
+{
+    bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true}; /* they are drawn as qkv */
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < options->n_draw && status == ATTN_OK; i++)
+        status = check_draw(drawer, &options->draws[i], is_drawn, err);
+    for (size_t i = 0; i < options->n_draw && status == ATTN_OK; i++)
+        status = draw_group(drawer, &options->draws[i], err);
+    for (int group = 0; group < ATTN_N_DRAW_GROUP && status == ATTN_OK; group++) {
+        const struct attn_draw draw = {.group = (enum attn_draw_group)group,
+                                       .distribution = ATTN_DISTRIBUTION_GPT2};
+
+        if (!is_drawn[group])
+            status = draw_group(drawer, &draw, err);
+    }
+    return status;
+}
+
+enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
+                                        const struct attn_config *config, bool with_biases,
+                                        const struct attn_init_options *options,
+                                        struct attn_error *err)
+{
+    struct drawer drawer = {.weights = weights, .config = config};
+    enum attn_status status = attn_weights_describe(config, with_biases, add_weight, weights, err);
+
+    if (status != ATTN_OK)
+        return status;
+    drawer.n_embedding_row = config->n_vocab;
+    if (options->n_embedding_row > 0)
+        drawer.n_embedding_row = options->n_embedding_row;
+    if (drawer.n_embedding_row < config->n_vocab)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "embedding rows to draw are %zu, expected %zu or more, one for each token",
+            drawer.n_embedding_row, config->n_vocab);
+    attn_random_seed(&drawer.random, options->seed);
+    return draw_all(&drawer, options, err);
 }

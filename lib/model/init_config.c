@@ -176,7 +176,7 @@ static bool is_gpt2(const struct members *members)
 {
     const struct member *type = find(members, "model_type", strlen("model_type"));
 
-    if (!type) /* attn_config_read knows old directories by their `architectures` */
+    if (!type) /* attn_family_read_config takes the type of old directories from `architectures` */
         return find(members, "architectures", strlen("architectures"));
     return type->value.size == strlen("\"gpt2\"") &&
            memcmp(type->value.data, "\"gpt2\"", type->value.size) == 0;

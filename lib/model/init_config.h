@@ -8,8 +8,8 @@
 #include "base/buffer.h"
 #include "model/model_init.h"
 
-/* Appends the text of config.json to OUT. Whether a model can be made of it is attn_config_read's
- * business. */
+/* Appends the text of config.json to OUT. attn_family_read_config finds out whether a model can be
+ * made of it. */
 enum attn_status attn_init_config_write(struct attn_buffer *out,
                                         const struct attn_init_options *options,
                                         struct attn_error *err);

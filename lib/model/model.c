@@ -4,13 +4,12 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
-#include "model/config_read.h"
 #include "model/model_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static enum attn_status read_config(const struct attn_source *source, struct attn_config *config,
+static enum attn_status read_config(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err)
 {
     struct attn_file file = {0};
@@ -20,13 +19,13 @@ static enum attn_status read_config(const struct attn_source *source, struct att
     if (status == ATTN_OK)
         status = attn_json_parse(&file, &json, err);
     if (status == ATTN_OK)
-        status = attn_config_read(json, config, err);
+        status = attn_family_read_config(json, &model->config, &model->layers, err);
     attn_json_free(json);
     attn_file_close(&file);
     return status;
 }
 
-/* Tensors nobody uses are collected into one note. */
+/* Tensors that the model does not use are collected into one note. */
 struct unused {
     char names[300]; /* the first few, quoted */
     size_t size;
@@ -74,13 +73,14 @@ enum attn_status attn_model_open(const struct attn_source *source,
     m->name = attn_strndup(name, strlen(name), err);
     if (m->name == NULL)
         goto fail;
-    status = read_config(source, &m->config, err);
+    status = read_config(source, m, err);
     if (status == ATTN_OK)
         status = attn_safetensors_open(source, options->load, &m->st, err);
     if (status == ATTN_OK)
         status = attn_weights_bind(&m->weights, &m->config, m->st, err);
     if (status == ATTN_OK && options->reuse)
-        status = attn_weights_pack(&m->weights, &m->config, m->st, options, err);
+        status =
+            attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool, err);
     if (status != ATTN_OK)
         goto fail;
     if (options->on_note != NULL)
@@ -98,7 +98,7 @@ void attn_model_close(struct attn_model *model)
         return;
     attn_weights_release(&model->weights);
     attn_safetensors_close(model->st);
-    attn_config_release(&model->config);
+    attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model);
 }

@@ -5,9 +5,9 @@
 #include "base/escape.h"
 #include "base/json_string.h"
 #include "base/memory.h"
-#include "model/config_read.h"
+#include "model/draw_internal.h"
+#include "model/family.h"
 #include "model/init_config.h"
-#include "model/init_weights.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,8 @@ struct attn_init {
 
 /* Reads the config that was just written, as opening the directory will. */
 static enum attn_status read_config(const struct attn_init *init, struct attn_config *config,
-                                    bool *has_biases, struct attn_error *err)
+                                    struct attn_config_layers *layers, bool *has_biases,
+                                    struct attn_error *err)
 {
     char name[] = "config.json";
     const struct attn_file file = {
@@ -34,7 +35,7 @@ static enum attn_status read_config(const struct attn_init *init, struct attn_co
     enum attn_status status = attn_json_parse(&file, &json, err);
 
     if (status == ATTN_OK)
-        status = attn_config_read(json, config, err);
+        status = attn_family_read_config(json, config, layers, err);
     if (status == ATTN_OK)
         status = attn_json_get_bool(json, attn_json_root(json), "bias", has_biases, err);
     attn_json_free(json);
@@ -69,6 +70,7 @@ enum attn_status attn_init_create(const struct attn_init_options *options, struc
                                   struct attn_error *err)
 {
     struct attn_config config = {0};
+    struct attn_config_layers layers = {0};
     struct attn_init *made = attn_alloc(1, sizeof *made, err);
     bool has_biases = false;
     enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
@@ -76,12 +78,12 @@ enum attn_status attn_init_create(const struct attn_init_options *options, struc
     if (status == ATTN_OK)
         status = attn_init_config_write(&made->config, options, err);
     if (status == ATTN_OK)
-        status = read_config(made, &config, &has_biases, err);
+        status = read_config(made, &config, &layers, &has_biases, err);
     if (status == ATTN_OK)
         status = write_vocabulary(made, options->words, &config, err);
     if (status == ATTN_OK)
         status = attn_made_weights_draw(&made->weights, &config, has_biases, options, err);
-    attn_config_release(&config);
+    attn_config_release(&config, &layers);
     if (status != ATTN_OK) {
         attn_init_free(made);
         return status;

@@ -123,7 +123,7 @@ static size_t state_size(const struct attn_forward *f)
     return size;
 }
 
-/* q, k, v and z are dead when the MLP begins: it works in their place. */
+/* q, k, v and z are not read any more when the MLP begins: its rows lie in their place. */
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;

@@ -1,6 +1,6 @@
 /*
- * session.c - the life of a session: created with all its memory, fed, asked for logits, rewound,
- * reset, freed.
+ * session.c - the life of a session: created with all its memory, fed, rewound, reset, freed; and
+ * its logits.
  */
 #include "model/session.h"
 
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/attention_step.h"
-#include "model/config_read.h"
+#include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/plan.h"
 #include "model/session_internal.h"
@@ -19,7 +19,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Each embedding row brings in 64 KiB of its table: from so many rows on they are given back. */
+/* Each embedding row brings in 64 KiB of its table: from so many rows on its pages are given
+ * back to the system. */
 static const size_t many_rows = 64;
 
 /* --- what the options may be -------------------------------------------------------------------- */
@@ -127,7 +128,7 @@ static enum attn_status check_options(const struct attn_model *model,
 
 /* --- creating ----------------------------------------------------------------------------------- */
 
-/* Copies what the options only lend. */
+/* Copies the arrays that the options borrow. */
 static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
                                      const struct attn_session_options *options,
                                      struct attn_error *err)

@@ -28,7 +28,7 @@ static bool has_whole_columns(const struct attn_matrix *w)
 }
 
 /* Bytes from the beginning of W to the end of its first N_COL columns, with the last row to its
- * end: where q, k and v are one matrix, q brings in all. */
+ * end: where q, k and v are one matrix, a copy of q holds all three. */
 static size_t row_extent(const struct attn_matrix *w, size_t n_col)
 {
     const size_t rows = w->n_row * w->row_stride * element_size(w);

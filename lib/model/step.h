@@ -3,8 +3,8 @@
  *
  * Each computes a tensor and visits its site: edits, then the trace, before anyone reads it. Linear
  * maps wait until another equation needs a result. So maps of the same rows run side by side, and a
- * map takes the activation or the sum behind it along while its result is in cache, unless somebody
- * looks at what lies between. Visits keep the order of the lines; numbers do not depend on any of
+ * map takes the activation or the sum behind it along while its result is in cache, unless what lies
+ * between is watched or edited. Visits keep the order of the lines; numbers do not depend on any of
  * it.
  */
 #ifndef ATTN_MODEL_STEP_H

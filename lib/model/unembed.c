@@ -2,8 +2,8 @@
  * unembed.c - see unembed.h.
  *
  * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
- * logits of the last position alone are computed when they are asked for. Either way a logit is the
- * same chain of products.
+ * logits of the last position are computed when attn_session_logits is called. Either way a logit
+ * is the same chain of products.
  */
 #include "model/unembed.h"
 

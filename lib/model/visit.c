@@ -11,11 +11,11 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t position = event->row0 + i;
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
-        /* A softmax that meets a bad score gives NaN everywhere: its first value tells. */
-        const bool is_told_by_first = event->site == ATTN_SITE_PATTERN && f->n_edit == 0;
+        /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
+        const bool is_first_enough = event->site == ATTN_SITE_PATTERN && f->n_edit == 0;
         size_t n = event->keys != NULL ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
-        n = is_told_by_first && n > 0 ? 1 : n;
+        n = is_first_enough && n > 0 ? 1 : n;
         if (!f->engine.kernels->is_finite(event->data + i * event->ld, n)) {
             attn_forward_report_non_finite(f);
             return;

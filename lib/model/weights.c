@@ -1,5 +1,5 @@
 /*
- * weights.c - binds tensors of a file to their places, by the rules of a naming.
+ * weights.c - binds tensors of a file to their places, by the rules of a family.
  *
  * For each rule and layer: is it needed, what is it called here, is it there, has it the right type
  * and shape; then it is stored as the rule says.
@@ -7,6 +7,7 @@
 #include "model/weights.h"
 
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "model/finite.h"
 
@@ -19,21 +20,17 @@ struct binder {
     struct attn_weights *weights;
     struct attn_config *config;
     const struct attn_safetensors *st;
-    const struct attn_weight_naming *naming;
-    const char *prefix; /* "" or the naming's */
+    const struct attn_family *family;
+    const char *prefix; /* "" or the family's */
 };
 
-static const struct attn_weight_naming *find_naming(const char *model_type)
+/* The family of a model that was opened. */
+static const struct attn_family *family_of(const char *model_type)
 {
-    static const struct attn_weight_naming *const namings[] = {&attn_weight_naming_gpt2,
-                                                               &attn_weight_naming_attn};
-    const size_t n = sizeof namings / sizeof *namings;
-    size_t i = 0;
+    const struct attn_family *family = attn_family_find(model_type);
 
-    while (i < n && strcmp(namings[i]->model_type, model_type) != 0)
-        i++;
-    assert(i < n);
-    return namings[i];
+    assert(family != NULL);
+    return family;
 }
 
 static bool is_in_layer(const struct attn_weight_rule *rule)
@@ -284,7 +281,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
 
 struct describer {
     const struct attn_config *config;
-    const struct attn_weight_naming *naming;
+    const struct attn_family *family;
     bool with_biases;
     attn_weight_spec_fn fn;
     void *user;
@@ -294,7 +291,7 @@ static enum attn_status describe(const struct describer *describer,
                                  const struct attn_weight_rule *rule, int layer,
                                  struct attn_error *err)
 {
-    const char *prefix = describer->naming->prefix;
+    const char *prefix = describer->family->prefix;
     const bool is_bias = rule->part == ATTN_PART_MLP_BIAS || rule->part == ATTN_PART_OUTPUT_BIAS;
     const enum need need = find_need(rule->part, describer->config);
     struct attn_weight_spec spec = {.rule = rule, .layer = layer};
@@ -311,10 +308,10 @@ static enum attn_status describe(const struct describer *describer,
 enum attn_status attn_weights_describe(const struct attn_config *config, bool with_biases,
                                        attn_weight_spec_fn fn, void *user, struct attn_error *err)
 {
-    const struct describer describer = {config, find_naming(config->model_type), with_biases, fn,
+    const struct describer describer = {config, family_of(config->model_type), with_biases, fn,
                                         user};
-    const struct attn_weight_rule *rules = describer.naming->rules;
-    const size_t n_rule = describer.naming->n_rule;
+    const struct attn_weight_rule *rules = describer.family->rules;
+    const size_t n_rule = describer.family->n_rule;
     enum attn_status status = ATTN_OK;
     size_t first = 0, end;
 
@@ -336,40 +333,40 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 
 /* --- binding ------------------------------------------------------------------------------------ */
 
-/* Files either put the prefix in front of every name or of none; the first rule's tensor tells. */
-static enum attn_status find_prefix(const struct attn_weight_naming *naming,
+/* Files either put the prefix in front of every name or of none: the first rule's tensor decides. */
+static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_safetensors *st, const char **prefix,
                                     struct attn_error *err)
 {
     char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
 
     *prefix = "";
-    if (naming->prefix == NULL)
+    if (family->prefix == NULL)
         return ATTN_OK;
-    write_name(with, naming->prefix, &naming->rules[0], 0);
-    write_name(without, "", &naming->rules[0], 0);
+    write_name(with, family->prefix, &family->rules[0], 0);
+    write_name(without, "", &family->rules[0], 0);
     if (!attn_safetensors_find(st, with, NULL))
         return ATTN_OK;
     if (attn_safetensors_find(st, without, NULL))
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
                               attn_quote_string(attn_safetensors_path(st, 0)).text, with, without);
-    *prefix = naming->prefix;
+    *prefix = family->prefix;
     return ATTN_OK;
 }
 
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err)
 {
-    struct binder binder = {weights, config, st, find_naming(config->model_type), ""};
-    enum attn_status status = find_prefix(binder.naming, st, &binder.prefix, err);
+    struct binder binder = {weights, config, st, family_of(config->model_type), ""};
+    enum attn_status status = find_prefix(binder.family, st, &binder.prefix, err);
 
     if (status != ATTN_OK)
         return status;
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (weights->blocks == NULL)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < binder.naming->n_rule; i++) {
-        const struct attn_weight_rule *rule = &binder.naming->rules[i];
+    for (size_t i = 0; i < binder.family->n_rule; i++) {
+        const struct attn_weight_rule *rule = &binder.family->rules[i];
         const size_t n = is_in_layer(rule) ? config->n_layer : 1;
 
         for (size_t layer = 0; layer < n && status == ATTN_OK; layer++)
@@ -380,12 +377,74 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     return status;
 }
 
+/* --- packed copies ------------------------------------------------------------------------------ */
+
+/* The place for LINEAR. The same code measures and carves; see base/arena.h. */
+static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,
+                        enum attn_compute compute)
+{
+    if (linear->weight.data == NULL)
+        return;
+    linear->packed = attn_arena_take(&weights->packed, attn_linear_packed_size(linear, compute), 1);
+    linear->packed_for = compute;
+}
+
+static void plan_packed(struct attn_weights *weights, const struct attn_config *config,
+                        enum attn_compute compute)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
+            plan_linear(weights, &weights->blocks[layer].linears[i], compute);
+    plan_linear(weights, &weights->unembed, compute);
+}
+
+/* Gives back the pages of MATRIX; they are read again if its elements are wanted once more. */
+static void drop_pages(const struct attn_matrix *matrix, const struct attn_safetensors *st)
+{
+    if (attn_safetensors_owns_address(st, matrix->data))
+        attn_file_drop_pages(matrix->data, attn_matrix_extent(matrix, matrix->n_col));
+}
+
+/* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all are
+ * packed. */
+static void pack_linears(const struct attn_linear *linears, size_t n,
+                         const struct attn_safetensors *st, struct attn_pool *pool)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+
+    for (size_t i = 0; i < n; i++)
+        if (linears[i].packed != NULL)
+            attn_linear_pack(&linears[i], kernels, pool);
+    for (size_t i = 0; i < n; i++)
+        if (linears[i].packed != NULL)
+            drop_pages(&linears[i].weight, st);
+}
+
+enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
+                                   const struct attn_safetensors *st, enum attn_compute compute,
+                                   struct attn_pool *pool, struct attn_error *err)
+{
+    enum attn_status status;
+
+    plan_packed(weights, config, compute);
+    status = attn_arena_allocate(&weights->packed, err);
+    if (status != ATTN_OK)
+        return status;
+    plan_packed(weights, config, compute);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, pool);
+    pack_linears(&weights->unembed, 1, st, pool);
+    return ATTN_OK;
+}
+
 void attn_weights_release(struct attn_weights *weights)
 {
     attn_free(weights->blocks);
     attn_arena_release(&weights->packed);
     *weights = (struct attn_weights){0};
 }
+
+/* --- names that a file has ---------------------------------------------------------------------- */
 
 /* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or
  * ATTN_NO_LAYER. */
@@ -415,26 +474,26 @@ static bool is_named(const struct attn_weight_rule *rule, const char *prefix, co
 }
 
 /* The rule that names the tensor NAME, or NULL. */
-static const struct attn_weight_rule *find_rule(const struct attn_weight_naming *naming,
-                                                const char *name, int *layer)
+static const struct attn_weight_rule *find_rule(const struct attn_family *family, const char *name,
+                                                int *layer)
 {
-    for (size_t i = 0; i < naming->n_rule; i++)
-        if (is_named(&naming->rules[i], "", name, layer) ||
-            (naming->prefix != NULL && is_named(&naming->rules[i], naming->prefix, name, layer)))
-            return &naming->rules[i];
+    for (size_t i = 0; i < family->n_rule; i++)
+        if (is_named(&family->rules[i], "", name, layer) ||
+            (family->prefix != NULL && is_named(&family->rules[i], family->prefix, name, layer)))
+            return &family->rules[i];
     return NULL;
 }
 
 void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
                               attn_unused_fn fn, void *user)
 {
-    const struct attn_weight_naming *naming = find_naming(model_type);
+    const struct attn_family *family = family_of(model_type);
     int layer;
 
     for (size_t i = 0; i < attn_safetensors_count(st); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
 
-        if (find_rule(naming, entry.name, &layer) == NULL)
+        if (find_rule(family, entry.name, &layer) == NULL)
             fn(user, entry.name);
     }
 }
@@ -457,13 +516,13 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
                                               const struct attn_safetensors *st, int layer,
                                               struct attn_error *err)
 {
-    const struct attn_weight_naming *naming = find_naming(model_type);
+    const struct attn_family *family = family_of(model_type);
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; i < attn_safetensors_count(st) && status == ATTN_OK; i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
         int at;
-        const struct attn_weight_rule *rule = find_rule(naming, entry.name, &at);
+        const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
 
         if (rule != NULL && rule->part != ATTN_PART_IGNORED && at == layer &&
             is_readable(entry.tensor.dtype))

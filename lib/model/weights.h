@@ -11,7 +11,7 @@
 #include "base/arena.h"
 #include "formats/safetensors.h"
 #include "kernels/linear.h"
-#include "model/config.h"
+#include "model/family.h"
 
 #include <stddef.h>
 
@@ -49,67 +49,13 @@ struct attn_weights {
     struct attn_arena packed;   /* owns what attn_weights_pack made */
 };
 
-/* The part of a model that a tensor belongs to: it is needed when the config has the part. */
-enum attn_weight_part {
-    ATTN_PART_ALWAYS,
-    ATTN_PART_POSITIONS,
-    ATTN_PART_NORM,
-    ATTN_PART_PROJECTIONS,
-    ATTN_PART_QKV_BIAS,
-    ATTN_PART_OUT_PROJ,
-    ATTN_PART_OUT_BIAS,
-    ATTN_PART_MLP_NORM,
-    ATTN_PART_MLP,
-    ATTN_PART_MLP_BIAS, /* used when the file has it */
-    ATTN_PART_FINAL_NORM,
-    ATTN_PART_OUTPUT,       /* an output matrix of its own */
-    ATTN_PART_OUTPUT_FOUND, /* the same, also used when the file has it and the config says tied */
-    ATTN_PART_OUTPUT_BIAS,  /* used when the file has it */
-    ATTN_PART_IGNORED       /* buffers that are no weights */
-};
-
-/* What a tensor becomes. */
-enum attn_weight_kind {
-    ATTN_WEIGHT_TENSOR, /* struct attn_tensor, as it is */
-    ATTN_WEIGHT_VECTOR, /* struct attn_vector, flat: b_Q [H, E] has H*E elements */
-    ATTN_WEIGHT_IN_OUT, /* struct attn_matrix, y = x W as it lies; [H, Ev, D] reads as [H*Ev, D] */
-    ATTN_WEIGHT_OUT_IN, /* struct attn_matrix, transposed (nn.Linear) */
-    ATTN_WEIGHT_HEADS,  /* struct attn_matrix from [heads, in, width]: one matrix a head */
-    ATTN_WEIGHT_QKV_MATRIX, /* the weights of q, k and v side by side, [in, out] */
-    ATTN_WEIGHT_QKV_VECTOR  /* their biases side by side */
-};
-
-/*
- * One tensor that a naming knows. In a name # stands for the layer's number; /name never has the
- * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
- * d_source, A = H*E + G*E + G*U.
- */
-struct attn_weight_rule {
-    const char *name; /* behind the prefix */
-    const char *shape;
-    enum attn_weight_part part;
-    enum attn_weight_kind kind;
-    size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */
-};
-
-/* How one family names its tensors. */
-struct attn_weight_naming {
-    const char *model_type;
-    const char *prefix; /* in front of every name if the file has PREFIX + rules[0].name; or NULL */
-    const struct attn_weight_rule *rules; /* [n_rule] */
-    size_t n_rule;
-};
-
-extern const struct attn_weight_naming attn_weight_naming_gpt2;
-extern const struct attn_weight_naming attn_weight_naming_attn;
-
 enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 3 };
 
 /* A tensor that a model has. */
 struct attn_weight_spec {
     const struct attn_weight_rule *rule;
     int layer;                        /* 0 outside the layers */
-    char name[ATTN_WEIGHT_NAME_SIZE]; /* with the naming's prefix */
+    char name[ATTN_WEIGHT_NAME_SIZE]; /* with the family's prefix */
     int rank;
     size_t shape[ATTN_WEIGHT_MAX_RANK];
 };
@@ -135,9 +81,16 @@ typedef void (*attn_unused_fn)(void *user, const char *tensor_name);
  */
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_safetensors *st, struct attn_error *err);
+
+/* Makes a packed copy of every matrix for products in COMPUTE, on POOL, and gives the pages of ST
+ * behind them back. */
+enum attn_status attn_weights_pack(struct attn_weights *weights, const struct attn_config *config,
+                                   const struct attn_safetensors *st, enum attn_compute compute,
+                                   struct attn_pool *pool, struct attn_error *err);
+
 void attn_weights_release(struct attn_weights *weights);
 
-/* Calls FN for each tensor of ST that the naming of MODEL_TYPE does not know. */
+/* Calls FN for each tensor of ST that the family MODEL_TYPE does not know. */
 void attn_weights_list_unused(const char *model_type, const struct attn_safetensors *st,
                               attn_unused_fn fn, void *user);
 

@@ -4,7 +4,7 @@
  * A model opens, or says in one line why not; one that opens has sizes that fit each other, and
  * runs.
  */
-#include "model/config_read.h"
+#include "model/family.h"
 #include "model/session.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -117,16 +117,17 @@ static bool check_config(const uint8_t *data, size_t size)
 {
     struct attn_file file = attn_fuzz_file("fuzz/config.json", data, size);
     struct attn_config config = {0};
+    struct attn_config_layers layers = {0};
     struct attn_json *json = NULL;
     struct attn_error err = {0};
     enum attn_status status = attn_json_parse(&file, &json, &err);
 
     if (status == ATTN_OK)
-        status = attn_config_read(json, &config, &err);
+        status = attn_family_read_config(json, &config, &layers, &err);
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED));
     if (status == ATTN_OK)
         check_sizes(&config);
-    attn_config_release(&config);
+    attn_config_release(&config, &layers);
     attn_json_free(json);
     attn_file_close(&file);
     return status == ATTN_OK;

@@ -1,13 +1,18 @@
 /*
- * config_gpt2.c - Hugging Face's GPT-2 config (configuration_gpt2.py), with its defaults and
- * aliases.
+ * family_gpt2.c - GPT-2 as Hugging Face writes it (configuration_gpt2.py, modeling_gpt2.py).
  *
- * Traps: n_inner null means 4 * n_embd; old files have n_ctx instead of n_positions; an
- * lm_head.weight in the file wins over tie_word_embeddings (see weights_gpt2.c);
+ * Traps of the config, with its defaults and aliases: n_inner null means 4 * n_embd; old files have
+ * n_ctx instead of n_positions; an lm_head.weight in the file wins over tie_word_embeddings;
  * reorder_and_upcast_attn changes nothing in float32.
+ *
+ * Traps of the names: the block's matrices are Conv1D, stored [in, out]; c_attn is q, k and v side
+ * by side, heads contiguous inside each; lm_head is an nn.Linear, stored [out, in], and usually
+ * absent because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in front of
+ * everything but lm_head; attn.bias is a mask, not a bias.
  */
 #include "base/escape.h"
-#include "model/config_read.h"
+#include "model/family.h"
+#include "model/weights.h"
 
 /* The first of two spellings that is present. */
 static enum attn_status get_size(const struct attn_json *json, const char *key, const char *alias,
@@ -53,7 +58,7 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         return attn_error_set(err, ATTN_FORMAT, "n_head %zu does not divide n_embd %zu in '%s'",
                               config->n_head, n_embd, attn_quote_string(attn_json_name(json)).text);
     config->n_kv_head = config->n_head;
-    config->d_model = n_embd;
+    config->d_model = config->d_source = n_embd;
     config->d_head = config->d_value = n_embd / config->n_head;
     return ATTN_OK;
 }
@@ -85,7 +90,7 @@ static enum attn_status refuse_extras(const struct attn_json *json, struct attn_
 }
 
 static enum attn_status read_attention(const struct attn_json *json, struct attn_config *config,
-                                       struct attn_error *err)
+                                       struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     struct attn_attention attention = {
@@ -98,16 +103,16 @@ static enum attn_status read_attention(const struct attn_json *json, struct attn
         status =
             attn_json_get_bool(json, root, "scale_attn_by_inverse_layer_idx", &is_by_layer, err);
     if (status == ATTN_OK)
-        status = attn_config_set_attention(config, &attention, err);
+        status = attn_config_allocate_layers(config, layers, &attention, err);
     if (status != ATTN_OK || !is_by_layer)
         return status;
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        config->attention[layer].factor = 1.0 / (double)(layer + 1);
+        layers->attention[layer].factor = 1.0 / (double)(layer + 1);
     return ATTN_OK;
 }
 
-enum attn_status attn_config_read_gpt2(const struct attn_json *json, struct attn_config *config,
-                                       struct attn_error *err)
+static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     const char *activation = "gelu_new";
@@ -130,8 +135,41 @@ enum attn_status attn_config_read_gpt2(const struct attn_json *json, struct attn
     if (status == ATTN_OK)
         status = attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err);
     if (status == ATTN_OK)
-        status = read_attention(json, config, err);
+        status = read_attention(json, config, layers, err);
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
     return status;
 }
+
+/* --- tensors ------------------------------------------------------------------------------------ */
+
+#define B(member) offsetof(struct attn_block_weights, member)
+#define W(member) offsetof(struct attn_weights, member)
+
+static const struct attn_weight_rule rules[] = {
+    {"wte.weight", "VD", ATTN_PART_ALWAYS, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"wpe.weight", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"h.#.ln_1.weight", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
+    {"h.#.ln_1.bias", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
+    {"h.#.attn.c_attn.weight", "DA", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_MATRIX, 0},
+    {"h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_VECTOR, 0},
+    {"h.#.attn.c_proj.weight", "DD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
+    {"h.#.attn.c_proj.bias", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
+    {"h.#.ln_2.weight", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
+    {"h.#.ln_2.bias", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
+    {"h.#.mlp.c_fc.weight", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
+    {"h.#.mlp.c_fc.bias", "F", ATTN_PART_MLP, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
+    {"h.#.mlp.c_proj.weight", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
+    {"h.#.mlp.c_proj.bias", "D", ATTN_PART_MLP, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
+    {"ln_f.weight", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
+    {"ln_f.bias", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
+    {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, W(unembed.weight)},
+    {"h.#.attn.bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+    {"h.#.attn.masked_bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+};
+
+const struct attn_family attn_family_gpt2 = {.model_type = "gpt2",
+                                             .read_config = read_config,
+                                             .prefix = "transformer.",
+                                             .rules = rules,
+                                             .n_rule = sizeof rules / sizeof *rules};

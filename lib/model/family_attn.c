@@ -1,15 +1,17 @@
 /*
- * config_attn.c - our own model type: every part of a block is a key, most of them off by default.
+ * family_attn.c - our own model type: every part of a block is a key, most of them off by default;
+ * tensors have TransformerLens's names.
  *
  * A key that is not known is refused, since a typing error would otherwise silently run another
- * model.
+ * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D].
  */
 #include "base/escape.h"
-#include "model/config_read.h"
+#include "model/family.h"
+#include "model/weights.h"
 
 #include <string.h>
 
-/* Keys that this reader knows; those behind the gap belong to others or to no one. */
+/* Keys that are allowed; those behind the gap are read elsewhere or ignored. */
 static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_head",
                                          "d_head",      "d_value",     "n_layer",
                                          "n_ctx",       "n_vocab",     "d_mlp",
@@ -123,6 +125,8 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         config->d_value = config->d_head;
     if (config->n_kv_head == 0)
         config->n_kv_head = config->n_head;
+    if (config->d_source == 0)
+        config->d_source = config->d_model;
     return ATTN_OK;
 }
 
@@ -197,8 +201,8 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
 }
 
 /* Which blocks read the source: a list of "self" and "cross", one a layer. */
-static enum attn_status read_blocks(const struct attn_json *json, struct attn_config *config,
-                                    struct attn_error *err)
+static enum attn_status read_blocks(const struct attn_json *json, const struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
     const struct attn_quote name = attn_quote_string(attn_json_name(json));
@@ -219,7 +223,7 @@ static enum attn_status read_blocks(const struct attn_json *json, struct attn_co
                                   "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
                                   name.text);
         if (n < config->n_layer)
-            config->is_cross[n] = is_cross;
+            layers->is_cross[n] = is_cross;
     }
     if (n != config->n_layer)
         return attn_error_set(
@@ -229,8 +233,8 @@ static enum attn_status read_blocks(const struct attn_json *json, struct attn_co
     return ATTN_OK;
 }
 
-enum attn_status attn_config_read_attn(const struct attn_json *json, struct attn_config *config,
-                                       struct attn_error *err)
+static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1};
@@ -251,9 +255,45 @@ enum attn_status attn_config_read_attn(const struct attn_json *json, struct attn
     if (status == ATTN_OK)
         status = attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err);
     if (status == ATTN_OK)
-        status = attn_config_set_attention(config, &attention, err);
+        status = attn_config_allocate_layers(config, layers, &attention, err);
     if (status == ATTN_OK)
-        status = read_blocks(json, config, err);
+        status = read_blocks(json, config, layers, err);
     config->norm_eps = (float)norm_eps;
     return status;
 }
+
+/* --- tensors ------------------------------------------------------------------------------------ */
+
+#define B(member) offsetof(struct attn_block_weights, member)
+#define W(member) offsetof(struct attn_weights, member)
+
+static const struct attn_weight_rule rules[] = {
+    {"embed.W_E", "VD", ATTN_PART_ALWAYS, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
+    {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
+    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(q.weight)},
+    {"blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(q.bias)},
+    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(k.weight)},
+    {"blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(k.bias)},
+    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(v.weight)},
+    {"blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(v.bias)},
+    {"blocks.#.attn.W_O", "HUD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
+    {"blocks.#.attn.b_O", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
+    {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
+    {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
+    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
+    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
+    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
+    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
+    {"ln_final.w", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
+    {"ln_final.b", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
+    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, W(unembed.weight)},
+    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
+};
+
+const struct attn_family attn_family_attn = {.model_type = "attn",
+                                             .read_config = read_config,
+                                             .prefix = NULL,
+                                             .rules = rules,
+                                             .n_rule = sizeof rules / sizeof *rules};

@@ -1,9 +1,9 @@
 /*
- * init_weights.h - the weights of a model that is made: every tensor in memory, drawn group by
+ * draw_internal.h - the weights of a model that is made: every tensor in memory, drawn group by
  * group.
  */
-#ifndef ATTN_MODEL_INIT_WEIGHTS_H
-#define ATTN_MODEL_INIT_WEIGHTS_H
+#ifndef ATTN_MODEL_DRAW_INTERNAL_H
+#define ATTN_MODEL_DRAW_INTERNAL_H
 
 #include "formats/safetensors_writer.h"
 #include "model/config.h"

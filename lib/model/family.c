@@ -1,0 +1,82 @@
+/* family.c - see family.h: the list of families, and reading a config of any of them. */
+#include "model/family.h"
+
+#include "base/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TYPES_SIZE = 200 };
+
+#define FAMILY_ROW(name) &attn_family_##name,
+static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
+#undef FAMILY_ROW
+
+static const size_t n_family = sizeof families / sizeof *families;
+
+/* "'gpt2', ... WORD 'attn'": what a model_type may be. */
+static void list_types(const char *word, char types[TYPES_SIZE])
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < n_family && used < TYPES_SIZE; i++) {
+        const char *between = i == 0 ? "" : i + 1 < n_family ? ", " : word;
+
+        used += (size_t)snprintf(types + used, TYPES_SIZE - used, "%s'%s'", between,
+                                 families[i]->model_type);
+    }
+}
+
+const struct attn_family *attn_family_find(const char *model_type)
+{
+    for (size_t i = 0; i < n_family; i++)
+        if (strcmp(families[i]->model_type, model_type) == 0)
+            return families[i];
+    return NULL;
+}
+
+/* The model_type of a config; old GPT-2 directories have none but say so in `architectures`. */
+static enum attn_status find_type(const struct attn_json *json, const char **type,
+                                  struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const struct attn_node *list = attn_node_find(root, "architectures");
+    const char *first;
+    char types[TYPES_SIZE];
+    enum attn_status status = attn_json_get_string(json, root, "model_type", type, err);
+
+    if (status != ATTN_OK || *type != NULL)
+        return status;
+    if (list != NULL && attn_node_is_array(list) && attn_node_first(list) != NULL) {
+        first = attn_node_string(attn_node_first(list));
+        if (first != NULL && strncmp(first, "GPT2", 4) == 0) {
+            *type = "gpt2";
+            return ATTN_OK;
+        }
+    }
+    list_types(" or ", types);
+    return attn_error_set(err, ATTN_FORMAT, "'model_type' is missing in '%s', expected %s",
+                          attn_quote_string(attn_json_name(json)).text, types);
+}
+
+enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_family *family;
+    const char *type = NULL;
+    char types[TYPES_SIZE];
+    enum attn_status status = find_type(json, &type, err);
+
+    if (status != ATTN_OK)
+        return status;
+    family = attn_family_find(type);
+    if (family == NULL) {
+        list_types(" and ", types);
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', this version reads %s",
+            attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text, types);
+    }
+    config->model_type = family->model_type;
+    status = family->read_config(json, config, layers, err);
+    return status == ATTN_OK ? attn_config_check(json, config, err) : status;
+}

@@ -1,0 +1,79 @@
+/*
+ * family.h - the families of models that are read: how each writes its config.json, and how it
+ * names its tensors. A family is a file, family_NAME.c, and a row of ATTN_FAMILY_MAP.
+ */
+#ifndef ATTN_MODEL_FAMILY_H
+#define ATTN_MODEL_FAMILY_H
+
+#include "model/config_internal.h"
+
+/* The part of a model that a tensor belongs to: it is needed when the config has the part. */
+enum attn_weight_part {
+    ATTN_PART_ALWAYS,
+    ATTN_PART_POSITIONS,
+    ATTN_PART_NORM,
+    ATTN_PART_PROJECTIONS,
+    ATTN_PART_QKV_BIAS,
+    ATTN_PART_OUT_PROJ,
+    ATTN_PART_OUT_BIAS,
+    ATTN_PART_MLP_NORM,
+    ATTN_PART_MLP,
+    ATTN_PART_MLP_BIAS, /* used when the file has it */
+    ATTN_PART_FINAL_NORM,
+    ATTN_PART_OUTPUT,       /* an output matrix of its own */
+    ATTN_PART_OUTPUT_FOUND, /* the same, also used when the file has it and the config says tied */
+    ATTN_PART_OUTPUT_BIAS,  /* used when the file has it */
+    ATTN_PART_IGNORED       /* buffers that are no weights */
+};
+
+/* What a tensor becomes. */
+enum attn_weight_kind {
+    ATTN_WEIGHT_TENSOR, /* struct attn_tensor, as it is */
+    ATTN_WEIGHT_VECTOR, /* struct attn_vector, flat: b_Q [H, E] has H*E elements */
+    ATTN_WEIGHT_IN_OUT, /* struct attn_matrix, y = x W as it lies; [H, Ev, D] reads as [H*Ev, D] */
+    ATTN_WEIGHT_OUT_IN, /* struct attn_matrix, transposed (nn.Linear) */
+    ATTN_WEIGHT_HEADS,  /* struct attn_matrix from [heads, in, width]: one matrix a head */
+    ATTN_WEIGHT_QKV_MATRIX, /* the weights of q, k and v side by side, [in, out] */
+    ATTN_WEIGHT_QKV_VECTOR  /* their biases side by side */
+};
+
+/*
+ * One tensor of a family. In a name # stands for the layer's number; /name never has the
+ * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
+ * d_source, A = H*E + G*E + G*U.
+ */
+struct attn_weight_rule {
+    const char *name; /* behind the prefix */
+    const char *shape;
+    enum attn_weight_part part;
+    enum attn_weight_kind kind;
+    size_t offset; /* of its place in attn_block_weights, or in attn_weights for names without # */
+};
+
+struct attn_family {
+    const char *model_type; /* as config.json says it; constant */
+    /* Fills CONFIG, which is zeroed but for model_type, and allocates its LAYERS. */
+    enum attn_status (*read_config)(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err);
+    const char *prefix; /* in front of every name if the file has PREFIX + rules[0].name; or NULL */
+    const struct attn_weight_rule *rules; /* [n_rule]: what stands before the layers, then what is
+                                             in one, then what follows; ignored tensors last */
+    size_t n_rule;
+};
+
+/* All families, in the order in which messages name them. X(name): family_NAME.c has
+ * attn_family_NAME. */
+#define ATTN_FAMILY_MAP(X) X(gpt2) X(attn)
+
+#define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
+ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
+#undef ATTN_FAMILY_DECLARE
+
+/* The family of MODEL_TYPE, or NULL. */
+const struct attn_family *attn_family_find(const char *model_type);
+
+/* Reads a CONFIG of any family and checks that it can be run. Release it also after a failure. */
+enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
+                                         struct attn_config_layers *layers, struct attn_error *err);
+
+#endif
