@@ -6,9 +6,10 @@
 # tests/cli/COMMAND/SUBJECT.test holds cases one below the other, with an empty line between them:
 #
 #     === unknown_option
-#     attn-cli run --color "Life is short"
+#     attn-cli run --promt "Life"
 #     --- stderr
-#     attn-cli: error: unknown option '--color'
+#     attn-cli: error: unknown option '--promt'
+#     hint: did you mean '--prompt'?
 #     --- exit 2
 #
 # After the name come lines of bash, then what is expected byte for byte: `--- stdout`, `--- stderr`
