@@ -223,7 +223,7 @@ static void release(struct attn_session *session)
 static double work_of(const struct attn_forward *f)
 {
     if (f->compute == ATTN_COMPUTE_BF16 || f->model->weights.packed.base != NULL)
-        return INFINITY;
+        return (double)INFINITY;
     return attn_plan_work(f, f->dims.n_position);
 }
 
