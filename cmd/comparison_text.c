@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "print.h"
-#include "quantity.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ static void print_rows(const struct comparison *comparison, bool is_local, struc
 static void print_cost(const struct attn_comparison *found, struct attn_sink *out)
 {
     struct attn_attention_cost exact = {0}, chosen = {0};
-    char a[QUANTITY_SIZE], b[QUANTITY_SIZE];
+    char a[ATTN_QUANTITY_SIZE], b[ATTN_QUANTITY_SIZE];
     for (size_t i = 0; i < found->n_layer; i++) {
         const struct attn_compared_layer *layer = &found->layers[i];
         exact.n_pair += layer->exact.n_pair;
@@ -108,10 +108,10 @@ static void print_cost(const struct attn_comparison *found, struct attn_sink *ou
         chosen.seconds += layer->chosen.seconds;
     }
     print(out, "%-8s %15s %15s\n", "", "exact", "chosen");
-    print(out, "%-8s %15s %15s\n", "pairs", quantity_count(exact.n_pair, a),
-          quantity_count(chosen.n_pair, b));
-    print(out, "%-8s %15s %15s\n", "bytes", quantity_count(exact.n_byte, a),
-          quantity_count(chosen.n_byte, b));
+    print(out, "%-8s %15s %15s\n", "pairs", attn_quantity_count(exact.n_pair, a),
+          attn_quantity_count(chosen.n_pair, b));
+    print(out, "%-8s %15s %15s\n", "bytes", attn_quantity_count(exact.n_byte, a),
+          attn_quantity_count(chosen.n_byte, b));
     print(out, "%-8s %15.6f %15.6f\n", "seconds", exact.seconds, chosen.seconds);
 }
 

@@ -6,7 +6,6 @@
 
 #include "command.h"
 #include "print.h"
-#include "quantity.h"
 
 #include "tool.h"
 
@@ -65,17 +64,17 @@ static void put_cell(struct page *page, const char *text, size_t size, size_t wi
     print(page->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
-static const char *field_text(const struct field *field, char text[QUANTITY_SIZE])
+static const char *field_text(const struct field *field, char text[ATTN_QUANTITY_SIZE])
 {
     switch (field->kind) {
     case FIELD_COUNT:
-        return quantity_count(field->number, text);
+        return attn_quantity_count(field->number, text);
     case FIELD_LIMIT:
-        return field->number == SIZE_MAX ? "unlimited" : quantity_count(field->number, text);
+        return field->number == SIZE_MAX ? "unlimited" : attn_quantity_count(field->number, text);
     case FIELD_BYTES:
-        return quantity_bytes(field->number, text);
+        return attn_quantity_bytes(field->number, text);
     case FIELD_OPERATIONS:
-        return quantity_operations(field->number, text);
+        return attn_quantity_operations(field->number, text);
     case FIELD_FLAG:
         return field->number ? "yes" : "no";
     case FIELD_REAL:
@@ -95,7 +94,7 @@ static const char *label_of(const struct field *field)
 /* One line a field, values on the left. */
 static void put_settings(struct page *page, const struct fields *fields)
 {
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     for (size_t i = 0; i < fields->n; i++)
         print(page->out, "  %-15s  %s\n", label_of(&fields->items[i]),
               field_text(&fields->items[i], text));
@@ -107,7 +106,7 @@ static void put_amounts(struct page *page, const struct fields *fields, const ch
 {
     struct field sum = {.kind = fields->items[0].kind, .number = fields_total(fields)};
     size_t width = 0, value_width = 0;
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     for (size_t i = 0; i < fields->n; i++) {
         widen(&width, strlen(label_of(&fields->items[i])));
         widen(&value_width, strlen(field_text(&fields->items[i], text)));
@@ -219,13 +218,13 @@ static void put_tensor(struct page *page, const struct inspection *inspection,
                        const struct columns *columns, const struct attn_safetensors_entry *entry)
 {
     const struct attn_tensor *tensor = &entry->tensor;
-    char shape[SHAPE_SIZE], size[QUANTITY_SIZE];
+    char shape[SHAPE_SIZE], size[ATTN_QUANTITY_SIZE];
     write_shape(tensor->shape, tensor->rank, shape, sizeof(shape));
     print_text(page->out, "  ");
     put_cell(page, entry->name, entry->name_size, columns->name);
     print(page->out, "  %-*s  %-*s  %12zu  %10s", (int)columns->dtype,
           attn_dtype_name(tensor->dtype), (int)columns->shape, shape, entry->offset,
-          quantity_bytes(attn_tensor_n_byte(tensor), size));
+          attn_quantity_bytes(attn_tensor_n_byte(tensor), size));
     if (columns->has_file) {
         const char *name = inspection_file_of(inspection, entry);
         print_text(page->out, "  ");
@@ -256,7 +255,7 @@ static void put_tensors(struct page *page, const struct inspection *inspection)
 static void put_tokenizer(struct page *page, const struct inspection *inspection)
 {
     const struct attn_tokenizer *tokenizer = inspection->tokenizer;
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     put_title(page, "Tokenizer");
     if (!tokenizer) {
         print(page->out, "  none: %s\n", inspection->no_tokenizer.message);
@@ -267,7 +266,7 @@ static void put_tokenizer(struct page *page, const struct inspection *inspection
                                         [ATTN_TOKENIZER_CHARACTER] = "characters",
                                         [ATTN_TOKENIZER_BPE] = "byte-level BPE"};
     print(page->out, "  kind             %s\n", kinds[attn_tokenizer_kind(tokenizer)]);
-    print(page->out, "  n_vocab          %s\n", quantity_count(n_vocab, text));
+    print(page->out, "  n_vocab          %s\n", attn_quantity_count(n_vocab, text));
     for (size_t id = 0; id < n_vocab; id++) {
         if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
             continue;
@@ -282,7 +281,7 @@ static void put_tokenizer(struct page *page, const struct inspection *inspection
 static void put_files(struct page *page, const struct inspection *inspection)
 {
     size_t width = 5;
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     for (size_t i = 0; i < inspection->n_file; i++) {
         const char *name = inspection->files[i].name;
         widen(&width, escaped_width(page, name, strlen(name)));
@@ -292,7 +291,7 @@ static void put_files(struct page *page, const struct inspection *inspection)
         const char *name = inspection->files[i].name;
         print_text(page->out, "  ");
         put_cell(page, name, strlen(name), width);
-        print(page->out, "  %10s\n", quantity_bytes(inspection->files[i].size, text));
+        print(page->out, "  %10s\n", attn_quantity_bytes(inspection->files[i].size, text));
     }
 }
 
@@ -300,7 +299,7 @@ static void put_files(struct page *page, const struct inspection *inspection)
 static void put_sites(struct page *page, const struct inspection *inspection)
 {
     const struct attn_dims *dims = attn_selection_dims(inspection->sites);
-    char shape[SHAPE_SIZE], size[QUANTITY_SIZE];
+    char shape[SHAPE_SIZE], size[ATTN_QUANTITY_SIZE];
     for (int i = 0; i < ATTN_N_SITE; i++) {
         enum attn_site site = (enum attn_site)i;
         size_t sizes[3];
@@ -309,7 +308,7 @@ static void put_sites(struct page *page, const struct inspection *inspection)
         int rank = inspection_site_shape(inspection, site, sizes);
         write_shape(sizes, rank, shape, sizeof(shape));
         print(page->out, "  %-11s  %-22s  %12s\n", attn_site_name(site),
-              rank > 0 ? shape : "by layer", quantity_bytes(inspection->cost.sites[i], size));
+              rank > 0 ? shape : "by layer", attn_quantity_bytes(inspection->cost.sites[i], size));
     }
 }
 
@@ -317,13 +316,13 @@ static void put_cost(struct page *page, const struct inspection *inspection)
 {
     struct fields counts = inspection_operations(inspection);
     struct fields memory = inspection_memory(inspection);
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     print(page->out, "\nMultiply-adds of a run of %s token%s",
-          quantity_count(inspection->cost.n_position, text),
+          attn_quantity_count(inspection->cost.n_position, text),
           inspection->cost.n_position == 1 ? "" : "s");
     if (inspection->cost.n_source > 0)
         print(page->out, " and a source of %s row%s",
-              quantity_count(inspection->cost.n_source, text),
+              attn_quantity_count(inspection->cost.n_source, text),
               inspection->cost.n_source == 1 ? "" : "s");
     print_text(page->out, "\n");
     put_amounts(page, &counts, "total");
@@ -336,17 +335,17 @@ static void put_cost(struct page *page, const struct inspection *inspection)
 static void put_heading(struct page *page, const struct inspection *inspection)
 {
     size_t n = attn_safetensors_count(inspection->weights);
-    char text[QUANTITY_SIZE];
+    char text[ATTN_QUANTITY_SIZE];
     put_escaped(page, inspection->name, strlen(inspection->name));
     if (inspection->model) {
         struct fields parameters = inspection_parameters(inspection);
         print(page->out, ": %s, %s parameters", attn_model_config(inspection->model)->model_type,
-              quantity_count(fields_total(&parameters), text));
+              attn_quantity_count(fields_total(&parameters), text));
     } else {
         print_text(page->out, ": safetensors");
     }
     print(page->out, ", %zu tensor%s, %s\n", n, n == 1 ? "" : "s",
-          quantity_bytes(inspection_n_byte(inspection), text));
+          attn_quantity_bytes(inspection_n_byte(inspection), text));
 }
 
 int inspection_print_text(const struct inspection *inspection, struct attn_sink *out)

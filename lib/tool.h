@@ -1,11 +1,12 @@
 /*
  * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
- * text in columns. It is not installed and promises nothing; programs use attn.h.
+ * text in columns, numbers as people read them. It is not installed and promises nothing; programs use attn.h.
  */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 
 #include "base/escape.h"
 #include "base/number.h"
+#include "base/quantity.h"
 
 #endif

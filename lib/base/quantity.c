@@ -1,14 +1,14 @@
 /* quantity.c - see quantity.h. */
-#include "quantity.h"
+#include "base/quantity.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 enum { N_UNIT = 7 };
 
-const char *quantity_count(uint64_t number, char text[QUANTITY_SIZE])
+const char *attn_quantity_count(uint64_t number, char text[ATTN_QUANTITY_SIZE])
 {
-    char digits[QUANTITY_SIZE];
+    char digits[ATTN_QUANTITY_SIZE];
     int n = snprintf(digits, sizeof(digits), "%" PRIu64, number);
     char *at = text;
     for (int i = 0; i < n; i++) {
@@ -22,7 +22,7 @@ const char *quantity_count(uint64_t number, char text[QUANTITY_SIZE])
 
 /* NUMBER in the largest of UNITS that it reaches, each STEP times the one before. */
 static const char *scale(uint64_t number, double step, const char *const units[N_UNIT],
-                         char text[QUANTITY_SIZE])
+                         char text[ATTN_QUANTITY_SIZE])
 {
     double value = (double)number;
     int i = 0;
@@ -30,17 +30,17 @@ static const char *scale(uint64_t number, double step, const char *const units[N
         value /= step;
         i++;
     }
-    snprintf(text, QUANTITY_SIZE, i == 0 ? "%.0f%s" : "%.1f%s", value, units[i]);
+    snprintf(text, ATTN_QUANTITY_SIZE, i == 0 ? "%.0f%s" : "%.1f%s", value, units[i]);
     return text;
 }
 
-const char *quantity_bytes(uint64_t number, char text[QUANTITY_SIZE])
+const char *attn_quantity_bytes(uint64_t number, char text[ATTN_QUANTITY_SIZE])
 {
     static const char *const units[N_UNIT] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
     return scale(number, 1024, units, text);
 }
 
-const char *quantity_operations(uint64_t number, char text[QUANTITY_SIZE])
+const char *attn_quantity_operations(uint64_t number, char text[ATTN_QUANTITY_SIZE])
 {
     static const char *const units[N_UNIT] = {"", " k", " M", " G", " T", " P", " E"};
     return scale(number, 1000, units, text);
