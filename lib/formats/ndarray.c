@@ -1,0 +1,153 @@
+/* ndarray.c - see ndarray.h. */
+#include "formats/ndarray.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "formats/npy.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE])
+{
+    size_t n = 0;
+
+    text[n++] = '[';
+    for (int i = 0; i < rank; i++)
+        n +=
+            (size_t)snprintf(text + n, ATTN_SHAPE_TEXT_SIZE - n, i > 0 ? ", %zu" : "%zu", shape[i]);
+    snprintf(text + n, ATTN_SHAPE_TEXT_SIZE - n, "]");
+    return text;
+}
+
+size_t attn_ndarray_n_element(const struct attn_ndarray *array)
+{
+    size_t n = array->rank > 0;
+
+    for (int i = 0; i < array->rank; i++)
+        n *= array->shape[i];
+    return n;
+}
+
+size_t attn_ndarray_n_nan(const struct attn_ndarray *array)
+{
+    const size_t n_element = attn_ndarray_n_element(array);
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_element; i++)
+        n += isnan(array->data[i]) != 0;
+    return n;
+}
+
+bool attn_ndarray_is_finite(const struct attn_ndarray *array)
+{
+    const size_t n_element = attn_ndarray_n_element(array);
+    size_t n = 0;
+
+    while (n < n_element && isfinite(array->data[n]))
+        n++;
+    return n == n_element;
+}
+
+static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int rank_max,
+                              const char *axes, struct attn_error *err)
+{
+    const struct attn_quote path = attn_quote_string(attn_npy_path(npy));
+    const enum attn_dtype dtype = attn_npy_dtype(npy);
+    const int rank = attn_npy_rank(npy);
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+
+    attn_shape_text(rank, attn_npy_shape(npy), shape);
+    if (dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F64) {
+        attn_error_set(err, ATTN_INVALID, "'%s' holds %s, expected float32, float64 or float16",
+                       path.text, attn_npy_dtype_name(npy));
+        attn_error_hint(err, "np.save('FILE.npy', array.astype('float32')) writes floats");
+        return ATTN_INVALID;
+    }
+    if (rank < rank_min || rank > rank_max)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, expected %s", path.text,
+                              shape, axes);
+    if (attn_npy_n_element(npy) == 0)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s and so no numbers",
+                              path.text, shape);
+    return ATTN_OK;
+}
+
+/* The floats of FOUND's file: where they lie, or converted. */
+static enum attn_status find_data(struct attn_ndarray *found, struct attn_error *err)
+{
+    found->data = attn_npy_floats_in_place(found->file);
+    if (found->data)
+        return ATTN_OK;
+    found->converted =
+        attn_alloc_uninitialized(attn_npy_n_element(found->file), sizeof(float), err);
+    if (!found->converted)
+        return ATTN_NO_MEMORY;
+    attn_npy_read_floats(found->file, found->converted);
+    found->data = found->converted;
+    attn_npy_close(found->file);
+    found->file = NULL;
+    return ATTN_OK;
+}
+
+enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max, const char *axes,
+                                   struct attn_ndarray *array, struct attn_error *err)
+{
+    struct attn_ndarray found = {.name = path};
+    enum attn_status status = attn_npy_open(path, ATTN_READ, &found.file, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = check(found.file, rank_min, rank_max, axes, err);
+    if (status == ATTN_OK) {
+        found.rank = attn_npy_rank(found.file);
+        memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));
+        status = find_data(&found, err);
+    }
+    if (status == ATTN_OK)
+        *array = found;
+    else
+        attn_ndarray_release(&found);
+    return status;
+}
+
+void attn_ndarray_release(struct attn_ndarray *array)
+{
+    attn_npy_close(array->file);
+    attn_free(array->converted);
+    *array = (struct attn_ndarray){0};
+}
+
+enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
+                                      struct attn_error *err)
+{
+    struct attn_mask_array found = {.name = path};
+    const enum attn_status status = attn_npy_open(path, ATTN_READ, &found.file, err);
+
+    if (status != ATTN_OK)
+        return status;
+    found.rank = attn_npy_rank(found.file);
+    memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));
+    *mask = found;
+    return ATTN_OK;
+}
+
+enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
+                                       struct attn_error *err)
+{
+    size_t n = 1;
+
+    if (mask->file)
+        return attn_npy_read_cells(mask->file, cells, err);
+    for (int i = 0; i < mask->rank; i++)
+        n *= mask->shape[i];
+    memcpy(cells, mask->cells, n);
+    return ATTN_OK;
+}
+
+void attn_mask_array_release(struct attn_mask_array *mask)
+{
+    attn_npy_close(mask->file);
+    *mask = (struct attn_mask_array){0};
+}

@@ -1,0 +1,73 @@
+/*
+ * ndarray.h - arrays of numbers with a shape, as numpy has them: in memory, or read from a .npy file.
+ *
+ *     struct attn_ndarray q = {.name = "q", .rank = 2, .shape = {6, 64}, .data = values};
+ *
+ *     struct attn_ndarray k = {0};
+ *     attn_ndarray_read("k.npy", 2, 4, "[T, E], [H, T, E] or [B, H, T, E]", &k, &err);
+ *     ...
+ *     attn_ndarray_release(&k);
+ */
+#ifndef ATTN_FORMATS_NDARRAY_H
+#define ATTN_FORMATS_NDARRAY_H
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attn_npy_file;
+
+/* An array of float32. A caller with numbers in memory fills the first four and borrows. */
+struct attn_ndarray {
+    const char *name;            /* what messages call it: its file. Borrowed */
+    int rank;                    /* 0: there is none */
+    size_t shape[ATTN_MAX_RANK]; /* [rank] */
+    const float *data;           /* all elements, C order */
+    struct attn_npy_file *file;  /* owns the data of an array that was read, or NULL */
+    float *converted;            /* likewise, where the file holds other floats, or NULL */
+};
+
+/* An array of cells that are 0 or 1: which query may attend to which key. */
+struct attn_mask_array {
+    const char *name; /* as above */
+    int rank;
+    size_t shape[ATTN_MAX_RANK];
+    const unsigned char *cells; /* all elements, C order; NULL: those of the file */
+    struct attn_npy_file *file; /* of an array that was opened, owned; or NULL */
+};
+
+/*
+ * Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The file
+ * is read, not mapped: what happens to it afterwards changes nothing. ATTN_INVALID for other types,
+ * for a rank outside RANK_MIN..RANK_MAX (AXES says in the message what is expected) and for arrays
+ * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
+ */
+ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
+                                            const char *axes, struct attn_ndarray *array,
+                                            struct attn_error *err);
+ATTN_API void attn_ndarray_release(struct attn_ndarray *array); /* {0} is allowed */
+
+/* Elements of all dimensions. */
+size_t attn_ndarray_n_element(const struct attn_ndarray *array);
+
+size_t attn_ndarray_n_nan(const struct attn_ndarray *array);
+bool attn_ndarray_is_finite(const struct attn_ndarray *array);
+
+enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
+
+/* The shape for messages: "[3, 4]". Returns TEXT. */
+const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
+
+/* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
+ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
+                                               struct attn_error *err);
+
+/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file that
+ * is something else. */
+enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
+                                       struct attn_error *err);
+ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
+
+#endif
