@@ -4,7 +4,6 @@
 #include "command.h"
 #include "help.h"
 #include "print.h"
-#include "quantity.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -122,142 +121,63 @@ int attention_check(const struct attention_args *args)
     return code == EXIT_DONE ? check_use(args, &attention) : code;
 }
 
-void attention_apply(const struct attention_args *args, struct attn_attention *attention)
-{
-    if (args->kind)
-        attn_attention_parse(args->kind, attention, NULL);
-    if (args->mask)
-        attention->mask = attention_mask_file(args)         ? ATTN_MASK_MATRIX
-                          : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
-                                                            : ATTN_MASK_CAUSAL;
-    if (args->masking >= 0)
-        attention->masking = (enum attn_masking)args->masking;
-    if (args->scale >= 0)
-        attention->is_scaled = args->scale == 0;
-    if (args->eps >= 0)
-        attention->eps = args->eps;
-    if (args->similarity >= 0)
-        attention->similarity = (enum attn_similarity)args->similarity;
-    if (args->algorithm >= 0)
-        attention->algorithm = (enum attn_algorithm)args->algorithm;
-    if (args->dropout >= 0)
-        attention->dropout = args->dropout;
-    if (args->seed >= 0)
-        attention->dropout_seed = (uint64_t)args->seed;
-}
-
-int attention_confirm(const struct attn_attention *attention, bool is_cross)
+int attention_read_mask(const char *path, struct attn_mask_array *mask)
 {
     struct attn_error err = {0};
-    if (attn_attention_check(attention, is_cross, &err) == ATTN_OK)
-        return EXIT_DONE;
-    if (attention->kind == ATTN_ATTENTION_LOWRANK && attention->mask == ATTN_MASK_CAUSAL)
-        attn_error_hint(&err, "--mask none lets every query look at every key");
-    return report(&err, EXIT_USAGE);
+    if (attn_mask_array_open(path, mask, &err) != ATTN_OK)
+        return report(&err, EXIT_INPUT);
+    return EXIT_DONE;
 }
 
-/* --- Sites ------------------------------------------------------------------------------------ */
+/* Whether a number was given, which marks the PART as changed. */
+static bool is_given(bool is, struct attn_attention_change *change, enum attn_attention_part part)
+{
+    if (is)
+        change->parts |= part;
+    return is;
+}
+
+static int change_mask(const struct attention_args *args, struct attn_attention_change *change,
+                       struct attn_mask_array *mask)
+{
+    const char *file = attention_mask_file(args);
+    change->to.mask = file                              ? ATTN_MASK_MATRIX
+                      : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
+                                                        : ATTN_MASK_CAUSAL;
+    change->mask = file ? mask : NULL;
+    return file ? attention_read_mask(file, mask) : EXIT_DONE;
+}
+
+int attention_change(const struct attention_args *args, struct attn_attention_change *change,
+                     struct attn_mask_array *mask)
+{
+    struct attn_attention *to = &change->to;
+    if (is_given(args->kind, change, ATTN_PART_KIND))
+        attn_attention_parse(args->kind, to, NULL);
+    if (is_given(args->masking >= 0, change, ATTN_PART_MASKING))
+        to->masking = (enum attn_masking)args->masking;
+    if (is_given(args->scale >= 0, change, ATTN_PART_SCALE))
+        to->is_scaled = args->scale == 0;
+    if (is_given(args->eps >= 0, change, ATTN_PART_EPS))
+        to->eps = args->eps;
+    if (is_given(args->similarity >= 0, change, ATTN_PART_SIMILARITY))
+        to->similarity = (enum attn_similarity)args->similarity;
+    if (is_given(args->algorithm >= 0, change, ATTN_PART_ALGORITHM))
+        to->algorithm = (enum attn_algorithm)args->algorithm;
+    if (is_given(args->dropout >= 0, change, ATTN_PART_DROPOUT))
+        to->dropout = args->dropout;
+    if (is_given(args->seed >= 0, change, ATTN_PART_DROPOUT_SEED))
+        to->dropout_seed = (uint64_t)args->seed;
+    if (is_given(args->mask, change, ATTN_PART_MASK))
+        return change_mask(args, change, mask);
+    return EXIT_DONE;
+}
 
 /* Sites that depend on the attention, and not on the model. */
 static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
                                               ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
                                               ATTN_SITE_PATTERN_LOWRANK};
 enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
-
-/* The first of SITES that depends on the attention and that it has not; ATTN_N_SITE for none. */
-static enum attn_site find_lacking(const struct attn_attention *attention, uint64_t sites)
-{
-    for (size_t i = 0; i < N_MATRIX_SITE; i++)
-        if ((sites & ATTN_SITE_BIT(matrix_sites[i])) &&
-            attn_attention_gives(attention, matrix_sites[i]) == ATTN_GIVES_NOT)
-            return matrix_sites[i];
-    return ATTN_N_SITE;
-}
-
-static void note_left_out(const struct attn_attention *attention)
-{
-    const char *kind = attn_attention_kind_name(attention->kind);
-    if (find_lacking(attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
-        return;
-    if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
-        note("'%s' has no pattern, so only z is shown; --sites pattern_lowrank,z shows what is in "
-             "its place",
-             kind);
-    else
-        note("'%s' has no pattern, so only z is shown", kind);
-}
-
-static int report_lacking(const struct attn_attention *attention, enum attn_site site)
-{
-    const char *kind = attn_attention_kind_name(attention->kind);
-    if (site == ATTN_SITE_PATTERN_DROPPED)
-        return report_problem(EXIT_USAGE, NULL, "'%s' without --dropout has no site '%s'", kind,
-                              attn_site_name(site));
-    return report_problem(EXIT_USAGE, "'--attention help' says what each kind has",
-                          "'%s' has no site '%s'", kind, attn_site_name(site));
-}
-
-int attention_check_sites(const struct attn_attention *attention, const char *list, bool is_quiet)
-{
-    if (!list && !is_quiet)
-        note_left_out(attention);
-    char *copy = list ? strdup(list) : NULL;
-    if (!copy)
-        return list ? report_no_memory() : EXIT_DONE;
-    int code = EXIT_DONE;
-    for (char *rest = copy, *item; code == EXIT_DONE && (item = strsep(&rest, ","));) {
-        uint64_t sites = 0;
-        if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
-            continue; /* what there is of a glob; who reads the list reports what is no site */
-        enum attn_site lacking = find_lacking(attention, sites);
-        if (lacking != ATTN_N_SITE)
-            code = report_lacking(attention, lacking);
-    }
-    free(copy);
-    return code;
-}
-
-/* --- Pairs ------------------------------------------------------------------------------------ */
-
-/* In all heads of one layer. */
-static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,
-                            int layer)
-{
-    size_t n_query = dims->n_position, n_key = attn_site_n_key(dims, layer), n_head = dims->n_head;
-    uint64_t n_pair = 0;
-    if (attention->mask != ATTN_MASK_MATRIX || attention->matrix.n_head == 1)
-        return n_head * attn_attention_n_pair(attention, n_query, n_key, layer, 0);
-    for (size_t head = 0; head < n_head; head++)
-        n_pair += attn_attention_n_pair(attention, n_query, n_key, layer, (int)head);
-    return n_pair;
-}
-
-void attention_note_pairs(const struct attn_attention *layers, const struct attn_dims *dims,
-                          bool is_source_ordered)
-{
-    char kind[ATTN_ATTENTION_TEXT_SIZE], kept[QUANTITY_SIZE], all[QUANTITY_SIZE];
-    uint64_t n_kept = 0, n_all = 0, share = 0; /* share: heads that have as many each */
-    bool is_even = true;                       /* the same number in each head */
-    if (layers[0].kind == ATTN_ATTENTION_FULL)
-        return;
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        struct attn_attention one = layers[layer];
-        bool is_cross = dims->is_cross[layer];
-        if (is_cross && !is_source_ordered && one.mask == ATTN_MASK_CAUSAL)
-            one.mask = ATTN_MASK_NONE;
-        is_even = is_even && is_cross == dims->is_cross[0] && one.matrix.n_head <= 1;
-        share += dims->n_head;
-        n_kept += count_pairs(&one, dims, (int)layer);
-        one.kind = ATTN_ATTENTION_FULL;
-        n_all += count_pairs(&one, dims, (int)layer);
-    }
-    if (!is_even || share == 0)
-        share = 1;
-    attn_attention_text(&layers[0], kind);
-    note("'%s' computes %s of %s pairs of a query and a key in %s", kind,
-         quantity_count(n_kept / share, kept), quantity_count(n_all / share, all),
-         is_even ? "each head" : "all heads together");
-}
 
 /* --- Help ------------------------------------------------------------------------------------- */
 

@@ -5,7 +5,6 @@
 #include "interrupt.h"
 #include "print.h"
 #include "report.h"
-#include "running_args.h"
 
 #include <string.h>
 
@@ -40,48 +39,13 @@ int comparison_check(const struct command *command, const char *const *given, bo
     return EXIT_DONE;
 }
 
-/* What comes of a comparison whose STATUS is not yet reported; INVALID is the code of bad input. */
-static int finish(enum attn_status status, struct attn_error *err, int invalid)
+int comparison_find(struct comparison *comparison, const struct attn_run *run)
 {
-    if (status == ATTN_OK && interrupt_is_model_truncated()) /* after it was looked at last */
-        status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
-    if (status != ATTN_OK)
-        return report(err, status == ATTN_INVALID ? invalid : EXIT_MODEL);
-    return EXIT_DONE;
-}
-
-int comparison_run(struct comparison *comparison, const struct attn_compare_args *args,
-                   int64_t n_thread)
-{
-    struct attn_compare_args own = *args;
     struct attn_error err = {0};
-    if (attn_pool_create((int)n_thread, &own.pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
     interrupt_catch();
-    own.n_recalled = COMPARISON_N_RECALLED;
-    own.cancel = interrupt_flag();
-    own.isa = running_isa();
-    own.gemm = running_gemm();
-    enum attn_status status = attn_compare_run(&own, &comparison->found, &err);
-    attn_pool_free(own.pool);
-    return finish(status, &err, EXIT_INPUT);
-}
-
-int comparison_attend(struct comparison *comparison, const struct attn_attend_args *args,
-                      const struct attn_selection *selection, int64_t n_thread)
-{
-    struct attn_attend_args own = *args;
-    struct attn_error err = {0};
-    if (attn_pool_create((int)n_thread, &own.pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    interrupt_catch();
-    own.cancel = interrupt_flag();
-    own.isa = running_isa();
-    own.gemm = running_gemm();
-    enum attn_status status =
-        attn_compare_attend(&own, selection, COMPARISON_N_RECALLED, &comparison->found, &err);
-    attn_pool_free(own.pool);
-    return finish(status, &err, EXIT_USAGE);
+    return attn_compare(run, COMPARISON_N_RECALLED, &comparison->found, &err) == ATTN_OK
+               ? EXIT_DONE
+               : report_error(&err);
 }
 
 struct comparison_place comparison_place(const struct comparison *comparison,

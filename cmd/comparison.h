@@ -30,14 +30,8 @@ struct comparison {
  * HAS_PAGE is --explain. Reports and returns an exit code. */
 int comparison_check(const struct command *command, const char *const *given, bool has_page);
 
-/* Compares: what ARGS say, but for pool, cancel, gemm and isa. N_THREAD as in running_args.
- * Reports and returns an exit code. */
-int comparison_run(struct comparison *comparison, const struct attn_compare_args *args,
-                   int64_t n_thread);
-
-/* The same of attention on arrays; what is compared is SELECTION's. */
-int comparison_attend(struct comparison *comparison, const struct attn_attend_args *args,
-                      const struct attn_selection *selection, int64_t n_thread);
+/* Compares what RUN asks for. Reports and returns an exit code. */
+int comparison_find(struct comparison *comparison, const struct attn_run *run);
 
 /* Writes what was found where ARGS say, or as text to OUT. Reports and returns an exit code. */
 int comparison_write(const struct comparison *comparison, const struct output_args *args,

@@ -2,7 +2,6 @@
 #include "outputs.h"
 
 #include "command.h"
-#include "interrupt.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -160,50 +159,4 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
         *is_standard_used |= !items[i].path;
     free(items);
     return code == EXIT_DONE ? check_own(args) : code;
-}
-
-int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_labels *labels)
-{
-    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    struct attn_output *items = NULL;
-    struct attn_error err = {0};
-    int code = EXIT_DONE;
-    options.precision = (int)args->precision;
-    options.pool = outputs->pool;
-    options.cancel = interrupt_flag();
-    if (has_text || outputs_are_wanted(args))
-        code = outputs_list(args, outputs->standard, &items, &outputs->n);
-    if (code == EXIT_DONE &&
-        attn_outputs_create(items, outputs->n, labels, &options, &outputs->set, &err) != ATTN_OK)
-        code = report_error(&err);
-    free(items);
-    return code;
-}
-
-int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions)
-{
-    struct attn_error err = {0};
-    if (attn_outputs_predictions(outputs->set, predictions, &err) != ATTN_OK)
-        return report_error(&err);
-    return EXIT_DONE;
-}
-
-bool outputs_are_abandoned(const struct outputs *outputs)
-{
-    return outputs->set && attn_outputs_is_abandoned(outputs->set);
-}
-
-int outputs_finish(struct outputs *outputs)
-{
-    struct attn_error err = {0};
-    if (attn_outputs_finish(outputs->set, &err) != ATTN_OK)
-        return report_error(&err);
-    return EXIT_DONE;
-}
-
-void outputs_close(struct outputs *outputs)
-{
-    attn_outputs_free(outputs->set);
-    outputs->set = NULL;
 }

@@ -18,13 +18,6 @@ extern const struct option_group output_options;
 
 void output_args_release(struct output_args *args);
 
-struct outputs {
-    struct attn_sink *standard; /* borrowed */
-    struct attn_pool *pool;     /* borrowed; makes the text */
-    struct attn_outputs *set;   /* owns */
-    size_t n;                   /* outputs in the set */
-};
-
 /* Where FORMAT goes, "-" for standard output, or NULL. */
 const char *output_path(const struct output_args *args, const char *format);
 
@@ -50,22 +43,5 @@ int outputs_list_options(const struct command *command, const char *const *given
 
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
-
-/* Opens what ARGS ask for, and text when it HAS_TEXT. The set takes the events of a trace. Reports and
- * returns an exit code. */
-int outputs_open(struct outputs *outputs, const struct output_args *args, bool has_text,
-                 const struct attn_labels *labels);
-
-/* Writes what comes next, after the last event. Reports and returns an exit code. */
-int outputs_predict(struct outputs *outputs, const struct attn_predictions *predictions);
-
-/* Whether a closed pipe ended the run: that is no failure. */
-bool outputs_are_abandoned(const struct outputs *outputs);
-
-/* The files appear. Reports and returns an exit code. */
-int outputs_finish(struct outputs *outputs);
-
-/* Files that are not finished do not appear. */
-void outputs_close(struct outputs *outputs);
 
 #endif

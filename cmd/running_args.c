@@ -59,18 +59,6 @@ enum attn_gemm running_gemm(void)
     return (enum attn_gemm)test_switch("ATTN_CLI_GEMM", "auto|jit|portable", ATTN_GEMM_AUTO);
 }
 
-int running_start_pool(const struct running_args *args, double multiply_adds,
-                       struct attn_pool **pool)
-{
-    /* A core does these in 1 ms; to start and join a thread takes 0.1 ms, and 10 where all are busy. */
-    const double few = 16e6;
-    bool is_little = args->threads == 0 && multiply_adds < few;
-    struct attn_error err = {0};
-    if (attn_pool_create(is_little ? 1 : (int)args->threads, pool, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
-    return EXIT_DONE;
-}
-
 void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
 {
     struct timespec now;

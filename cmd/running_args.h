@@ -10,7 +10,7 @@
 #include "attn.h"
 
 struct running_args {
-    int64_t threads; /* 0: as running_start_pool() finds */
+    int64_t threads; /* 0: as attn_host_create finds */
     bool is_quiet, is_verbose;
 };
 
@@ -24,12 +24,6 @@ extern const struct option_group running_options;
  */
 enum attn_isa running_isa(void);
 enum attn_gemm running_gemm(void);
-
-/* A pool for a run of so many MULTIPLY_ADDS: of the threads that are asked for, else of one where to
- * start another takes longer than it saves, else of as many as there are cores. Returns an exit
- * status; what went wrong has been reported. */
-int running_start_pool(const struct running_args *args, double multiply_adds,
-                       struct attn_pool **pool);
 
 /* Seconds, of the step before; initialize with = {0}. */
 struct stopwatch {

@@ -23,14 +23,6 @@ extern const struct option_group selection_options;
 /* Options that fill a struct ablation_args. */
 extern const struct option_group ablation_options;
 
-/* Reports what does not fit, or leaves nothing; returns an exit code. */
-int selection_find(const struct selection_args *args, const struct attn_dims *dims,
-                   struct attn_selection **selection);
-
-/* The edits that ARGS mean, none when they are empty; free *edits with free(). */
-int ablation_find(const struct ablation_args *args, const struct attn_dims *dims,
-                  struct attn_edit **edits, size_t *n);
-
 /* The table for --sites help. */
 void sites_print(struct attn_sink *out);
 

@@ -86,6 +86,13 @@ void attn_error_hint(struct attn_error *err, const char *format, ...)
     va_end(args);
 }
 
+enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from)
+{
+    if (err && err->status == ATTN_OK)
+        *err = *from;
+    return from->status;
+}
+
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err)
 {

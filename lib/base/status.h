@@ -80,6 +80,9 @@ ATTN_API void attn_error_hint(struct attn_error *err, const char *format, ...) A
 ATTN_API enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                         struct attn_error *err);
 
+/* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */
+enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
+
 ATTN_API const char *
 attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
 

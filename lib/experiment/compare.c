@@ -11,6 +11,7 @@
 #include "attention/kind.h"
 #include "base/memory.h"
 #include "capture/capture.h"
+#include "run/run_internal.h"
 
 #include <time.h>
 
@@ -669,4 +670,60 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *args,
                       .pool = args->pool};
 
     return compare(&job, &args->attention, compare_arrays, comparison, err);
+}
+
+/* --- Of a request ------------------------------------------------------------------------------- */
+
+static enum attn_status compare_run_of_model(const struct attn_run *run, size_t n_recalled,
+                                             struct attn_comparison **comparison,
+                                             struct attn_error *err)
+{
+    const struct attn_host_options *host = &run->host->options;
+    const struct attn_compare_args args = {.model = run->model,
+                                           .ids = run->text.ids,
+                                           .embeddings = run->text.rows,
+                                           .n = run->text.n,
+                                           .source = run->source.rows,
+                                           .n_source = run->source.n,
+                                           .attention = run->attention.layers,
+                                           .selection = run->selection,
+                                           .n_recalled = n_recalled,
+                                           .pool = run->host->pool,
+                                           .cancel = host->cancel,
+                                           .gemm = host->gemm,
+                                           .isa = host->isa};
+    const enum attn_status status = attn_compare_run(&args, comparison, err);
+
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
+
+static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t n_recalled,
+                                              struct attn_comparison **comparison,
+                                              struct attn_error *err)
+{
+    const struct attn_host_options *host = &run->host->options;
+    struct attn_attend_args args = run->arrays;
+
+    args.pool = run->host->pool;
+    args.cancel = host->cancel;
+    args.gemm = host->gemm;
+    args.isa = host->isa;
+    return attn_error_at(attn_compare_attend(&args, run->selection, n_recalled, comparison, err),
+                         ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
+                              struct attn_comparison **comparison, struct attn_error *err)
+{
+    struct attn_comparison *found = NULL;
+    enum attn_status status = run->model ? compare_run_of_model(run, n_recalled, &found, err)
+                                         : compare_run_of_arrays(run, n_recalled, &found, err);
+
+    if (status == ATTN_OK) /* after it was looked at last */
+        status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
+    if (status == ATTN_OK)
+        *comparison = found;
+    else
+        attn_comparison_free(found);
+    return status;
 }

@@ -24,6 +24,7 @@
 #include "attention/attend.h"
 #include "experiment/comparison.h"
 #include "model/session.h"
+#include "run/run.h"
 
 struct attn_compare_args {
     const struct attn_model *model; /* its compute is that of the run that was chosen; the exact
@@ -62,5 +63,10 @@ ATTN_API enum attn_status attn_compare_run(const struct attn_compare_args *args,
 ATTN_API enum attn_status
 attn_compare_attend(const struct attn_attend_args *args, const struct attn_selection *selection,
                     size_t n_recalled, struct attn_comparison **comparison, struct attn_error *err);
+
+/* The same of what RUN asks for, a run of a model or of arrays; its edits and outputs play no part.
+ * Failures have a stage, as those of attn_run_perform. */
+ATTN_API enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
+                                       struct attn_comparison **comparison, struct attn_error *err);
 
 #endif

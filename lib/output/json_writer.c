@@ -5,6 +5,8 @@
  *      "offsets": [[begin, end], ...], "tensors": {"blocks.0.attn.hook_pattern": [[[...]]], ...},
  *      "predictions": {"top": [{"id", "token", "probability"}], "next": [{"text", "logprob"}]}}
  *
+ * where "top" has also a "position" when positions were chosen
+ *
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
  * without a vocabulary) is null too; predictions, and the "source_tokens" of cross-attention, are
@@ -324,8 +326,10 @@ static enum attn_status predictions_json(struct attn_writer *writer,
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
 
-        attn_buffer_append_format(
-            &w->text, "%s\n{\"id\": %" PRId32 ", \"token\": ", i > 0 ? "," : "", top->id);
+        append(w, i > 0 ? ",\n{" : "\n{");
+        if (predictions->has_positions)
+            attn_buffer_append_format(&w->text, "\"position\": %zu, ", top->position);
+        attn_buffer_append_format(&w->text, "\"id\": %" PRId32 ", \"token\": ", top->id);
         append_escaped(w, top->token, top->token_size);
         append(w, ", \"probability\": ");
         append_number(w, (float)top->probability);

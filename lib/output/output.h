@@ -54,6 +54,7 @@ struct attn_labels {
 
 /* What a model expects after the prompt. */
 struct attn_candidate {
+    size_t position; /* after which it is expected */
     int32_t id;
     const char *token; /* its bytes, or NULL */
     size_t token_size;
@@ -66,9 +67,10 @@ struct attn_continuation {
 };
 
 struct attn_predictions {
-    const struct attn_candidate *top; /* [n_top] the most probable first */
+    struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
-    const struct attn_continuation *next; /* [n_next] */
+    bool has_positions;             /* positions were chosen; else there is the last one alone */
+    struct attn_continuation *next; /* [n_next] after the last position */
     size_t n_next;
 };
 

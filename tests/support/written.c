@@ -12,12 +12,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const struct attn_candidate top[] = {
+static struct attn_candidate top[] = {
     {.id = 4, .token = "\xe7\x8c\xab\"", .token_size = 4, .probability = 0.75},
     {.id = 9, .probability = 0.125},
 };
-static const struct attn_continuation next[] = {{.text = " are", .log_probability = -1.5}};
-static const struct attn_predictions predictions = {top, 2, next, 1};
+static struct attn_continuation next[] = {{.text = " are", .log_probability = -1.5}};
+static const struct attn_predictions predictions = {
+    .top = top, .n_top = 2, .next = next, .n_next = 1};
 
 static enum attn_status play(const struct attn_made_up_run *made, struct attn_writer *writer,
                              size_t n_row, size_t step, struct attn_error *err)

@@ -1,0 +1,248 @@
+/* attend.c - attn-cli attend: attention on arrays. */
+#include "comparison.h"
+#include "explain.h"
+#include "help.h"
+#include "options.h"
+#include "print.h"
+#include "report.h"
+#include "request.h"
+
+#include "attn.h"
+
+#include <stdlib.h>
+
+/* Paths, or NULL. */
+struct arrays_args {
+    const char *q, *k, *v, *x, *scores, *keep;
+};
+
+struct attend_args {
+    struct arrays_args arrays;
+    struct request_args request;
+};
+
+/* Those that were given; of --x alone q. */
+struct attend_arrays {
+    struct attn_ndarray q, k, v, scores;
+};
+
+static const struct option arrays_rows[] = {
+    {.name = "q",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, q),
+     .help = "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
+             "them; float32, float64 or float16"},
+    {.name = "k",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, k),
+     .help = "the keys: any number of them, as wide as the queries; their heads may be fewer "
+             "than those of the queries, if they divide them"},
+    {.name = "v",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, v),
+     .help = "the values: one for each key, of any width"},
+    {.name = "x",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, x),
+     .help = "one array for all three"},
+    {.name = "scores",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, scores),
+     .help = "the scores [T, S], [H, T, S] or [B, H, T, S] in place of queries and keys; "
+             "without --v there is no z"},
+    {.name = "keep",
+     .argument = "FILE.npy",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct arrays_args, keep),
+     .help = "which weights --dropout leaves, 1, and which it drops, 0, in place of its own "
+             "choice; axes as of the scores"},
+};
+
+static const struct option_group arrays_options = OPTION_GROUP(arrays_rows);
+
+static const struct option selection_rows[] = {
+    {.name = "heads",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, heads),
+     .help = "heads to keep, in every batch: 0,2-4 or 0-11+2; -1 is the last"},
+    {.name = "queries",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, queries),
+     .help = "queries whose rows to keep"},
+    {.name = "sites",
+     .argument = "LIST",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, sites),
+     .help = "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
+             "pattern_lowrank, z; default pattern,z"},
+};
+
+/* Arrays have no layers. */
+static const struct option_group attend_selection_options = OPTION_GROUP(selection_rows);
+
+static const struct option_part parts[] = {
+    {&arrays_options, offsetof(struct attend_args, arrays)},
+    {&attention_options, offsetof(struct attend_args, request.attention)},
+    {&comparison_options, offsetof(struct attend_args, request.is_compared)},
+    {&attend_selection_options, offsetof(struct attend_args, request.selection)},
+    {&output_options, offsetof(struct attend_args, request.output)},
+    {&explain_options, offsetof(struct attend_args, request.is_explained)},
+    {&running_options, offsetof(struct attend_args, request.running)},
+    {&help_options, 0},
+};
+
+static int attend_main(int argc, char **argv);
+
+const struct command command_attend = {
+    .name = "attend",
+    .summary = "attention on arrays (.npy) instead of text",
+    .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
+    .description =
+        "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
+        "weights and the context vectors, as text or in the files that are asked for.\n"
+        "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n",
+    .examples = "  attn-cli attend --q q.npy --k k.npy --v v.npy\n"
+                "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
+                "  attn-cli attend --scores scores.npy --csv -\n"
+                "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = attend_main,
+};
+
+static int check_arrays(const struct arrays_args *args)
+{
+    static const char example[] = "attn-cli attend --q q.npy --k k.npy --v v.npy";
+    if (!args->x && !args->scores && !args->q && !args->k && !args->v)
+        return report_problem(EXIT_USAGE, example, "no arrays given");
+    if (args->x && (args->q || args->k || args->v || args->scores))
+        return report_problem(EXIT_USAGE, NULL,
+                              "--x stands for --q, --k and --v and goes with none of them, nor "
+                              "with --scores");
+    if (args->scores && (args->q || args->k))
+        return report_problem(EXIT_USAGE, NULL, "--scores takes the place of --q and --k");
+    if (!args->x && !args->scores && (!args->q || !args->k || !args->v))
+        return report_problem(EXIT_USAGE, example, "--%s is missing",
+                              !args->q   ? "q"
+                              : !args->k ? "k"
+                                         : "v");
+    return EXIT_DONE;
+}
+
+/* Options that have nothing to act on. */
+static int check_use(const struct attend_args *args)
+{
+    const struct attention_args *attention = &args->request.attention;
+    const char *unused = attention->similarity >= 0 ? "similarity"
+                         : attention->scale >= 0    ? "scale"
+                         : attention->eps >= 0      ? "eps"
+                                                    : NULL;
+    if (args->arrays.scores && unused)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--%s says how scores are made, which --scores gives", unused);
+    if (args->arrays.keep && attention->dropout < 0)
+        return report_problem(EXIT_USAGE, "with --dropout 0 those that stay are not divided by 1-P",
+                              "--keep says which weights --dropout leaves, which is not given");
+    if (args->arrays.keep && attention->seed >= 0)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--keep says which weights stay, so --seed has nothing to choose");
+    return EXIT_DONE;
+}
+
+/* Reads PATH into ARRAY, unless it is NULL; then *given points to it. */
+static enum attn_status read_array(const char *path, const char *axes, struct attn_ndarray *array,
+                                   const struct attn_ndarray **given, struct attn_error *err)
+{
+    if (path)
+        *given = array;
+    return path ? attn_ndarray_read(path, 2, 4, axes, array, err) : ATTN_OK;
+}
+
+static int read_arrays(const struct arrays_args *args, struct attend_arrays *arrays,
+                       struct attn_input *input)
+{
+    static const char axes[] = "[T, E], [H, T, E] or [B, H, T, E]";
+    static const char axes_of_scores[] = "[T, S], [H, T, S] or [B, H, T, S]";
+    struct attn_error err = {0};
+    enum attn_status status =
+        read_array(args->x ? args->x : args->q, axes, &arrays->q, &input->q, &err);
+    if (status == ATTN_OK)
+        status = read_array(args->k, axes, &arrays->k, &input->k, &err);
+    if (status == ATTN_OK)
+        status = read_array(args->scores, axes_of_scores, &arrays->scores, &input->scores, &err);
+    if (status == ATTN_OK)
+        status = read_array(args->v, axes, &arrays->v, &input->v, &err);
+    if (args->x)
+        input->k = input->v = input->q;
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
+}
+
+static int perform(const struct attend_args *args, struct served *served)
+{
+    struct attend_arrays arrays = {0};
+    int code = check_arrays(&args->arrays);
+    if (code == EXIT_DONE)
+        code = check_use(args);
+    if (code == EXIT_DONE)
+        code = request_check(served);
+    if (code == EXIT_DONE)
+        code = request_open_host(served, NULL, ATTN_READ, ATTN_COMPUTE_F32);
+    if (code == EXIT_DONE)
+        code = read_arrays(&args->arrays, &arrays, &served->request.input);
+    if (code == EXIT_DONE)
+        code = request_fill(served, args->arrays.keep);
+    if (code == EXIT_DONE)
+        code = request_serve(served);
+    request_release(served);
+    attn_ndarray_release(&arrays.q);
+    attn_ndarray_release(&arrays.k);
+    attn_ndarray_release(&arrays.v);
+    attn_ndarray_release(&arrays.scores);
+    return code;
+}
+
+static void print_sites(struct attn_sink *out)
+{
+    print_text(
+        out, "site             shape\n"
+             "qk               H T S   the products of queries and keys\n"
+             "attn_scores      H T S   scaled and masked\n"
+             "pattern          H T S   the weights\n"
+             "pattern_dropped  H T S   what dropout leaves of them\n"
+             "pattern_lowrank  H T R   the weights of low-rank attention, over R mixtures of keys\n"
+             "z                H T Ev  the weights times the values\n"
+             "\nH heads, T queries, S keys, Ev components of a value. Arrays without heads give\n"
+             "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
+}
+
+static int attend_main(int argc, char **argv)
+{
+    struct attend_args args = {.request = REQUEST_ARGS_DEFAULT};
+    struct served served = {.command = &command_attend, .args = &args.request};
+    int code = request_parse(&served, argc, argv, &args);
+    if (served.out && help_is_asked(args.request.selection.sites))
+        print_sites(served.out);
+    else if (served.out && help_is_asked(args.request.attention.kind))
+        attention_kinds_print(served.out);
+    else if (served.out)
+        code = perform(&args, &served);
+    output_args_release(&args.request.output);
+    free(served.given);
+    return print_close(served.out, code);
+}

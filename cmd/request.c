@@ -1,0 +1,195 @@
+/* request.c - see request.h. */
+#include "request.h"
+
+#include "comparison.h"
+#include "explain.h"
+#include "interrupt.h"
+#include "options.h"
+#include "print.h"
+#include "report.h"
+
+#include <stdlib.h>
+
+int request_parse(struct served *served, int argc, char **argv, void *args)
+{
+    served->request = ATTN_REQUEST_DEFAULT;
+    served->given = calloc(options_count(served->command), sizeof(*served->given));
+    int code = served->given
+                   ? options_parse_noting(served->command, argc, argv, args, served->given)
+                   : report_no_memory();
+    return code == OPTIONS_OK ? print_open(&served->out) : code;
+}
+
+int request_check(struct served *served)
+{
+    struct request_args *args = served->args;
+    int code = outputs_check(&args->output, &served->is_standard_used);
+    if (code == EXIT_DONE)
+        code =
+            explain_check(args->is_explained, served->is_standard_used, &args->selection.queries);
+    if (code == EXIT_DONE && args->is_compared)
+        code = comparison_check(served->command, served->given, args->is_explained);
+    return code == EXIT_DONE ? attention_check(&args->attention) : code;
+}
+
+static void on_note(void *user, const char *message)
+{
+    (void)user;
+    note("%s", message);
+}
+
+int request_open_host(struct served *served, const struct attn_source *source, enum attn_load load,
+                      int compute)
+{
+    const struct running_args *running = &served->args->running;
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    options.load = load;
+    options.compute = (enum attn_compute)compute;
+    options.n_thread = (int)running->threads;
+    options.gemm = running_gemm();
+    options.isa = running_isa();
+    options.cancel = interrupt_flag();
+    options.on_note = running->is_quiet ? NULL : on_note;
+    if (attn_host_create(source, &options, &served->host, &err) != ATTN_OK)
+        return report_error(&err);
+    if (!source)
+        return EXIT_DONE;
+    const struct attn_tokenizer *tokenizer;
+    interrupt_watch_model(attn_host_model(served->host));
+    if (attn_host_tokenizer(served->host, &tokenizer, &err) != ATTN_OK && running->is_verbose)
+        note("tokens have no text: %s", err.message);
+    return EXIT_DONE;
+}
+
+/* Whether tensors are written, as files or as text. */
+static bool shows_tensors(const struct served *served)
+{
+    const struct attn_question *question = &served->request.predict;
+    if (served->args->is_compared)
+        return false;
+    return outputs_are_wanted(&served->args->output) ||
+           !(served->args->is_explained || question->top > 0 || question->n_next > 0);
+}
+
+int request_fill(struct served *served, const char *keep_path)
+{
+    const struct request_args *args = served->args;
+    struct attn_request *request = &served->request;
+    int code = attention_change(&args->attention, &served->changed, &served->mask);
+    if (code == EXIT_DONE && keep_path)
+        code = attention_read_mask(keep_path, &served->keep);
+    if (code == EXIT_DONE)
+        code = outputs_list_options(served->command, served->given, &served->options,
+                                    &request->n_option);
+    if (code == EXIT_DONE && shows_tensors(served))
+        code = outputs_list(&args->output, served->out, &served->outputs, &request->n_output);
+    served->changed.keep = keep_path ? &served->keep : NULL;
+    request->changed = &served->changed;
+    request->sites = args->selection.sites;
+    request->layers = args->selection.layers;
+    request->heads = args->selection.heads;
+    request->queries = args->selection.queries;
+    request->options = served->options;
+    request->outputs = served->outputs;
+    request->precision = (int)args->output.precision;
+    request->on_note = args->running.is_quiet ? NULL : on_note;
+    return code;
+}
+
+static int compare(struct served *served)
+{
+    const struct attn_labels *labels = attn_run_labels(served->run);
+    struct comparison comparison = {.labels = labels,
+                                    .n = attn_selection_dims(labels->selection)->n_position,
+                                    .attention = attn_run_attention(served->run)};
+    attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
+    int code = comparison_find(&comparison, served->run);
+    stopwatch_note(&served->watch, &served->args->running, "compared");
+    if (code == EXIT_DONE)
+        code = comparison_write(&comparison, &served->args->output, served->out);
+    comparison_release(&comparison);
+    return code;
+}
+
+static void note_work(const struct served *served)
+{
+    const struct attn_result *result = &served->result;
+    const struct attn_attend_args *arrays = attn_run_arrays(served->run);
+    const char *isa = attn_isa_name(attn_isa_detect());
+    if (!served->args->running.is_verbose)
+        return;
+    if (arrays)
+        note("%zu heads, %zu queries, %zu keys, %d thread%s, at most %s", arrays->n_head,
+             arrays->n_query, arrays->n_key, result->n_thread, result->n_thread == 1 ? "" : "s",
+             isa);
+    else
+        note("%zu tokens, %d thread%s, at most %s", result->n_token, result->n_thread,
+             result->n_thread == 1 ? "" : "s", isa);
+}
+
+/* The outputs take their events from the run itself. */
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+static int start_explanation(const struct served *served, struct explain *explain,
+                             struct attn_trace *trace)
+{
+    const struct attn_model *model = attn_host_model(served->host);
+    struct explained_run explained = {.config = model ? attn_model_config(model) : NULL,
+                                      .arrays = attn_run_arrays(served->run),
+                                      .attention = attn_run_attention(served->run),
+                                      .labels = attn_run_labels(served->run)};
+    explained.edits = attn_run_edits(served->run, &explained.n_edit);
+    *trace = (struct attn_trace){explained.labels->selection, ignore, NULL};
+    return explain_watch(explain, &explained, trace);
+}
+
+static int perform(struct served *served)
+{
+    const bool is_explained = served->args->is_explained;
+    struct explain explain = {0};
+    struct attn_trace trace;
+    struct attn_error err = {0};
+    int code = is_explained ? start_explanation(served, &explain, &trace) : EXIT_DONE;
+    interrupt_catch();
+    if (code == EXIT_DONE && attn_run_perform(served->run, is_explained ? &trace : NULL,
+                                              &served->result, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE) {
+        note_work(served);
+        stopwatch_note(&served->watch, &served->args->running, "ran");
+        code = explain_print(&explain, served->out);
+    }
+    explain_release(&explain);
+    return code;
+}
+
+int request_serve(struct served *served)
+{
+    struct attn_error err = {0};
+    if (interrupt_is_pending())
+        return EXIT_INTERNAL;
+    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK)
+        return report_error(&err);
+    stopwatch_note(&served->watch, &served->args->running, "opened");
+    if (interrupt_is_pending())
+        return EXIT_INTERNAL;
+    return served->args->is_compared ? compare(served) : perform(served);
+}
+
+void request_release(struct served *served)
+{
+    attn_result_release(&served->result);
+    attn_run_free(served->run);
+    interrupt_watch_model(NULL);
+    attn_host_free(served->host);
+    attn_mask_array_release(&served->mask);
+    attn_mask_array_release(&served->keep);
+    free(served->outputs);
+    free(served->options);
+}

@@ -1,0 +1,194 @@
+/* choice.c - see choice.h. */
+#include "run/choice.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+/*
+ * A glob means "those that there are"; a name means that one, so a model without it is an error
+ * even when other sites of the list exist. LIST is changed on the way.
+ */
+static enum attn_status check_names(struct attn_selection *selection, char *list,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    char *rest = list;
+
+    for (char *item; status == ATTN_OK && (item = strsep(&rest, ","));) {
+        uint64_t site;
+
+        if (strpbrk(item, "*?"))
+            continue;
+        status = attn_sites_parse(item, &site, err);
+        if (status == ATTN_OK)
+            status = attn_selection_set_sites(selection, site, err);
+    }
+    return status;
+}
+
+static enum attn_status set_sites(struct attn_selection *selection, const char *list,
+                                  struct attn_error *err)
+{
+    uint64_t sites;
+    enum attn_status status = attn_sites_parse(list, &sites, err);
+    char *copy;
+
+    if (status != ATTN_OK)
+        return status;
+    copy = attn_strndup(list, strlen(list), err);
+    if (!copy)
+        return ATTN_NO_MEMORY;
+    status = check_names(selection, copy, err);
+    attn_free(copy);
+    return status == ATTN_OK ? attn_selection_set_sites(selection, sites, err) : status;
+}
+
+static bool is_empty(const struct attn_selection *selection)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        if (!attn_site_is_in_layer(site)) {
+            if (attn_selection_wants(selection, site, ATTN_NO_LAYER))
+                return false;
+            continue;
+        }
+        for (size_t layer = 0; layer < dims->n_layer; layer++)
+            if (attn_selection_wants(selection, site, (int)layer))
+                return false;
+    }
+    return true;
+}
+
+/* A selection of the heads that SPEC means, and of everything else. */
+static enum attn_status select_heads(const char *spec, const struct attn_dims *dims,
+                                     struct attn_selection **selection, struct attn_error *err)
+{
+    struct attn_selection *made = NULL;
+    enum attn_status status = attn_selection_create(dims, &made, err);
+
+    if (status == ATTN_OK)
+        status = attn_selection_set_heads(made, spec, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}
+
+/* Keeps in every batch the heads that SPEC means in one. */
+static enum attn_status keep_in_batches(struct attn_selection *selection, const char *spec,
+                                        size_t n_batch, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_dims one_batch = *dims;
+    struct attn_selection *heads;
+    enum attn_status status;
+
+    one_batch.n_head /= n_batch;
+    one_batch.n_kv_head /= n_batch;
+    status = select_heads(spec, &one_batch, &heads, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
+        if (attn_selection_has_head(heads, 0, (int)(head % one_batch.n_head)))
+            status = attn_selection_keep(selection, 0, (int)head, err);
+    attn_selection_free(heads);
+    return status;
+}
+
+static enum attn_status fill(struct attn_selection *selection, const struct attn_request *request,
+                             size_t n_batch, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    if (request->sites)
+        status = set_sites(selection, request->sites, err);
+    if (status == ATTN_OK && request->layers)
+        status = attn_selection_set_layers(selection, request->layers, err);
+    if (status == ATTN_OK && request->heads && n_batch > 1)
+        status = keep_in_batches(selection, request->heads, n_batch, err);
+    else if (status == ATTN_OK && request->heads)
+        status = attn_selection_set_heads(selection, request->heads, err);
+    if (status == ATTN_OK && request->queries)
+        status = attn_selection_set_queries(selection, request->queries, err);
+    if (status == ATTN_OK && is_empty(selection))
+        status = attn_error_set(err, ATTN_INVALID,
+                                "nothing is left of layers '%s', heads '%s' and the sites wanted",
+                                request->layers ? attn_quote_string(request->layers).text : "all",
+                                request->heads ? attn_quote_string(request->heads).text : "all");
+    return status;
+}
+
+enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,
+                             size_t n_batch, struct attn_selection **selection,
+                             struct attn_error *err)
+{
+    struct attn_selection *made = NULL;
+    enum attn_status status = attn_selection_create(dims, &made, err);
+
+    if (status == ATTN_OK)
+        status = fill(made, request, n_batch, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Appends an edit for each head in SPEC, which zeroes SITE there. EDITS has room for all heads. */
+static enum attn_status add_ablation(const char *spec, enum attn_site site,
+                                     const struct attn_dims *dims, struct attn_edit *edits,
+                                     size_t *n, struct attn_error *err)
+{
+    struct attn_selection *heads;
+    enum attn_status status = select_heads(spec, dims, &heads, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        for (size_t head = 0; head < dims->n_head; head++) {
+            struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+            if (!attn_selection_has_head(heads, (int)layer, (int)head))
+                continue;
+            edit.site = site;
+            edit.layer = (int)layer;
+            edit.head = (int)head;
+            edit.op = ATTN_EDIT_ZERO;
+            edits[(*n)++] = edit;
+        }
+    }
+    attn_selection_free(heads);
+    return ATTN_OK;
+}
+
+enum attn_status attn_choose_edits(const struct attn_request *request, const struct attn_dims *dims,
+                                   struct attn_edit **edits, size_t *n, struct attn_error *err)
+{
+    const size_t n_all = 2 * dims->n_layer * dims->n_head + request->n_edit;
+    enum attn_status status = ATTN_OK;
+    struct attn_edit *made;
+    size_t n_made = 0;
+
+    if (!request->ablate && !request->ablate_pattern && request->n_edit == 0)
+        return ATTN_OK;
+    made = attn_alloc(n_all, sizeof(*made), err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    if (request->ablate)
+        status = add_ablation(request->ablate, ATTN_SITE_Z, dims, made, &n_made, err);
+    if (status == ATTN_OK && request->ablate_pattern)
+        status = add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, made, &n_made, err);
+    if (status == ATTN_OK && request->n_edit > 0)
+        memcpy(made + n_made, request->edits, request->n_edit * sizeof(*made));
+    if (status == ATTN_OK) {
+        *edits = made;
+        *n = n_made + request->n_edit;
+    } else {
+        attn_free(made);
+    }
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}

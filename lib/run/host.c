@@ -1,0 +1,111 @@
+/* host.c - see host.h. */
+#include "run/host_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+static enum attn_status open_model(struct attn_host *host, const struct attn_source *source,
+                                   struct attn_error *err)
+{
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+
+    options.load = host->options.load;
+    options.reuse = host->options.reuse;
+    options.compute = host->options.compute;
+    options.pool = host->pool;
+    options.on_note = host->options.on_note;
+    options.user = host->options.user;
+    return attn_model_open(source, &options, &host->model, err);
+}
+
+/* A token without a row would fail only when a text happens to hold it. */
+static enum attn_status check_vocabulary(const struct attn_host *host, struct attn_error *err)
+{
+    const size_t n_token = attn_tokenizer_n_vocab(host->tokenizer);
+    const size_t n_row = attn_model_config(host->model)->n_vocab;
+
+    if (n_token <= n_row)
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of its embedding",
+        attn_quote_string(attn_model_name(host->model)).text, n_token, n_row);
+}
+
+static enum attn_status open_tokenizer(struct attn_host *host, const struct attn_source *source,
+                                       struct attn_error *err)
+{
+    const enum attn_status status =
+        attn_tokenizer_open(source, &host->tokenizer, &host->tokenizer_failure);
+
+    if (status == ATTN_OK)
+        return check_vocabulary(host, err);
+    return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+enum attn_status attn_host_create(const struct attn_source *source,
+                                  const struct attn_host_options *options, struct attn_host **host,
+                                  struct attn_error *err)
+{
+    struct attn_host *made = attn_alloc(1, sizeof(*made), err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->options = *options;
+    status = attn_pool_create(options->n_thread, &made->pool, err);
+    if (status == ATTN_OK && source)
+        status = open_model(made, source, err);
+    if (status == ATTN_OK && source)
+        status = open_tokenizer(made, source, err);
+    if (status == ATTN_OK)
+        *host = made;
+    else
+        attn_host_free(made);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+void attn_host_free(struct attn_host *host)
+{
+    if (!host)
+        return;
+    attn_tokenizer_close(host->tokenizer);
+    attn_model_close(host->model);
+    attn_pool_free(host->pool);
+    attn_free(host);
+}
+
+const struct attn_model *attn_host_model(const struct attn_host *host)
+{
+    return host->model;
+}
+
+enum attn_status attn_host_tokenizer(const struct attn_host *host,
+                                     const struct attn_tokenizer **tokenizer,
+                                     struct attn_error *err)
+{
+    const struct attn_error *failure = &host->tokenizer_failure;
+
+    *tokenizer = host->tokenizer;
+    if (host->tokenizer)
+        return ATTN_OK;
+    if (!host->model)
+        return attn_error_set(err, ATTN_INVALID, "the host has no model, and so no tokenizer");
+    return attn_error_at(attn_error_copy(err, failure), ATTN_STAGE_MODEL, err);
+}
+
+struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds)
+{
+    /* A core does these in 1 ms; to start and join a thread takes 0.1 ms, and 10 where all are
+     * busy. */
+    const double few = 16e6;
+
+    return host->options.n_thread == 0 && multiply_adds < few ? NULL : host->pool;
+}
+
+enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err)
+{
+    if (!host->options.cancel || !*host->options.cancel)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+}

@@ -1,0 +1,22 @@
+/* host_internal.h - what a host holds, for the requests it serves. */
+#ifndef ATTN_RUN_HOST_INTERNAL_H
+#define ATTN_RUN_HOST_INTERNAL_H
+
+#include "run/host.h"
+
+struct attn_host {
+    struct attn_host_options options;
+    struct attn_model *model;            /* owns; NULL: arrays only */
+    struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
+    struct attn_error tokenizer_failure; /* why there is no tokenizer */
+    struct attn_pool *pool;              /* owns */
+};
+
+/* Threads for about so many MULTIPLY_ADDS: the pool, or NULL where starting one costs more than it
+ * saves. */
+struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);
+
+/* Whether the caller has asked to stop: ATTN_CANCELED. */
+enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
+
+#endif

@@ -1,0 +1,426 @@
+/* layer_attention.c - see layer_attention.h. */
+#include "run/layer_attention.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/quantity.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void attn_request_note(const struct attn_request *request, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+
+    if (!request->on_note)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    request->on_note(request->user, line);
+}
+
+/* --- Masks --------------------------------------------------------------------------------------- */
+
+static size_t count_heads(const struct attn_mask_sizes *sizes)
+{
+    return (sizes->n_batch > 0 ? sizes->n_batch : 1) * sizes->n_head;
+}
+
+/* Whether the mask has one of the shapes; the heads that it tells apart. */
+static bool find_heads(const struct attn_mask_array *mask, const struct attn_mask_sizes *sizes,
+                       size_t *n_head)
+{
+    const size_t *shape = mask->shape;
+    const int rank = mask->rank;
+
+    if (rank < 2 || rank > (sizes->n_batch > 0 ? 4 : 3) || shape[rank - 2] != sizes->n_query ||
+        shape[rank - 1] != sizes->n_key)
+        return false;
+    if (rank > 2 && shape[rank - 3] != sizes->n_head)
+        return false;
+    if (rank > 3 && shape[0] != sizes->n_batch)
+        return false;
+    *n_head = rank == 2 ? 1 : rank == 3 ? sizes->n_head : count_heads(sizes);
+    return true;
+}
+
+static enum attn_status refuse_shape(const struct attn_mask_array *mask,
+                                     const struct attn_mask_sizes *sizes, struct attn_error *err)
+{
+    char found[ATTN_SHAPE_TEXT_SIZE], batched[96] = "";
+
+    if (sizes->n_batch > 0)
+        snprintf(batched, sizeof batched, " or [%zu, %zu, %zu, %zu]", sizes->n_batch, sizes->n_head,
+                 sizes->n_query, sizes->n_key);
+    attn_error_set(
+        err, ATTN_INVALID, "'%s' has the shape %s, expected a mask [%zu, %zu]%s [%zu, %zu, %zu]%s",
+        attn_quote_string(mask->name).text, attn_shape_text(mask->rank, mask->shape, found),
+        sizes->n_query, sizes->n_key, sizes->n_batch > 0 ? "," : " or", sizes->n_head,
+        sizes->n_query, sizes->n_key, batched);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+/* MATRIX with the cells of MASK, once for each batch where it has no batches of its own, in *OWNED. */
+static enum attn_status read_mask(const struct attn_mask_array *mask,
+                                  const struct attn_mask_sizes *sizes,
+                                  struct attn_mask_matrix *matrix, unsigned char **owned,
+                                  struct attn_error *err)
+{
+    enum attn_status status;
+    size_t n_head, n_copy, n_cell;
+
+    if (!find_heads(mask, sizes, &n_head))
+        return refuse_shape(mask, sizes, err);
+    n_copy = n_head > 1 ? count_heads(sizes) / n_head : 1;
+    n_cell = n_head * sizes->n_query * sizes->n_key;
+    *owned = attn_alloc_uninitialized(n_copy, n_cell, err);
+    if (!*owned)
+        return ATTN_NO_MEMORY;
+    status = attn_mask_array_cells(mask, *owned, err);
+    for (size_t i = 1; status == ATTN_OK && i < n_copy; i++)
+        memcpy(*owned + i * n_cell, *owned, n_cell);
+    *matrix = (struct attn_mask_matrix){*owned, n_head * n_copy, sizes->n_query, sizes->n_key};
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+/* --- What is changed ------------------------------------------------------------------------------ */
+
+static void change_kind(struct attn_attention *attention, const struct attn_attention *to)
+{
+    attention->kind = to->kind;
+    attention->window = to->window;
+    attention->stride = to->stride;
+    attention->count = to->count;
+    attention->seed = to->seed;
+    attention->feature = to->feature;
+    attention->is_raw = to->is_raw;
+}
+
+static void change_attention(struct attn_attention *attention,
+                             const struct attn_attention_change *change)
+{
+    const struct attn_attention *to = &change->to;
+
+    if (change->parts & ATTN_PART_KIND)
+        change_kind(attention, to);
+    if (change->parts & ATTN_PART_MASK)
+        attention->mask = to->mask;
+    if (change->parts & ATTN_PART_MASKING)
+        attention->masking = to->masking;
+    if (change->parts & ATTN_PART_SCALE)
+        attention->is_scaled = to->is_scaled;
+    if (change->parts & ATTN_PART_EPS)
+        attention->eps = to->eps;
+    if (change->parts & ATTN_PART_SIMILARITY)
+        attention->similarity = to->similarity;
+    if (change->parts & ATTN_PART_ALGORITHM)
+        attention->algorithm = to->algorithm;
+    if (change->parts & ATTN_PART_DROPOUT)
+        attention->dropout = to->dropout;
+    if (change->parts & ATTN_PART_DROPOUT_SEED)
+        attention->dropout_seed = to->dropout_seed;
+}
+
+static enum attn_status check_parts(const struct attn_attention *attention, bool is_cross,
+                                    struct attn_error *err)
+{
+    const enum attn_status status = attn_attention_check(attention, is_cross, err);
+
+    if (status != ATTN_OK && attention->kind == ATTN_ATTENTION_LOWRANK &&
+        attention->mask == ATTN_MASK_CAUSAL)
+        attn_error_hint(err, "--mask none lets every query look at every key");
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static bool has_self(const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (!config->is_cross[layer])
+            return true;
+    return false;
+}
+
+/* Gives the mask to the layers that it is for; others see all keys. */
+static enum attn_status set_mask(const struct attn_mask_array *mask,
+                                 const struct attn_config *config,
+                                 const struct attn_mask_sizes *sizes,
+                                 struct attn_layer_attention *found, struct attn_error *err)
+{
+    const bool is_of_text = has_self(config);
+    struct attn_mask_matrix matrix;
+    const enum attn_status status = read_mask(mask, sizes, &matrix, &found->mask, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        struct attn_attention *one = &found->layers[layer];
+
+        if (config->is_cross[layer] && is_of_text)
+            one->mask = ATTN_MASK_NONE;
+        else
+            one->matrix = matrix;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_causal(const struct attn_attention_change *change,
+                                     const struct attn_config *config, struct attn_error *err)
+{
+    if (!change || !(change->parts & ATTN_PART_MASK) || change->to.mask != ATTN_MASK_CAUSAL ||
+        has_self(config))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "--mask causal is for layers that attend to the text itself, and the model has "
+                   "none");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_layer_attention_find(const struct attn_request *request,
+                                           const struct attn_config *config, size_t n,
+                                           size_t n_source, struct attn_layer_attention *found,
+                                           struct attn_error *err)
+{
+    const struct attn_attention_change *change = request->changed;
+    const struct attn_mask_sizes sizes = {0, config->n_head, n, has_self(config) ? n : n_source};
+    enum attn_status status = check_causal(change, config, err);
+
+    if (status != ATTN_OK)
+        return status;
+    found->layers = attn_alloc(config->n_layer, sizeof(*found->layers), err);
+    if (!found->layers)
+        return ATTN_NO_MEMORY;
+    memcpy(found->layers, request->attention ? request->attention : config->attention,
+           config->n_layer * sizeof(*found->layers));
+    for (size_t layer = 0; change && layer < config->n_layer; layer++)
+        change_attention(&found->layers[layer], change);
+    if (change && change->mask)
+        status = set_mask(change->mask, config, &sizes, found, err);
+    for (size_t layer = 0; status == ATTN_OK && layer < config->n_layer; layer++) {
+        const bool is_cross = config->is_cross[layer];
+
+        status = check_parts(&found->layers[layer], is_cross, err);
+        attn_attention_resolve_stride(&found->layers[layer], is_cross ? n_source : n);
+    }
+    return status;
+}
+
+static enum attn_status check_arrays(const struct attn_request *request,
+                                     const struct attn_attention *attention,
+                                     const struct attn_mask_sizes *sizes, struct attn_error *err)
+{
+    if (request->input.scores &&
+        (attention->kind == ATTN_ATTENTION_LINEAR || attention->kind == ATTN_ATTENTION_LOWRANK)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is made of queries and keys, not of scores",
+                       attn_attention_kind_name(attention->kind));
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    if (attention->mask == ATTN_MASK_CAUSAL && sizes->n_query > sizes->n_key) {
+        attn_error_set(err, ATTN_INVALID,
+                       "%zu queries and %zu keys, --mask causal wants no more queries than keys",
+                       sizes->n_query, sizes->n_key);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_layer_attention_of_arrays(const struct attn_request *request,
+                                                const struct attn_mask_sizes *sizes,
+                                                struct attn_layer_attention *found,
+                                                struct attn_error *err)
+{
+    const struct attn_attention_change *change = request->changed;
+    struct attn_attention *one = attn_alloc(1, sizeof(*one), err);
+    enum attn_status status;
+
+    found->layers = one;
+    if (!one)
+        return ATTN_NO_MEMORY;
+    *one = ATTN_ATTENTION_DEFAULT;
+    one->mask = ATTN_MASK_NONE;
+    if (request->attention)
+        *one = *request->attention;
+    if (change)
+        change_attention(one, change);
+    status = check_arrays(request, one, sizes, err);
+    if (status == ATTN_OK && change && change->mask)
+        status = read_mask(change->mask, sizes, &one->matrix, &found->mask, err);
+    if (status == ATTN_OK && change && change->keep)
+        status = read_mask(change->keep, sizes, &one->dropout_mask, &found->keep, err);
+    if (status == ATTN_OK)
+        status = check_parts(one, false, err);
+    attn_attention_resolve_stride(one, sizes->n_key);
+    return status;
+}
+
+void attn_layer_attention_release(struct attn_layer_attention *found)
+{
+    attn_free(found->layers);
+    attn_free(found->mask);
+    attn_free(found->keep);
+    *found = (struct attn_layer_attention){0};
+}
+
+/* --- What goes with it ----------------------------------------------------------------------------- */
+
+/* Why no token can be fed after the text, or NULL: it can. */
+static const char *find_why_whole(const struct attn_attention *layers,
+                                  const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct attn_attention *one = &layers[layer];
+
+        if (one->dropout > 0)
+            return "dropout is drawn for the whole text at once";
+        if (!config->is_cross[layer] && one->mask == ATTN_MASK_NONE)
+            return "without a causal mask, what comes after the text changes all of it";
+        if (one->mask == ATTN_MASK_MATRIX)
+            return "the mask is for the text alone";
+    }
+    return NULL;
+}
+
+enum attn_status attn_layer_attention_check_next(const struct attn_attention *layers,
+                                                 const struct attn_config *config,
+                                                 struct attn_error *err)
+{
+    const char *why_not = find_why_whole(layers, config);
+
+    if (!why_not)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "--next feeds more tokens after the text: %s", why_not);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Sites that depend on the attention, and not on the model. */
+static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
+                                              ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED,
+                                              ATTN_SITE_PATTERN_LOWRANK};
+enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
+
+/* The first of SITES that depends on the attention and that it has not; ATTN_N_SITE for none. */
+static enum attn_site find_lacking(const struct attn_attention *attention, uint64_t sites)
+{
+    for (size_t i = 0; i < N_MATRIX_SITE; i++)
+        if ((sites & ATTN_SITE_BIT(matrix_sites[i])) &&
+            attn_attention_gives(attention, matrix_sites[i]) == ATTN_GIVES_NOT)
+            return matrix_sites[i];
+    return ATTN_N_SITE;
+}
+
+static void note_left_out(const struct attn_attention *attention,
+                          const struct attn_request *request)
+{
+    const char *kind = attn_attention_kind_name(attention->kind);
+
+    if (find_lacking(attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
+        return;
+    if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
+        attn_request_note(request,
+                          "'%s' has no pattern, so only z is shown; --sites pattern_lowrank,z "
+                          "shows what is in its place",
+                          kind);
+    else
+        attn_request_note(request, "'%s' has no pattern, so only z is shown", kind);
+}
+
+static enum attn_status refuse_site(const struct attn_attention *attention, enum attn_site site,
+                                    struct attn_error *err)
+{
+    const char *kind = attn_attention_kind_name(attention->kind);
+
+    if (site == ATTN_SITE_PATTERN_DROPPED)
+        return attn_error_set(err, ATTN_INVALID, "'%s' without --dropout has no site '%s'", kind,
+                              attn_site_name(site));
+    attn_error_set(err, ATTN_INVALID, "'%s' has no site '%s'", kind, attn_site_name(site));
+    attn_error_hint(err, "'--attention help' says what each kind has");
+    return ATTN_INVALID;
+}
+
+/* LIST is changed on the way. */
+static enum attn_status check_sites(const struct attn_attention *attention, char *list,
+                                    struct attn_error *err)
+{
+    for (char *rest = list, *item; (item = strsep(&rest, ","));) {
+        enum attn_site lacking;
+        uint64_t sites = 0;
+
+        if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
+            continue; /* what there is of a glob; attn_sites_parse of the list reports what is no
+                         site */
+        lacking = find_lacking(attention, sites);
+        if (lacking != ATTN_N_SITE)
+            return refuse_site(attention, lacking, err);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_layer_attention_check_sites(const struct attn_attention *attention,
+                                                  const struct attn_request *request,
+                                                  struct attn_error *err)
+{
+    enum attn_status status;
+    char *list;
+
+    if (!request->sites) {
+        if (request->n_output > 0)
+            note_left_out(attention, request);
+        return ATTN_OK;
+    }
+    list = attn_strndup(request->sites, strlen(request->sites), err);
+    if (!list)
+        return ATTN_NO_MEMORY;
+    status = check_sites(attention, list, err);
+    attn_free(list);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- Pairs ----------------------------------------------------------------------------------------- */
+
+/* In all heads of one layer. */
+static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,
+                            int layer)
+{
+    const size_t n_query = dims->n_position, n_key = attn_site_n_key(dims, layer);
+    uint64_t n_pair = 0;
+
+    if (attention->mask != ATTN_MASK_MATRIX || attention->matrix.n_head == 1)
+        return dims->n_head * attn_attention_n_pair(attention, n_query, n_key, layer, 0);
+    for (size_t head = 0; head < dims->n_head; head++)
+        n_pair += attn_attention_n_pair(attention, n_query, n_key, layer, (int)head);
+    return n_pair;
+}
+
+void attn_layer_attention_note_pairs(const struct attn_request *request,
+                                     const struct attn_attention *layers,
+                                     const struct attn_dims *dims, bool is_source_ordered)
+{
+    char kind[ATTN_ATTENTION_TEXT_SIZE], kept[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE];
+    uint64_t n_kept = 0, n_all = 0, n_head = 0; /* of all layers */
+    bool is_even = true;                        /* the same number in each head */
+
+    if (layers[0].kind == ATTN_ATTENTION_FULL || !request->on_note)
+        return;
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        struct attn_attention one = layers[layer];
+        const bool is_cross = dims->is_cross && dims->is_cross[layer];
+
+        if (is_cross && !is_source_ordered && one.mask == ATTN_MASK_CAUSAL)
+            one.mask = ATTN_MASK_NONE;
+        is_even =
+            is_even && (!dims->is_cross || is_cross == dims->is_cross[0]) && one.matrix.n_head <= 1;
+        n_head += dims->n_head;
+        n_kept += count_pairs(&one, dims, (int)layer);
+        one.kind = ATTN_ATTENTION_FULL;
+        n_all += count_pairs(&one, dims, (int)layer);
+    }
+    if (!is_even || n_head == 0)
+        n_head = 1;
+    attn_attention_text(&layers[0], kind);
+    attn_request_note(request, "'%s' computes %s of %s pairs of a query and a key in %s", kind,
+                      attn_quantity_count(n_kept / n_head, kept),
+                      attn_quantity_count(n_all / n_head, all),
+                      is_even ? "each head" : "all heads together");
+}

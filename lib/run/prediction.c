@@ -1,0 +1,234 @@
+/* prediction.c - see prediction.h. */
+#include "run/prediction.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum attn_status encode(const char *text, const struct attn_tokenizer *tokenizer,
+                               const struct attn_encode_options *options,
+                               struct attn_encoding *encoding, struct attn_error *err)
+{
+    const enum attn_status status =
+        attn_tokenizer_encode(tokenizer, text, strlen(text), options, encoding, err);
+
+    if (status == ATTN_OK && encoding->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the continuation '%s' has no tokens",
+                              attn_quote_string(text).text);
+    return status;
+}
+
+static enum attn_status check_room(const struct attn_model *model, size_t n, size_t n_more,
+                                   struct attn_error *err)
+{
+    const size_t n_ctx = attn_model_config(model)->n_ctx;
+
+    if (n_more <= n_ctx - n)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the text and its longest continuation need %zu positions, '%s' has %zu",
+                          n + n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
+}
+
+enum attn_status attn_continuations_encode(const struct attn_request *request,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer, size_t n,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_question *question = &request->predict;
+    enum attn_status status = ATTN_OK;
+
+    if (question->n_next == 0)
+        return ATTN_OK;
+    continuations->encodings = attn_alloc(question->n_next, sizeof(struct attn_encoding), err);
+    if (!continuations->encodings)
+        return ATTN_NO_MEMORY;
+    continuations->n = question->n_next;
+    options.special = request->special;
+    for (size_t i = 0; status == ATTN_OK && i < question->n_next; i++) {
+        struct attn_encoding *encoding = &continuations->encodings[i];
+
+        status = encode(question->next[i], tokenizer, &options, encoding, err);
+        if (status == ATTN_OK && encoding->n - 1 > continuations->n_more)
+            continuations->n_more = encoding->n - 1;
+    }
+    if (status == ATTN_OK)
+        status = check_room(model, n, continuations->n_more, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_continuations_release(struct attn_continuations *continuations)
+{
+    for (size_t i = 0; i < continuations->n; i++)
+        attn_encoding_release(&continuations->encodings[i]);
+    attn_free(continuations->encodings);
+    *continuations = (struct attn_continuations){0};
+}
+
+/* --- The most probable tokens ---------------------------------------------------------------------- */
+
+struct scored {
+    double logit;
+    int32_t id;
+};
+
+static int by_logit(const void *a, const void *b)
+{
+    const struct scored *x = a, *y = b;
+
+    if (x->logit != y->logit)
+        return x->logit < y->logit ? 1 : -1;
+    return x->id < y->id ? -1 : 1; /* equal ones in the order of the vocabulary */
+}
+
+/* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
+static void rank(const struct attn_prediction_args *args, const float *logits, size_t n_shown,
+                 struct scored *room, struct attn_candidate *top)
+{
+    const size_t n = args->n_vocab;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        room[i] = (struct scored){(double)logits[i], (int32_t)i};
+    qsort(room, n, sizeof(*room), by_logit);
+    for (size_t i = n; i-- > 0;) /* small ones first */
+        sum += exp(room[i].logit - room[0].logit);
+    for (size_t i = 0; i < n_shown; i++) {
+        top[i].id = room[i].id;
+        top[i].probability = exp(room[i].logit - room[0].logit) / sum;
+        if (args->tokenizer)
+            top[i].token = attn_tokenizer_token(args->tokenizer, top[i].id, &top[i].token_size);
+    }
+}
+
+static enum attn_status rank_last(struct attn_session *session,
+                                  const struct attn_prediction_args *args, size_t n_shown,
+                                  struct scored *room, struct attn_candidate *top,
+                                  struct attn_error *err)
+{
+    const float *logits;
+    const enum attn_status status = attn_session_logits(session, &logits, err);
+
+    if (status != ATTN_OK)
+        return status;
+    rank(args, logits, n_shown, room, top);
+    for (size_t i = 0; i < n_shown; i++)
+        top[i].position = attn_session_n_position(session) - 1;
+    return ATTN_OK;
+}
+
+static enum attn_status rank_selected(struct attn_session *session,
+                                      const struct attn_prediction_args *args, size_t n_shown,
+                                      struct scored *room, struct attn_candidate *top,
+                                      struct attn_error *err)
+{
+    const size_t n = attn_session_n_position(session);
+    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof(*logits), err);
+    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t position = 0; status == ATTN_OK && position < n; position++) {
+        if (!attn_selection_has_query(args->positions, position))
+            continue;
+        status = attn_session_logits_at(session, position, 1, logits, err);
+        if (status == ATTN_OK)
+            rank(args, logits, n_shown, room, top);
+        for (size_t i = 0; i < n_shown; i++)
+            top[i].position = position;
+        top += n_shown;
+    }
+    attn_free(logits);
+    return status;
+}
+
+static enum attn_status find_top(struct attn_session *session,
+                                 const struct attn_prediction_args *args,
+                                 struct attn_predictions *found, struct attn_error *err)
+{
+    const size_t top = args->question->top;
+    const size_t n_shown = top < args->n_vocab ? top : args->n_vocab;
+    const size_t n_position = args->positions ? attn_selection_n_query(args->positions) : 1;
+    struct scored *room = attn_alloc_uninitialized(args->n_vocab, sizeof(*room), err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    found->has_positions = args->positions != NULL;
+    found->n_top = n_position * n_shown;
+    found->top = attn_alloc(found->n_top, sizeof(*found->top), err);
+    if (room && found->top)
+        status = args->positions ? rank_selected(session, args, n_shown, room, found->top, err)
+                                 : rank_last(session, args, n_shown, room, found->top, err);
+    attn_free(room);
+    return status;
+}
+
+/* --- Continuations --------------------------------------------------------------------------------- */
+
+static enum attn_status log_probability(struct attn_session *session,
+                                        const struct attn_encoding *continuation, double *sum,
+                                        struct attn_error *err)
+{
+    const size_t n_text = attn_session_n_position(session);
+    enum attn_status status = ATTN_OK;
+
+    *sum = 0.0;
+    for (size_t i = 0; status == ATTN_OK && i < continuation->n; i++) {
+        double term = 0.0;
+
+        if (i > 0)
+            status = attn_session_feed(session, &continuation->ids[i - 1], 1, err);
+        if (status == ATTN_OK)
+            status = attn_session_log_probability(session, continuation->ids[i], &term, err);
+        *sum += term;
+    }
+    if (status == ATTN_OK)
+        status = attn_session_rewind(session, n_text, err);
+    return status;
+}
+
+static enum attn_status find_next(struct attn_session *session,
+                                  const struct attn_prediction_args *args,
+                                  struct attn_predictions *found, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    found->n_next = args->continuations->n;
+    found->next = attn_alloc(found->n_next, sizeof(*found->next), err);
+    if (!found->next)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
+        found->next[i].text = args->question->next[i];
+        status = log_probability(session, &args->continuations->encodings[i],
+                                 &found->next[i].log_probability, err);
+    }
+    if (status == ATTN_INVALID)
+        attn_error_at(status, ATTN_STAGE_INPUT, err);
+    return status;
+}
+
+enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
+                              struct attn_predictions *found, struct attn_error *err)
+{
+    struct attn_predictions made = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (args->question->top > 0)
+        status = find_top(session, args, &made, err);
+    if (status == ATTN_OK && args->continuations->n > 0)
+        status = find_next(session, args, &made, err);
+    if (status == ATTN_OK)
+        *found = made;
+    else
+        attn_predictions_release(&made);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+void attn_predictions_release(struct attn_predictions *found)
+{
+    attn_free(found->top);
+    attn_free(found->next);
+    *found = (struct attn_predictions){0};
+}

@@ -1,0 +1,48 @@
+/*
+ * prediction.h - what a language model expects next: the most probable tokens, and how probable
+ * continuations are, ln p(c_1 .. c_m) = sum_i ln p(c_i | text, c_1 .. c_i-1). For the files of this
+ * layer.
+ */
+#ifndef ATTN_RUN_PREDICTION_H
+#define ATTN_RUN_PREDICTION_H
+
+#include "model/session.h"
+#include "run/request.h"
+
+static inline bool attn_question_is_asked(const struct attn_question *question)
+{
+    return question->top > 0 || question->n_next > 0;
+}
+
+/* The tokens of each continuation. Initialize with = {0}; end with attn_continuations_release. */
+struct attn_continuations {
+    struct attn_encoding *encodings; /* [n] owns */
+    size_t n;
+    size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
+};
+
+/* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions of
+ * the text. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_continuations_encode(const struct attn_request *request,
+                                           const struct attn_model *model,
+                                           const struct attn_tokenizer *tokenizer, size_t n,
+                                           struct attn_continuations *continuations,
+                                           struct attn_error *err);
+void attn_continuations_release(struct attn_continuations *continuations);
+
+/* What is asked of a session that was fed the text and has logits. */
+struct attn_prediction_args {
+    const struct attn_question *question;
+    const struct attn_continuations *continuations;
+    const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
+    const struct attn_selection *positions; /* its queries are where `top` is answered; NULL: after
+                                               the last position alone */
+    size_t n_vocab;
+};
+
+/* Answers; *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_MODEL. */
+enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
+                              struct attn_predictions *found, struct attn_error *err);
+void attn_predictions_release(struct attn_predictions *found);
+
+#endif

@@ -1,0 +1,495 @@
+/*
+ * run.c - see run.h. A run is prepared in the order in which its parts depend on each other: input,
+ * attention, sizes and selection, edits, labels.
+ */
+#include "run/run_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "model/cost.h"
+#include "output/outputs.h"
+#include "run/choice.h"
+
+#include <math.h>
+
+/* --- Preparing a sequence --------------------------------------------------------------------------- */
+
+static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_question *question = &run->request.predict;
+
+    if (!attn_question_is_asked(question) ||
+        attn_model_config(run->model)->output != ATTN_OUTPUT_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s needs one",
+                   attn_quote_string(attn_model_name(run->model)).text,
+                   question->top > 0 ? "--top" : "--next");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* With numbers in place of texts the vocabulary only gives labels: then it may be missing. */
+static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    const bool is_needed = attn_input_is_text(&request->input) ||
+                           attn_input_is_text(&request->source) || request->predict.n_next > 0;
+    const enum attn_status status =
+        attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
+
+    return is_needed ? status : ATTN_OK;
+}
+
+static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    enum attn_status status =
+        attn_sequence_read(request, run->model, run->tokenizer, &run->text, err);
+
+    if (status == ATTN_OK)
+        status = attn_source_read(request, run->model, run->tokenizer, &run->source, err);
+    if (status == ATTN_OK)
+        status = attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
+                                           &run->continuations, err);
+    return status;
+}
+
+static enum attn_status choose_attention(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    enum attn_status status = attn_layer_attention_find(&run->request, config, run->text.n,
+                                                        run->source.n, &run->attention, err);
+
+    if (status == ATTN_OK && run->continuations.n_more > 0)
+        status = attn_layer_attention_check_next(run->attention.layers, config, err);
+    return status;
+}
+
+/* The caller's own selection, if it was made for a run of these sizes. */
+static enum attn_status take_selection(struct attn_run *run, const struct attn_dims *dims,
+                                       struct attn_error *err)
+{
+    const struct attn_dims *own = attn_selection_dims(run->request.selection);
+
+    run->selection = run->request.selection;
+    if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
+        own->n_layer == dims->n_layer && own->n_head == dims->n_head && own->sites == dims->sites)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
+                   "%zu and %zu, or other sites",
+                   own->n_position, own->n_layer, own->n_head, dims->n_position, dims->n_layer,
+                   dims->n_head);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
+                                       size_t n_batch, struct attn_error *err)
+{
+    enum attn_status status =
+        attn_layer_attention_check_sites(&run->attention.layers[0], &run->request, err);
+
+    if (status == ATTN_OK && run->request.selection)
+        status = take_selection(run, dims, err);
+    else if (status == ATTN_OK)
+        status = attn_choose(&run->request, dims, n_batch, &run->chosen, err);
+    if (run->chosen)
+        run->selection = run->chosen;
+    if (status == ATTN_OK)
+        status = attn_choose_edits(&run->request, dims, &run->edits, &run->n_edit, err);
+    return status;
+}
+
+static struct attn_dims find_dims(const struct attn_run *run)
+{
+    struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->text.n);
+
+    dims.n_source = run->source.n;
+    attn_attention_set_dims(run->attention.layers, &dims);
+    return dims;
+}
+
+static void set_labels(struct attn_run *run)
+{
+    run->labels = (struct attn_labels){
+        .selection = run->selection,
+        .model = run->model ? attn_model_name(run->model) : NULL,
+        .axes = run->model ? NULL : &run->axes,
+        .ids = run->text.ids,
+        .tokens = run->text.tokens.bytes,
+        .token_sizes = run->text.tokens.sizes,
+        .source_tokens = run->source.tokens.bytes,
+        .source_token_sizes = run->source.tokens.sizes,
+        .begin = run->text.encoding.begin,
+        .end = run->text.encoding.end,
+        .options = run->request.options,
+        .n_option = run->request.n_option,
+    };
+}
+
+static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
+{
+    enum attn_status status = check_question(run, err);
+
+    if (status == ATTN_OK)
+        status = attn_source_check(&run->request.source, run->model, err);
+    if (status == ATTN_OK)
+        status = find_tokenizer(run, err);
+    if (status == ATTN_OK)
+        status = read_input(run, err);
+    if (status == ATTN_OK)
+        status = choose_attention(run, err);
+    if (status == ATTN_OK) {
+        const struct attn_dims dims = find_dims(run);
+
+        status = choose_tensors(run, &dims, 1, err);
+    }
+    return status;
+}
+
+/* --- Preparing arrays ------------------------------------------------------------------------------- */
+
+static enum attn_status check_arrays_request(const struct attn_request *request,
+                                             struct attn_error *err)
+{
+    if (!attn_question_is_asked(&request->predict) && !request->ablate &&
+        !request->ablate_pattern && request->n_edit == 0 && !attn_input_is_given(&request->source))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "attention on arrays has no predictions, no edits and no second sequence");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+static void note_nan(const struct attn_request *request)
+{
+    const size_t n_nan = request->on_note ? attn_arrays_n_nan(&request->input) : 0;
+
+    if (n_nan > 0)
+        attn_request_note(
+            request, "the arrays hold NaN, %zu of them: what is computed from those is NaN", n_nan);
+}
+
+static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    struct attn_arrays_sizes sizes;
+    enum attn_status status = check_arrays_request(request, err);
+
+    if (status == ATTN_OK)
+        status = attn_arrays_fit(&request->input, &sizes, err);
+    if (status != ATTN_OK)
+        return status;
+    note_nan(request);
+    const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
+                                         sizes.n_query, sizes.n_key};
+
+    status = attn_layer_attention_of_arrays(request, &mask, &run->attention, err);
+    if (status != ATTN_OK)
+        return status;
+    attn_arrays_fill(&request->input, &sizes, &run->arrays);
+    run->arrays.attention = run->attention.layers[0];
+    run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
+    const struct attn_dims dims = attn_attend_dims(&run->arrays);
+
+    return choose_tensors(run, &dims, sizes.n_batch, err);
+}
+
+enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *request,
+                                  struct attn_run **run, struct attn_error *err)
+{
+    struct attn_run *made = attn_alloc(1, sizeof(*made), err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->host = host;
+    made->request = *request;
+    if (attn_input_is_arrays(&request->input)) {
+        status = prepare_arrays(made, err);
+    } else if (host->model) {
+        made->model = host->model;
+        status = prepare_sequence(made, err);
+    } else {
+        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    }
+    set_labels(made);
+    if (status == ATTN_OK)
+        *run = made;
+    else
+        attn_run_free(made);
+    return status;
+}
+
+void attn_run_free(struct attn_run *run)
+{
+    if (!run)
+        return;
+    attn_free(run->edits);
+    attn_selection_free(run->chosen);
+    attn_layer_attention_release(&run->attention);
+    attn_continuations_release(&run->continuations);
+    attn_sequence_release(&run->text);
+    attn_sequence_release(&run->source);
+    attn_free(run);
+}
+
+const struct attn_labels *attn_run_labels(const struct attn_run *run)
+{
+    return &run->labels;
+}
+
+const struct attn_attention *attn_run_attention(const struct attn_run *run)
+{
+    return run->attention.layers;
+}
+
+const struct attn_attend_args *attn_run_arrays(const struct attn_run *run)
+{
+    return run->model ? NULL : &run->arrays;
+}
+
+const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
+{
+    *n = run->n_edit;
+    return run->edits;
+}
+
+/* --- Performing ------------------------------------------------------------------------------------- */
+
+/* Who is told while a run is performed. */
+struct telling {
+    const struct attn_run *run;
+    const struct attn_trace *observer; /* or NULL */
+    struct attn_outputs *outputs;
+};
+
+static enum attn_status tell(void *user, const struct attn_trace_event *event,
+                             struct attn_error *err)
+{
+    const struct telling *telling = user;
+    enum attn_status status = ATTN_OK;
+
+    if (telling->observer)
+        status = telling->observer->on_event(telling->observer->user, event, err);
+    if (status == ATTN_OK &&
+        attn_selection_wants(telling->run->selection, event->site, event->layer))
+        status = attn_outputs_event(telling->outputs, event, err);
+    return status;
+}
+
+/* Too many to count when the texts do not fit: the session says why. */
+static double count_multiply_adds(const struct attn_run *run)
+{
+    const struct attn_attend_args *arrays = &run->arrays;
+    struct attn_error err = {0};
+    struct attn_cost cost;
+
+    if (!run->model)
+        return (double)arrays->n_head * (double)arrays->n_query * (double)arrays->n_key *
+               (double)(arrays->d_head + arrays->d_value);
+    if (attn_cost_find(run->model, run->text.n, run->source.n, &cost, &err) != ATTN_OK)
+        return INFINITY;
+    return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
+}
+
+/* Whether the most probable tokens are asked for after chosen positions. */
+static bool has_chosen_positions(const struct attn_run *run)
+{
+    return run->request.predict.top > 0 && !attn_selection_is_all_queries(run->selection);
+}
+
+static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_session **session,
+                                      struct attn_error *err)
+{
+    const struct attn_host_options *host = &run->host->options;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const bool is_one_feed = run->continuations.n == 0 && !has_chosen_positions(run);
+    enum attn_status status;
+
+    options.n_max = run->text.n + run->continuations.n_more;
+    options.n_source = run->source.n;
+    options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
+    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.reads_once = run->continuations.n == 0 && !host->reuse;
+    options.pool = pool;
+    options.trace = trace;
+    options.edits = run->edits;
+    options.n_edit = run->n_edit;
+    options.attention = run->attention.layers;
+    options.cancel = host->cancel;
+    options.isa = host->isa;
+    options.gemm = host->gemm;
+    status = attn_session_create(run->model, &options, session, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
+                             err);
+    if (run->source.n > 0)
+        status = attn_session_set_source(*session, run->source.rows, run->source.n, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
+                             struct attn_error *err)
+{
+    enum attn_status status =
+        run->text.rows ? attn_session_feed_embeddings(session, run->text.rows, run->text.n, err)
+                       : attn_session_feed(session, run->text.ids, run->text.n, err);
+
+    if (status == ATTN_OK) /* after the last time that the session looked */
+        status = attn_host_check_canceled(run->host, err);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
+
+static void note_edits(const struct attn_run *run, size_t n_row)
+{
+    if (run->n_edit > 0 && n_row > 0)
+        attn_request_note(&run->request, "the ablation changed %zu row%s", n_row,
+                          n_row == 1 ? "" : "s");
+    else if (run->n_edit > 0)
+        attn_request_note(&run->request,
+                          "the ablation changed nothing that is shown: it comes after every "
+                          "tensor that is wanted");
+}
+
+static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
+                                struct attn_result *result, struct attn_error *err)
+{
+    const struct attn_prediction_args args = {.question = &run->request.predict,
+                                              .continuations = &run->continuations,
+                                              .tokenizer = run->tokenizer,
+                                              .positions =
+                                                  has_chosen_positions(run) ? run->selection : NULL,
+                                              .n_vocab = attn_model_config(run->model)->n_vocab};
+
+    if (!attn_question_is_asked(&run->request.predict))
+        return ATTN_OK;
+    return attn_predict(session, &args, &result->predictions, err);
+}
+
+static enum attn_status perform_sequence(struct attn_run *run, const struct attn_trace *trace,
+                                         struct attn_pool *pool, struct attn_result *result,
+                                         struct attn_error *err)
+{
+    struct attn_session *session = NULL;
+    enum attn_status status = start_session(run, trace, pool, &session, err);
+
+    if (status == ATTN_OK)
+        status = feed(run, session, err);
+    if (status == ATTN_OK) {
+        result->n_token = result->n_key = run->text.n;
+        result->n_edited_row = attn_session_n_edited_row(session);
+        note_edits(run, result->n_edited_row);
+        attn_layer_attention_note_pairs(&run->request, run->attention.layers,
+                                        attn_selection_dims(run->selection), false);
+        status = predict(run, session, result, err);
+    }
+    attn_session_free(session);
+    return status;
+}
+
+static void note_not_finite(const struct attn_run *run, size_t n)
+{
+    if (n > 0 && run->request.on_note && attn_arrays_are_finite(&run->request.input))
+        attn_request_note(&run->request,
+                          "%zu row%s of the results hold%s NaN or infinity: numbers on the way to "
+                          "them are larger than float32 holds",
+                          n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+}
+
+static enum attn_status perform_arrays(struct attn_run *run, const struct attn_trace *trace,
+                                       struct attn_pool *pool, struct attn_result *result,
+                                       struct attn_error *err)
+{
+    const struct attn_host_options *host = &run->host->options;
+    struct attn_attend_args args = run->arrays;
+    size_t n_not_finite = 0;
+    enum attn_status status;
+
+    args.trace = trace;
+    args.pool = pool;
+    args.cancel = host->cancel;
+    args.gemm = host->gemm;
+    args.isa = host->isa;
+    args.n_not_finite = &n_not_finite;
+    status = attn_attend(&args, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    result->n_token = args.n_query;
+    result->n_key = args.n_key;
+    note_not_finite(run, n_not_finite);
+    attn_layer_attention_note_pairs(&run->request, &run->arrays.attention,
+                                    attn_selection_dims(run->selection), true);
+    return ATTN_OK;
+}
+
+/* With the outputs open: computes, and completes them. */
+static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
+                                struct attn_pool *pool, struct attn_outputs *outputs,
+                                struct attn_result *result, struct attn_error *err)
+{
+    struct telling telling = {run, observer, outputs};
+    const struct attn_trace trace = {observer ? observer->selection : run->selection, tell,
+                                     &telling};
+    const bool is_watched = observer || run->request.n_output > 0;
+    enum attn_status status;
+
+    result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
+    status = run->model ? perform_sequence(run, is_watched ? &trace : NULL, pool, result, err)
+                        : perform_arrays(run, &trace, pool, result, err);
+    if (status == ATTN_OK && attn_question_is_asked(&run->request.predict))
+        status = attn_outputs_predictions(outputs, &result->predictions, err);
+    if (status == ATTN_OK)
+        status = attn_host_check_canceled(run->host, err);
+    if (status == ATTN_OK)
+        status = attn_outputs_finish(outputs, err);
+    result->is_abandoned = attn_outputs_is_abandoned(outputs);
+    return status;
+}
+
+enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
+                                  struct attn_result *result, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_pool *pool = attn_host_pool(run->host, count_multiply_adds(run));
+    struct attn_outputs *outputs = NULL;
+    struct attn_result made = {0};
+    struct attn_error failure = {0};
+    enum attn_status status;
+
+    options.precision = request->precision;
+    options.pool = pool;
+    options.cancel = run->host->options.cancel;
+    status = attn_outputs_create(request->outputs, request->n_output, &run->labels, &options,
+                                 &outputs, err);
+    if (status != ATTN_OK)
+        return status;
+    status = compute(run, observer, pool, outputs, &made, &failure);
+    attn_outputs_free(outputs);
+    if (status == ATTN_OK || made.is_abandoned) {
+        *result = made;
+        return ATTN_OK;
+    }
+    attn_result_release(&made);
+    return attn_error_copy(err, &failure);
+}
+
+enum attn_status attn_run_request(struct attn_host *host, const struct attn_request *request,
+                                  struct attn_result *result, struct attn_error *err)
+{
+    struct attn_run *run;
+    enum attn_status status = attn_run_prepare(host, request, &run, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_run_perform(run, NULL, result, err);
+    attn_run_free(run);
+    return status;
+}
+
+void attn_result_release(struct attn_result *result)
+{
+    attn_predictions_release(&result->predictions);
+    *result = (struct attn_result){0};
+}

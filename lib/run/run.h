@@ -1,0 +1,74 @@
+/*
+ * run.h - serves a request: reads its input, computes, and hands out what it asks for.
+ *
+ *     struct attn_result result = {0};
+ *     if (attn_run_request(host, &request, &result, &err) != ATTN_OK)
+ *         fprintf(stderr, "%s: %s\n", attn_request_stage_text(err.stage), err.message);
+ *     attn_result_release(&result);
+ *
+ * The same in two steps, for who wants to know the tokens first, or to watch:
+ *
+ *     struct attn_run *run;
+ *     attn_run_prepare(host, &request, &run, &err);
+ *     const struct attn_labels *labels = attn_run_labels(run);    // tokens, sizes, selection
+ *     struct attn_trace trace = {labels->selection, on_event, user};
+ *     attn_run_perform(run, &trace, &result, &err);
+ *     attn_run_free(run);
+ *
+ * A failure says its stage (struct attn_error): ATTN_STAGE_OPTIONS where parts of the request do not
+ * go together or do not fit the model, _MODEL, _INPUT, _OUTPUT.
+ */
+#ifndef ATTN_RUN_RUN_H
+#define ATTN_RUN_RUN_H
+
+#include "attention/attend.h"
+#include "run/host.h"
+#include "run/request.h"
+
+struct attn_run; /* one request, read and checked */
+
+/* What a request comes to, beside what went into its outputs and its trace. Initialize with = {0}. */
+struct attn_result {
+    size_t n_token;                      /* positions; of arrays the queries */
+    size_t n_key;                        /* of arrays the keys, else n_token */
+    int n_thread;                        /* that computed */
+    size_t n_edited_row;                 /* rows that edits changed, of those that were computed */
+    bool is_abandoned;                   /* the reader of standard output went away, and nothing
+                                            else was to be written */
+    struct attn_predictions predictions; /* owned; its texts are borrowed from host and request */
+};
+
+/* Reads the input, finds the attention of each layer and what is selected; computes nothing. HOST and
+ * what REQUEST points to are borrowed until attn_run_free. *run is untouched on failure. */
+ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
+                                           const struct attn_request *request,
+                                           struct attn_run **run, struct attn_error *err);
+ATTN_API void attn_run_free(struct attn_run *run); /* NULL is allowed */
+
+/* What rows and columns are called, the selection and so the sizes. Borrowed from the run. */
+ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
+
+/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed likewise. */
+ATTN_API const struct attn_attention *attn_run_attention(const struct attn_run *run);
+
+/* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
+ * [*n]. Borrowed likewise. */
+ATTN_API const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
+ATTN_API const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
+
+/*
+ * Computes, once a run. OBSERVER, or NULL, is told of what its selection wants, before the outputs
+ * are; that must hold what the run's selection does. Files appear when everything went well. RESULT
+ * is untouched on failure.
+ */
+ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
+                                           struct attn_result *result, struct attn_error *err);
+
+/* Prepares, performs and frees. */
+ATTN_API enum attn_status attn_run_request(struct attn_host *host,
+                                           const struct attn_request *request,
+                                           struct attn_result *result, struct attn_error *err);
+
+ATTN_API void attn_result_release(struct attn_result *result);
+
+#endif

@@ -1,0 +1,29 @@
+/* run_internal.h - what a run holds, for the experiments that do more with a request than run it. */
+#ifndef ATTN_RUN_RUN_INTERNAL_H
+#define ATTN_RUN_RUN_INTERNAL_H
+
+#include "run/arrays_input.h"
+#include "run/host_internal.h"
+#include "run/layer_attention.h"
+#include "run/prediction.h"
+#include "run/run.h"
+#include "run/sequence.h"
+
+struct attn_run {
+    struct attn_host *host;                 /* borrowed */
+    struct attn_request request;            /* a copy; what it points to is borrowed */
+    const struct attn_model *model;         /* the host's; NULL for arrays */
+    const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
+    struct attn_sequence text, source;
+    struct attn_continuations continuations;
+    struct attn_layer_attention attention;
+    const struct attn_selection *selection; /* the request's, or `chosen` */
+    struct attn_selection *chosen;          /* owns, or NULL */
+    struct attn_edit *edits;                /* [n_edit] owns, or NULL */
+    size_t n_edit;
+    struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
+    struct attn_array_axes axes;
+    struct attn_labels labels;
+};
+
+#endif

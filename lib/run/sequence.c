@@ -1,0 +1,240 @@
+/* sequence.c - see sequence.h. */
+#include "run/sequence.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+
+enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                       size_t n, struct attn_token_bytes *tokens,
+                                       struct attn_error *err)
+{
+    tokens->bytes = attn_alloc(n, sizeof(*tokens->bytes), err);
+    tokens->sizes = attn_alloc(n, sizeof(*tokens->sizes), err);
+    if (!tokens->bytes || !tokens->sizes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        tokens->bytes[i] = attn_tokenizer_token(tokenizer, ids[i], &tokens->sizes[i]);
+        if (tokens->bytes[i])
+            continue;
+        if (!tokens->made)
+            tokens->made = attn_alloc(n, sizeof(*tokens->made), err);
+        if (!tokens->made)
+            return ATTN_NO_MEMORY;
+        tokens->bytes[i] = tokens->made[i];
+        tokens->sizes[i] =
+            (size_t)snprintf(tokens->made[i], sizeof(tokens->made[i]), "[%d]", (int)ids[i]);
+    }
+    return ATTN_OK;
+}
+
+void attn_token_bytes_release(struct attn_token_bytes *tokens)
+{
+    attn_free(tokens->bytes);
+    attn_free(tokens->sizes);
+    attn_free(tokens->made);
+    *tokens = (struct attn_token_bytes){0};
+}
+
+bool attn_input_is_given(const struct attn_input *input)
+{
+    return input->text || input->ids || input->embeddings;
+}
+
+bool attn_input_is_text(const struct attn_input *input)
+{
+    return input->text && !input->ids && !input->embeddings;
+}
+
+static enum attn_status encode(const struct attn_input *input, enum attn_special special,
+                               const struct attn_tokenizer *tokenizer,
+                               struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    enum attn_status status;
+
+    options.special = special;
+    status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
+                                   &sequence->encoding, err);
+    sequence->ids = sequence->encoding.ids;
+    sequence->n = sequence->encoding.n;
+    return status;
+}
+
+static enum attn_status check_width(const struct attn_ndarray *array, const char *takes,
+                                    size_t width, const struct attn_model *model, const char *what,
+                                    struct attn_error *err)
+{
+    char shape[ATTN_SHAPE_TEXT_SIZE];
+
+    if (array->rank == 2 && array->shape[1] == width)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID, "'%s' has the shape %s, '%s' takes %s%zu numbers%s",
+                          attn_quote_string(array->name).text,
+                          attn_shape_text(array->rank, array->shape, shape),
+                          attn_quote_string(attn_model_name(model)).text, takes, width, what);
+}
+
+static enum attn_status check_length(const struct attn_request *request, size_t n,
+                                     const struct attn_model *model, struct attn_error *err)
+{
+    const struct attn_ndarray *embeddings = request->input.embeddings;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const size_t n_ctx = attn_model_config(model)->n_ctx;
+
+    if (n == 0) {
+        attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
+        if (request->example)
+            attn_error_hint(err, "%s", request->example);
+        return ATTN_INVALID;
+    }
+    if (n > n_ctx && embeddings)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, '%s' takes at most %zu",
+                              attn_quote_string(embeddings->name).text, n, name.text, n_ctx);
+    if (n > n_ctx)
+        return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
+                              n, name.text, n_ctx);
+    return ATTN_OK;
+}
+
+static enum attn_status read_sequence(const struct attn_request *request,
+                                      const struct attn_model *model,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input *input = &request->input;
+    enum attn_status status = ATTN_OK;
+
+    if (input->embeddings) {
+        status = check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
+                             model, "", err);
+        sequence->rows = input->embeddings->data;
+        sequence->n = input->embeddings->shape[0];
+    } else if (input->ids) {
+        sequence->ids = input->ids;
+        sequence->n = input->n_id;
+    } else {
+        status = encode(input, request->special, tokenizer, sequence, err);
+    }
+    if (status == ATTN_OK)
+        status = check_length(request, sequence->n, model, err);
+    if (status == ATTN_OK && tokenizer && sequence->ids)
+        status =
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
+    return status;
+}
+
+enum attn_status attn_sequence_read(const struct attn_request *request,
+                                    const struct attn_model *model,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err)
+{
+    return attn_error_at(read_sequence(request, model, tokenizer, sequence, err), ATTN_STAGE_INPUT,
+                         err);
+}
+
+/* --- A source ----------------------------------------------------------------------------------- */
+
+static bool has_cross_layers(const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return true;
+    return false;
+}
+
+static enum attn_status check_source(const struct attn_input *source,
+                                     const struct attn_model *model, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const bool is_given = attn_input_is_given(source), is_needed = has_cross_layers(config);
+
+    if (is_needed && !is_given) {
+        attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
+                       name.text);
+        attn_error_hint(err,
+                        "--source TEXT gives one, or --source FILE.npy an array [S, d_source]");
+        return ATTN_INVALID;
+    }
+    if (!is_needed && is_given)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "--source is given, but no layer of '%s' attends to a second sequence", name.text);
+    if (is_given && !source->embeddings && config->d_source != config->d_model) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
+                       "a text will not do",
+                       name.text, config->d_source, config->d_model);
+        attn_error_hint(err, "--source FILE.npy gives such vectors");
+        return ATTN_INVALID;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
+                                   struct attn_error *err)
+{
+    return attn_error_at(check_source(source, model, err), ATTN_STAGE_OPTIONS, err);
+}
+
+/* The tokens of a source, and their embeddings. */
+static enum attn_status embed_source(const struct attn_request *request,
+                                     const struct attn_model *model,
+                                     const struct attn_tokenizer *tokenizer,
+                                     struct attn_sequence *sequence, struct attn_error *err)
+{
+    const size_t d_model = attn_model_config(model)->d_model;
+    enum attn_status status = ATTN_OK;
+
+    sequence->ids = request->source.ids;
+    sequence->n = request->source.n_id;
+    if (attn_input_is_text(&request->source))
+        status = encode(&request->source, request->special, tokenizer, sequence, err);
+    if (status != ATTN_OK)
+        return status;
+    if (sequence->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
+    sequence->embedded = attn_alloc(sequence->n * d_model, sizeof(*sequence->embedded), err);
+    if (!sequence->embedded)
+        return ATTN_NO_MEMORY;
+    sequence->rows = sequence->embedded;
+    if (tokenizer)
+        status =
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err);
+    if (status == ATTN_OK)
+        status = attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
+    return status;
+}
+
+static enum attn_status read_rows(const struct attn_ndarray *array, const struct attn_model *model,
+                                  struct attn_sequence *sequence, struct attn_error *err)
+{
+    sequence->rows = array->data;
+    sequence->n = array->shape[0];
+    return check_width(array, "", attn_model_config(model)->d_source, model, " a row", err);
+}
+
+enum attn_status attn_source_read(const struct attn_request *request,
+                                  const struct attn_model *model,
+                                  const struct attn_tokenizer *tokenizer,
+                                  struct attn_sequence *sequence, struct attn_error *err)
+{
+    const struct attn_input *source = &request->source;
+    enum attn_status status = ATTN_OK;
+
+    if (source->embeddings)
+        status = read_rows(source->embeddings, model, sequence, err);
+    else if (attn_input_is_given(source))
+        status = embed_source(request, model, tokenizer, sequence, err);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_sequence_release(struct attn_sequence *sequence)
+{
+    attn_encoding_release(&sequence->encoding);
+    attn_token_bytes_release(&sequence->tokens);
+    attn_free(sequence->embedded);
+    *sequence = (struct attn_sequence){0};
+}

@@ -1,0 +1,58 @@
+/*
+ * sequence.h - a sequence on its way into a model: the tokens of a text, ids or embeddings, and the
+ * rows that cross-attention looks at. For the files of this layer.
+ */
+#ifndef ATTN_RUN_SEQUENCE_H
+#define ATTN_RUN_SEQUENCE_H
+
+#include "run/host.h"
+#include "run/request.h"
+
+/* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */
+struct attn_token_bytes {
+    const char **bytes; /* [n] owns the array; its texts are the tokenizer's, or `made` */
+    size_t *sizes;      /* [n] owns */
+    char (*made)[16];   /* [n] owns; texts of ids that the vocabulary lacks: "[50257]" */
+};
+
+enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                       size_t n, struct attn_token_bytes *tokens,
+                                       struct attn_error *err);
+void attn_token_bytes_release(struct attn_token_bytes *tokens);
+
+/* Initialize with = {0}; end with attn_sequence_release. */
+struct attn_sequence {
+    size_t n;                       /* tokens or rows; 0: there is none */
+    const int32_t *ids;             /* [n], of the encoding or the input; NULL for rows */
+    const float *rows;              /* [n, d]: the input's, or `embedded`; NULL for ids */
+    struct attn_encoding encoding;  /* of a text */
+    float *embedded;                /* owns; the embeddings of a source that is a text */
+    struct attn_token_bytes tokens; /* of ids, where there is a tokenizer */
+};
+
+/* Whether INPUT gives a sequence, and whether that needs a tokenizer. */
+bool attn_input_is_given(const struct attn_input *input);
+bool attn_input_is_text(const struct attn_input *input);
+
+/*
+ * Reads the sequence that a run begins with: 1 to n_ctx positions. TOKENIZER may be NULL unless the
+ * input is a text. Stage ATTN_STAGE_INPUT.
+ */
+enum attn_status attn_sequence_read(const struct attn_request *request,
+                                    const struct attn_model *model,
+                                    const struct attn_tokenizer *tokenizer,
+                                    struct attn_sequence *sequence, struct attn_error *err);
+
+/* Whether MODEL needs a source, and takes the one that is given. Stage ATTN_STAGE_OPTIONS. */
+enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
+                                   struct attn_error *err);
+
+/* Reads the source as rows [n, d_source], if one is given. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_source_read(const struct attn_request *request,
+                                  const struct attn_model *model,
+                                  const struct attn_tokenizer *tokenizer,
+                                  struct attn_sequence *sequence, struct attn_error *err);
+
+void attn_sequence_release(struct attn_sequence *sequence);
+
+#endif
