@@ -172,12 +172,17 @@ static int dispatch(int argc, char **argv)
     return command->main(argc - 2, argv + 2);
 }
 
-/* A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. */
+/*
+ * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. In place of
+ * a closed one, standard input is empty and standard error takes what is said; standard output stays
+ * one that cannot be written.
+ */
 static void open_standard_streams(void)
 {
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
     for (int descriptor = 0; descriptor <= STDERR_FILENO; descriptor++)
         if (fcntl(descriptor, F_GETFD) == -1 && errno == EBADF &&
-            open("/dev/null", O_RDWR) != descriptor)
+            open("/dev/null", modes[descriptor]) != descriptor)
             _exit(EXIT_INTERNAL);
 }
 

@@ -12,9 +12,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Of the last change to the texts in this file. */
-#define DATE "2025-11-20"
-
 /*
  * Text as it is: a `-` must not become a hyphen nor a quote a typographic one, or what is pasted
  * from the page does not run, and a line must not begin like a request. SIZE bytes, in one line.
@@ -178,7 +175,8 @@ static void print_exit_status(struct attn_sink *out)
 
 void manual_page(struct attn_sink *out)
 {
-    print_text(out, ".TH ATTN\\-CLI 1 " DATE " \"attn\\-cli " ATTN_VERSION "\" \"User Commands\"\n"
+    print_text(out, ".TH ATTN\\-CLI 1 " ATTN_VERSION_DATE " \"attn\\-cli " ATTN_VERSION
+                    "\" \"User Commands\"\n"
                     ".SH NAME\n"
                     "attn\\-cli \\- run GPT\\-style models on a CPU and show their attention\n"
                     ".SH SYNOPSIS\n");
@@ -198,8 +196,8 @@ void manual_page(struct attn_sink *out)
                "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
                "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
                "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
-               "Standard output holds data only; an error is one line on standard error, with at\n"
-               "most one line after it that says what to try.\n");
+               "Standard output holds data only; an error is one line on standard error, or\n"
+               "two: the second is a hint what to try.\n");
     for (size_t i = 0; i < n_command; i++)
         print_command(out, commands[i]);
     print_exit_status(out);

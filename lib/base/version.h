@@ -13,6 +13,9 @@
  * library's name. */
 #define ATTN_VERSION "0.1.0"
 
+/* The day of that version, which the manual page says; to be changed with it. */
+#define ATTN_VERSION_DATE "2026-11-20"
+
 ATTN_API const char *attn_version(void); /* of the library that runs */
 
 #endif
