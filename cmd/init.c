@@ -180,6 +180,7 @@ static int make(const struct init_args *args, const struct attn_word_list *words
                 const struct attn_draw *draws)
 {
     const struct attn_init_options make_options = {
+        .size = sizeof(make_options),
         .config = args->config,
         .settings = args->settings.items,
         .n_setting = args->settings.n,

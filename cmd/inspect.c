@@ -190,13 +190,15 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
 
 static int open_model(struct inspect_args *args, struct inspection *inspection)
 {
-    struct attn_model_options options = {
-        .load = (enum attn_load)args->model.load, .on_note = on_model_note, .user = args};
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
     int code = model_source_find(&args->model, &inspection->source);
     if (code != EXIT_DONE)
         return code;
     inspection->name = inspection->source.source.name;
+    options.load = (enum attn_load)args->model.load;
+    options.on_note = on_model_note;
+    options.user = args;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, &err) !=
         ATTN_OK) {
         if (err.status == ATTN_UNSUPPORTED)

@@ -134,11 +134,12 @@ static int encode(const struct tokenize_args *args, const struct attn_tokenizer 
     struct text text;
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
-    struct attn_encode_options encode_options = {(enum attn_special)args->prompt.special,
-                                                 (enum attn_invalid_text)args->invalid};
+    struct attn_encode_options encode_options = ATTN_ENCODE_DEFAULT;
     int code = prompt_read(&args->prompt, &text);
     if (code != EXIT_DONE)
         return code;
+    encode_options.special = (enum attn_special)args->prompt.special;
+    encode_options.invalid = (enum attn_invalid_text)args->invalid;
     if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
         ATTN_OK) {
         code = report(&err, EXIT_INPUT);

@@ -9,6 +9,7 @@
 #include "attention/attention.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
+#include "base/options.h"
 
 #include <assert.h>
 #include <math.h>
@@ -368,7 +369,7 @@ static void prepare(struct attend *a)
         attn_random_bernoulli(&a->random, 1 - a->attention.dropout);
 }
 
-enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err)
+static enum attn_status compute(const struct attn_attend_args *args, struct attn_error *err)
 {
     struct attend a = {.args = args, .attention = args->attention, .err = err};
     const double work = (double)args->n_head * (double)args->n_query * (double)args->n_key *
@@ -392,4 +393,12 @@ enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_er
     }
     attn_arena_release(&a.arena);
     return a.status;
+}
+
+enum attn_status attn_attend(const struct attn_attend_args *given, struct attn_error *err)
+{
+    struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &args, err);
+
+    return status == ATTN_OK ? compute(&args, err) : status;
 }

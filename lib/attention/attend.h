@@ -2,10 +2,10 @@
  * attend.h - attention on arrays: what scaled_dot_product_attention does in PyTorch, with every
  * stage given out.
  *
- *     struct attn_attend_args args = {.n_head = 8, .n_kv_head = 8, .n_query = 6, .n_key = 6,
- *                                     .d_head = 64, .d_value = 64, .q = q, .k = k, .v = v,
- *                                     .attention = ATTN_ATTENTION_DEFAULT, .trace = &trace};
- *     args.attention.mask = ATTN_MASK_NONE;
+ *     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
+ *     args.n_head = args.n_kv_head = 8, args.n_query = args.n_key = 6;
+ *     args.d_head = args.d_value = 64, args.q = q, args.k = k, args.v = v;
+ *     args.attention.mask = ATTN_MASK_NONE, args.trace = &trace;
  *     attn_attend(&args, &err);                        // the trace is called during this
  *
  * The trace sees one layer, 0, with the sites that the attention gives (attn_attention_sites).
@@ -29,6 +29,7 @@
  * 3.4e38 is infinite, and the softmax of a row that holds +infinity is NaN. n_not_finite tells.
  */
 struct attn_attend_args {
+    size_t size;              /* of this struct */
     size_t n_head, n_kv_head; /* H, and G which divides it */
     size_t n_query, n_key;    /* T and S, >= 1; with a causal mask T <= S, and key j is visible to
                                  query i when j <= i + S - T */
@@ -38,7 +39,7 @@ struct attn_attend_args {
     const float *v;           /* [G, S, Ev]; NULL: there is no z */
     const float *scores; /* [H, T, S] in place of q and k, which are NULL then: `qk`, and d_head
                                  is 1. Not for linear and low-rank attention */
-    struct attn_attention attention;
+    struct attn_attention attention; /* what is computed */
     int random_layer; /* whose keys random attention draws; the trace is told of layer 0 all the
                          same */
     uint64_t n_drawn; /* numbers that dropout's stream has given before: to earlier layers */
@@ -53,6 +54,11 @@ struct attn_attend_args {
      * masked cells do not count). */
     size_t *n_not_finite;
 };
+
+#define ATTN_ATTEND_ARGS_DEFAULT                                                                   \
+    ((struct attn_attend_args){.size = sizeof(struct attn_attend_args),                            \
+                               .attention = ATTN_ATTENTION_DEFAULT,                                \
+                               .isa = ATTN_ISA_BEST})
 
 /* The sizes for the selection of a trace. Borrows nothing. */
 ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);

@@ -10,6 +10,7 @@
 #include "analysis/metric.h"
 #include "attention/kind.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "capture/capture.h"
 #include "run/run_internal.h"
 
@@ -59,6 +60,7 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
         return inputs;
     }
     inputs = (struct attn_attend_args){
+        .size = sizeof inputs,
         .n_head = config->n_head,
         .n_kv_head = config->n_kv_head,
         .n_query = args->n,
@@ -645,31 +647,37 @@ fail:
     return status;
 }
 
-enum attn_status attn_compare_run(const struct attn_compare_args *args,
+enum attn_status attn_compare_run(const struct attn_compare_args *given,
                                   struct attn_comparison **comparison, struct attn_error *err)
 {
-    struct job job = {.args = args,
-                      .config = attn_model_config(args->model),
-                      .selection = args->selection,
-                      .settings = {args->n_recalled},
-                      .pool = args->pool};
+    struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &args, err);
+    struct job job = {.args = &args};
 
-    job.dims = attn_config_dims(job.config, args->n);
-    job.dims.n_source = args->n_source;
-    return compare(&job, args->attention, compare_run, comparison, err);
+    if (status != ATTN_OK)
+        return status;
+    job.config = attn_model_config(args.model);
+    job.selection = args.selection;
+    job.settings.n_recalled = args.n_recalled;
+    job.pool = args.pool;
+    job.dims = attn_config_dims(job.config, args.n);
+    job.dims.n_source = args.n_source;
+    return compare(&job, args.attention, compare_run, comparison, err);
 }
 
-enum attn_status attn_compare_attend(const struct attn_attend_args *args,
+enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      const struct attn_selection *selection, size_t n_recalled,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
-    struct job job = {.arrays = args,
-                      .dims = attn_attend_dims(args),
-                      .selection = selection,
-                      .settings = {n_recalled},
-                      .pool = args->pool};
+    struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &args, err);
+    struct job job = {.arrays = &args, .selection = selection, .settings = {n_recalled}};
 
-    return compare(&job, &args->attention, compare_arrays, comparison, err);
+    if (status != ATTN_OK)
+        return status;
+    job.dims = attn_attend_dims(&args);
+    job.pool = args.pool;
+    return compare(&job, &args.attention, compare_arrays, comparison, err);
 }
 
 /* --- Of a request ------------------------------------------------------------------------------- */
@@ -679,7 +687,8 @@ static enum attn_status compare_run_of_model(const struct attn_run *run, size_t 
                                              struct attn_error *err)
 {
     const struct attn_host_options *host = &run->host->options;
-    const struct attn_compare_args args = {.model = run->model,
+    const struct attn_compare_args args = {.size = sizeof args,
+                                           .model = run->model,
                                            .ids = run->text.ids,
                                            .embeddings = run->text.rows,
                                            .n = run->text.n,

@@ -2,8 +2,9 @@
  * compare.h - a kind of attention beside exact attention: how far every head is from it, alone and
  * carried through the model, what becomes of the predictions, and what both cost.
  *
- *     struct attn_compare_args args = {.model = model, .ids = ids, .n = n, .attention = chosen,
- *                                      .selection = selection, .n_recalled = 5};
+ *     struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
+ *     args.model = model, args.ids = ids, args.n = n;
+ *     args.attention = chosen, args.selection = selection;
  *     struct attn_comparison *found;
  *     attn_compare_run(&args, &found, &err);
  *     ... found->heads[i].local.values[ATTN_DIFFERENCE_TV] ...
@@ -27,6 +28,7 @@
 #include "run/run.h"
 
 struct attn_compare_args {
+    size_t size;                    /* of this struct */
     const struct attn_model *model; /* its compute is that of the run that was chosen; the exact
                                        one multiplies in float32 */
     const int32_t *ids;             /* [n], n >= 1 */
@@ -45,6 +47,10 @@ struct attn_compare_args {
     enum attn_gemm gemm;                 /* in float32 speed only */
     enum attn_isa isa;                   /* likewise */
 };
+
+#define ATTN_COMPARE_ARGS_DEFAULT                                                                  \
+    ((struct attn_compare_args){                                                                   \
+        .size = sizeof(struct attn_compare_args), .n_recalled = 5, .isa = ATTN_ISA_BEST})
 
 /*
  * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go

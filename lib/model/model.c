@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 
@@ -58,33 +59,39 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
 }
 
 enum attn_status attn_model_open(const struct attn_source *source,
-                                 const struct attn_model_options *options,
-                                 struct attn_model **model, struct attn_error *err)
+                                 const struct attn_model_options *given, struct attn_model **model,
+                                 struct attn_error *err)
 {
     const char *name = source->name != NULL ? source->name : source->directory;
-    struct attn_model *m = attn_alloc(1, sizeof *m, err);
-    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &options, err);
+    struct attn_model *m;
 
+    if (status != ATTN_OK)
+        return status;
+    m = attn_alloc(1, sizeof *m, err);
     if (m == NULL)
         return ATTN_NO_MEMORY;
     if (name == NULL)
         name = "built-in";
-    m->compute = options->compute;
+    m->compute = options.compute;
     m->name = attn_strndup(name, strlen(name), err);
-    if (m->name == NULL)
+    if (m->name == NULL) {
+        status = ATTN_NO_MEMORY;
         goto fail;
+    }
     status = read_config(source, m, err);
     if (status == ATTN_OK)
-        status = attn_safetensors_open(source, options->load, &m->st, err);
+        status = attn_safetensors_open(source, options.load, &m->st, err);
     if (status == ATTN_OK)
         status = attn_weights_bind(&m->weights, &m->config, m->st, err);
-    if (status == ATTN_OK && options->reuse)
+    if (status == ATTN_OK && options.reuse)
         status =
-            attn_weights_pack(&m->weights, &m->config, m->st, options->compute, options->pool, err);
+            attn_weights_pack(&m->weights, &m->config, m->st, options.compute, options.pool, err);
     if (status != ATTN_OK)
         goto fail;
-    if (options->on_note != NULL)
-        report_unused(m, options);
+    if (options.on_note != NULL)
+        report_unused(m, &options);
     *model = m;
     return ATTN_OK;
 fail:

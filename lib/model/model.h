@@ -30,21 +30,23 @@ struct attn_model;
 typedef void (*attn_note_fn)(void *user, const char *message);
 
 struct attn_model_options {
-    enum attn_load load;
+    size_t size;               /* of this struct */
+    enum attn_load load;       /* how weights are brought in */
     bool reuse;                /* many runs will follow: weights are packed now, as products read
                                   them. Speed only; takes 4 bytes for each, or 2 in bfloat16 */
     enum attn_compute compute; /* in which numbers sessions multiply the weights */
     struct attn_pool *pool; /* borrowed while opening, to pack; NULL: the caller's thread alone */
     attn_note_fn on_note;   /* or NULL */
-    void *user;
+    void *user;             /* for on_note */
 };
 
-#define ATTN_MODEL_OPTIONS_DEFAULT ((struct attn_model_options){.load = ATTN_MAP})
+#define ATTN_MODEL_OPTIONS_DEFAULT                                                                 \
+    ((struct attn_model_options){.size = sizeof(struct attn_model_options)})
 
 /*
- * ATTN_FORMAT when a file is malformed, a tensor missing or of the wrong shape; ATTN_UNSUPPORTED
- * for an architecture or config value this version lacks (named); ATTN_IO when a file cannot be
- * read. *model is untouched on failure.
+ * OPTIONS may be NULL: the defaults. ATTN_FORMAT when a file is malformed, a tensor missing or of
+ * the wrong shape; ATTN_UNSUPPORTED for an architecture or config value this version lacks (named);
+ * ATTN_IO when a file cannot be read. *model is untouched on failure.
  */
 ATTN_API enum attn_status attn_model_open(const struct attn_source *source,
                                           const struct attn_model_options *options,

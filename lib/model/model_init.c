@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/json_string.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "model/draw_internal.h"
 #include "model/family.h"
 #include "model/init_config.h"
@@ -66,23 +67,28 @@ static enum attn_status write_vocabulary(struct attn_init *init, const struct at
     return attn_buffer_check(out, err);
 }
 
-enum attn_status attn_init_create(const struct attn_init_options *options, struct attn_init **init,
+enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err)
 {
+    struct attn_init_options options = ATTN_INIT_OPTIONS_DEFAULT;
     struct attn_config config = {0};
     struct attn_config_layers layers = {0};
-    struct attn_init *made = attn_alloc(1, sizeof *made, err);
     bool has_biases = false;
-    enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = attn_options_read(given, &options, err);
+    struct attn_init *made;
 
-    if (status == ATTN_OK)
-        status = attn_init_config_write(&made->config, options, err);
+    if (status != ATTN_OK)
+        return status;
+    made = attn_alloc(1, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    status = attn_init_config_write(&made->config, &options, err);
     if (status == ATTN_OK)
         status = read_config(made, &config, &layers, &has_biases, err);
     if (status == ATTN_OK)
-        status = write_vocabulary(made, options->words, &config, err);
+        status = write_vocabulary(made, options.words, &config, err);
     if (status == ATTN_OK)
-        status = attn_made_weights_draw(&made->weights, &config, has_biases, options, err);
+        status = attn_made_weights_draw(&made->weights, &config, has_biases, &options, err);
     attn_config_release(&config, &layers);
     if (status != ATTN_OK) {
         attn_init_free(made);

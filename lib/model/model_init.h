@@ -5,7 +5,8 @@
  *     struct attn_draw draws[2];
  *     attn_draw_parse("embed=randn@123", &draws[0], &err);
  *     attn_draw_parse("heads=rand@123", &draws[1], &err);
- *     struct attn_init_options options = {.settings = settings, .n_setting = 3, .words = &list,
+ *     struct attn_init_options options = {.size = sizeof options,
+ *                                         .settings = settings, .n_setting = 3, .words = &list,
  *                                         .draws = draws, .n_draw = 2, .n_embedding_row = 50000};
  *     attn_init_create(&options, &init, &err);
  *     attn_init_write(init, "life", &err);
@@ -25,6 +26,7 @@
 
 /* Borrows everything until attn_init_create returns. */
 struct attn_init_options {
+    size_t size;                 /* of this struct */
     const char *config;          /* path of a config.json to begin with, or NULL */
     const char *const *settings; /* [n_setting] "KEY=VALUE" of its keys; the last of a key counts */
     size_t n_setting;
@@ -35,6 +37,9 @@ struct attn_init_options {
     uint64_t seed;          /* the generator's before the first draw */
     size_t n_embedding_row; /* rows that are drawn, of which the first are kept; 0: as many */
 };
+
+#define ATTN_INIT_OPTIONS_DEFAULT                                                                  \
+    ((struct attn_init_options){.size = sizeof(struct attn_init_options)})
 
 struct attn_init; /* a model in memory, not yet in a directory */
 

@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "model/attention_step.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"
@@ -228,24 +229,28 @@ static double work_of(const struct attn_forward *f)
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
-                                     const struct attn_session_options *options,
+                                     const struct attn_session_options *given,
                                      struct attn_session **session, struct attn_error *err)
 {
-    struct attn_session *s = attn_alloc(1, sizeof *s, err);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &options, err);
+    struct attn_session *s;
     struct attn_forward *f;
-    enum attn_status status;
 
+    if (status != ATTN_OK)
+        return status;
+    s = attn_alloc(1, sizeof *s, err);
     if (s == NULL)
         return ATTN_NO_MEMORY;
     f = &s->forward;
-    status = prepare(s, model, options, err);
+    status = prepare(s, model, &options, err);
     if (status == ATTN_OK)
         status = attn_arena_allocate(&s->arena, err);
     if (status != ATTN_OK)
         goto fail;
     attn_plan_memory(f, &s->arena);
     attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
-    f->engine = attn_gemm_engine_start(options->gemm, options->isa, work_of(f));
+    f->engine = attn_gemm_engine_start(options.gemm, options.isa, work_of(f));
     *session = s;
     return ATTN_OK;
 fail:
@@ -254,12 +259,15 @@ fail:
 }
 
 enum attn_status attn_session_measure(const struct attn_model *model,
-                                      const struct attn_session_options *options, size_t *n_byte,
+                                      const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err)
 {
     struct attn_session session = {.n_position = 0};
-    enum attn_status status = prepare(&session, model, options, err);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &options, err);
 
+    if (status == ATTN_OK)
+        status = prepare(&session, model, &options, err);
     if (status == ATTN_OK && session.arena.is_overflowed)
         status = attn_error_no_memory(err);
     if (status == ATTN_OK)

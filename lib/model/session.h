@@ -35,6 +35,7 @@ enum attn_cache {
 };
 
 struct attn_session_options {
+    size_t size;     /* of this struct */
     size_t n_max;    /* most positions at any time, 1 .. n_ctx */
     size_t n_source; /* most rows of a source; 0: none will be set */
     enum attn_cache cache;
@@ -56,7 +57,9 @@ struct attn_session_options {
     enum attn_isa isa;                      /* the best that may be used; likewise */
 };
 
-#define ATTN_SESSION_OPTIONS_DEFAULT ((struct attn_session_options){.isa = ATTN_ISA_BEST})
+#define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
+    ((struct attn_session_options){.size = sizeof(struct attn_session_options),                    \
+                                   .isa = ATTN_ISA_BEST})
 
 /* Plans and allocates everything. ATTN_INVALID for lengths, edits or a trace that do not fit the
  * model. */

@@ -75,6 +75,7 @@ struct attn_predictions {
 };
 
 struct attn_writer_options {
+    size_t size;   /* of this struct */
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
                         back the same float32 */
     const char *own; /* the value of the format's own option; NULL: its default. Borrowed by the
@@ -85,7 +86,8 @@ struct attn_writer_options {
                                caller alone. Borrowed likewise */
 };
 
-#define ATTN_WRITER_OPTIONS_DEFAULT ((struct attn_writer_options){.precision = -1})
+#define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
+    ((struct attn_writer_options){.size = sizeof(struct attn_writer_options), .precision = -1})
 
 struct attn_writer;
 

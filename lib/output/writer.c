@@ -4,6 +4,7 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "output/event_queue.h"
 #include "output/float_text.h"
 
@@ -319,18 +320,21 @@ static enum attn_status check_axes(const struct attn_labels *run, struct attn_er
 
 static enum attn_status create(const struct attn_format *format, struct target target,
                                const struct attn_labels *run,
-                               const struct attn_writer_options *options,
-                               struct attn_writer **writer, struct attn_error *err)
+                               const struct attn_writer_options *given, struct attn_writer **writer,
+                               struct attn_error *err)
 {
-    enum attn_status status;
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &options, err);
     struct attn_writer *w;
 
+    if (status != ATTN_OK)
+        return status;
     if (target.sink && format->needs_directory)
         return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
                               format->title);
-    if (options->precision < -1 || options->precision > ATTN_FIXED_PRECISION_MAX)
+    if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
-                              options->precision, ATTN_FIXED_PRECISION_MAX);
+                              options.precision, ATTN_FIXED_PRECISION_MAX);
     status = check_axes(run, err);
     if (status != ATTN_OK)
         return status;
@@ -340,7 +344,7 @@ static enum attn_status create(const struct attn_format *format, struct target t
     w->format = format;
     w->ops = format->tensors;
     w->labels = *run;
-    w->options = *options;
+    w->options = options;
     status = open_target(w, target, err);
     if (status != ATTN_OK) {
         attn_writer_free(w);

@@ -149,6 +149,7 @@ enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arr
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,
                       struct attn_attend_args *args)
 {
+    args->size = sizeof *args;
     args->n_head = sizes->n_batch * sizes->n_head;
     args->n_kv_head = sizes->n_batch * sizes->n_kv_head;
     args->n_query = sizes->n_query;

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "base/utf8.h"
 #include "text/byte_level.h"
 #include "text/normalized.h"
@@ -166,30 +167,32 @@ static enum attn_status encode_words(const struct attn_word_level *words, const 
 }
 
 enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, const char *text,
-                                       size_t size, const struct attn_encode_options *options,
+                                       size_t size, const struct attn_encode_options *given,
                                        struct attn_encoding *encoding, struct attn_error *err)
 {
-    struct attn_encode_options actual = *options;
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     size_t n_valid = attn_utf8_valid_length(text, size);
     bool is_word = tokenizer->kind != ATTN_TOKENIZER_BPE;
-    enum attn_status status;
+    enum attn_status status = attn_options_read(given, &options, err);
 
     encoding->n = 0;
+    if (status != ATTN_OK)
+        return status;
     if (n_valid == size)
-        actual.invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
-    else if (actual.invalid == ATTN_INVALID_TEXT_REFUSE)
+        options.invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
+    else if (options.invalid == ATTN_INVALID_TEXT_REFUSE)
         return attn_error_set(err, ATTN_INVALID, "the text is not UTF-8 at byte %zu: found '%s'",
                               n_valid, attn_quote(text + n_valid, 1).text);
-    else if (actual.invalid == ATTN_INVALID_TEXT_BYTES && is_word)
+    else if (options.invalid == ATTN_INVALID_TEXT_BYTES && is_word)
         return attn_error_set(err, ATTN_INVALID,
                               "the text is not UTF-8 at byte %zu, and only a byte-level BPE can "
                               "encode bytes",
                               n_valid);
     if (is_word)
         status = encode_words(&tokenizer->words, text, size,
-                              actual.invalid == ATTN_INVALID_TEXT_REPLACE, encoding, err);
+                              options.invalid == ATTN_INVALID_TEXT_REPLACE, encoding, err);
     else
-        status = attn_byte_level_encode(&tokenizer->bpe, text, size, &actual, encoding, err);
+        status = attn_byte_level_encode(&tokenizer->bpe, text, size, &options, encoding, err);
     if (status != ATTN_OK)
         encoding->n = 0;
     return status;

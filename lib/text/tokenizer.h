@@ -42,12 +42,13 @@ enum attn_invalid_text {
 };
 
 struct attn_encode_options {
-    enum attn_special special;
-    enum attn_invalid_text invalid;
+    size_t size;                    /* of this struct */
+    enum attn_special special;      /* what becomes of special tokens */
+    enum attn_invalid_text invalid; /* what becomes of other bytes than UTF-8 */
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
-    ((struct attn_encode_options){ATTN_SPECIAL_PARSE, ATTN_INVALID_TEXT_REFUSE})
+    ((struct attn_encode_options){.size = sizeof(struct attn_encode_options)})
 
 /* The tokens of a text. Initialize with = {0}; may be reused; owns its arrays. */
 struct attn_encoding {
@@ -76,7 +77,8 @@ ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
  * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
- * known words. Time is O(n log n) for any text. A text without words has no tokens.
+ * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text. A text without
+ * words has no tokens.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
                                                 const char *text, size_t size,

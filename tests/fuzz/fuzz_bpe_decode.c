@@ -14,7 +14,8 @@
 /* There and back again. */
 static void check_text(const struct attn_tokenizer *tokenizer, const char *text, size_t size)
 {
-    const struct attn_encode_options options = {ATTN_SPECIAL_TEXT, ATTN_INVALID_TEXT_BYTES};
+    const struct attn_encode_options options = {
+        .size = sizeof options, .special = ATTN_SPECIAL_TEXT, .invalid = ATTN_INVALID_TEXT_BYTES};
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
     char *again = NULL;

@@ -82,9 +82,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct attn_encoding encoding; /* reused, as callers may */
     const unsigned bits = attn_fuzz_byte(&data, &size);
     const bool with_prefix = (bits & 1) != 0;
-    const struct attn_encode_options options = {(bits & 2) != 0 ? ATTN_SPECIAL_PARSE
-                                                                : ATTN_SPECIAL_TEXT,
-                                                (enum attn_invalid_text)((bits >> 2) % 3)};
+    const struct attn_encode_options options = {
+        .size = sizeof options,
+        .special = (bits & 2) != 0 ? ATTN_SPECIAL_PARSE : ATTN_SPECIAL_TEXT,
+        .invalid = (enum attn_invalid_text)((bits >> 2) % 3)};
     const struct attn_tokenizer *tokenizer = attn_tiny_bpe(with_prefix);
     const char *text = (const char *)data;
     const bool is_valid = attn_utf8_valid_length(text, size) == size;

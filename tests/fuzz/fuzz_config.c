@@ -100,7 +100,8 @@ static void open_model(const uint8_t *data, size_t size, const struct attn_blob 
 {
     const struct attn_blob blobs[] = {{"config.json", data, size}, *weights};
     const struct attn_source source = {.name = "fuzz", .blobs = blobs, .n_blob = 2};
-    const struct attn_model_options options = {.load = ATTN_READ, .on_note = on_note};
+    const struct attn_model_options options = {
+        .size = sizeof options, .load = ATTN_READ, .on_note = on_note};
     struct attn_model *model = NULL;
     struct attn_error err = {0};
     const enum attn_status status = attn_model_open(&source, &options, &model, &err);

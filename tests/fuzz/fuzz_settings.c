@@ -107,7 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const bool has_words = attn_fuzz_byte(&data, &size) % 2 == 1;
     char *text = attn_fuzz_string(data, size);
     const char *settings[MAX_SETTING];
-    struct attn_init_options options = {.settings = settings, .words = has_words ? &words : NULL};
+    struct attn_init_options options = {
+        .size = sizeof options, .settings = settings, .words = has_words ? &words : NULL};
     struct attn_buffer out = {0};
     struct attn_error err = {0};
     enum attn_status status;

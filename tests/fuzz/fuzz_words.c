@@ -91,8 +91,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct attn_encoding encoding; /* reused, as callers may */
     const unsigned bits = attn_fuzz_byte(&data, &size);
     const bool with_unk = (bits & 1) != 0, is_character = (bits & 8) != 0;
-    const struct attn_encode_options options = {ATTN_SPECIAL_PARSE,
-                                                (enum attn_invalid_text)((bits >> 1 & 3) % 3)};
+    const struct attn_encode_options options = {.size = sizeof options,
+                                                .special = ATTN_SPECIAL_PARSE,
+                                                .invalid =
+                                                    (enum attn_invalid_text)((bits >> 1 & 3) % 3)};
     const struct attn_tokenizer *tokenizer = open_words((bits & 1) | (is_character ? 2 : 0));
     const char *text = (const char *)data;
     struct attn_error err = {0};

@@ -38,7 +38,8 @@ static struct input make_input(size_t n_head, size_t n_kv_head, size_t n_query, 
                           .k = make(n_kv_head * n_key * d_head, 2),
                           .v = make(n_kv_head * n_key * d_value, 3)};
 
-    input.args = (struct attn_attend_args){.n_head = n_head,
+    input.args = (struct attn_attend_args){.size = sizeof(struct attn_attend_args),
+                                           .n_head = n_head,
                                            .n_kv_head = n_kv_head,
                                            .n_query = n_query,
                                            .n_key = n_key,

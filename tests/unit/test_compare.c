@@ -49,7 +49,8 @@ static void subject_open(struct subject *s, const char *directory, size_t n, con
     dims = attn_config_dims(s->config, n);
     attn_attention_set_dims(s->attention, &dims);
     ck_assert(attn_selection_create(&dims, &s->selection, &err) == ATTN_OK);
-    s->args = (struct attn_compare_args){.model = s->model,
+    s->args = (struct attn_compare_args){.size = sizeof(struct attn_compare_args),
+                                         .model = s->model,
                                          .ids = s->ids,
                                          .n = n,
                                          .attention = s->attention,
@@ -626,7 +627,8 @@ START_TEST(arrays_are_compared_as_the_layer_they_came_from)
             memcpy(arrays[i] + (row % n_head * N + row / n_head) * d, r->data + row * d,
                    d * sizeof(float));
     }
-    const struct attn_attend_args args = {.n_head = s.config->n_head,
+    const struct attn_attend_args args = {.size = sizeof args,
+                                          .n_head = s.config->n_head,
                                           .n_kv_head = s.config->n_kv_head,
                                           .n_query = N,
                                           .n_key = N,
@@ -659,7 +661,8 @@ START_TEST(arrays_may_be_scores_or_have_more_keys_than_queries)
 {
     enum { H = 2, T = 3, S = 8, E = 4 };
     float q[H * T * E], k[S * E], v[S * E], scores[H * T * S];
-    struct attn_attend_args args = {.n_head = H,
+    struct attn_attend_args args = {.size = sizeof args,
+                                    .n_head = H,
                                     .n_kv_head = 1,
                                     .n_query = T,
                                     .n_key = S,

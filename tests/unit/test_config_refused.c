@@ -450,7 +450,8 @@ static void check_change(const struct attn_parts *parts, const struct attn_safet
     };
     const struct attn_source source = {.name = "m", .blobs = blobs, .n_blob = 2};
     char note[512] = "";
-    struct attn_model_options options = {.on_note = keep_note, .user = note};
+    struct attn_model_options options = {
+        .size = sizeof options, .on_note = keep_note, .user = note};
     struct attn_model *model = NULL;
     struct attn_error err = {0};
     enum attn_status status = attn_model_open(&source, &options, &model, &err);

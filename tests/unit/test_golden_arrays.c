@@ -246,6 +246,7 @@ static void open_input(struct input *input, const struct golden *golden)
     input->scores = load(golden->folder, golden->scores);
     input->mask = load(golden->folder, golden->mask);
     input->args = (struct attn_attend_args){
+        .size = sizeof(struct attn_attend_args),
         .n_head = first->n_head,
         .n_kv_head = golden->q != NULL ? input->k.n_head : first->n_head,
         .n_query = first->n_row,

@@ -308,7 +308,8 @@ END_TEST
 START_TEST(numbers_of_the_caller_must_be_finite)
 {
     struct attn_parts parts = attn_parts_load("tests/fixtures/attn-cross");
-    struct attn_session_options options = {.n_max = 2, .n_source = 2, .isa = ATTN_ISA_BEST};
+    struct attn_session_options options = {
+        .size = sizeof options, .n_max = 2, .n_source = 2, .isa = ATTN_ISA_BEST};
     struct attn_session *session = NULL;
     struct attn_model *model;
     struct attn_error err;

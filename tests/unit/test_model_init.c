@@ -39,7 +39,8 @@ static enum attn_status try_make(const struct recipe *recipe, struct attn_init *
 {
     struct attn_word_list words = {0};
     struct attn_draw draws[MAX_DRAW];
-    struct attn_init_options options = {.config = recipe->config,
+    struct attn_init_options options = {.size = sizeof options,
+                                        .config = recipe->config,
                                         .settings = recipe->settings,
                                         .draws = draws,
                                         .n_embedding_row = recipe->n_embedding_row};

@@ -72,7 +72,7 @@ static void ck_assert_file(const char *name, const char *expected)
 
 static char *text_of(int precision)
 {
-    struct attn_writer_options options = {.precision = precision};
+    struct attn_writer_options options = {.size = sizeof options, .precision = precision};
     struct attn_error err = {0};
     struct attn_writer *writer;
     struct attn_sink *sink;

@@ -88,7 +88,9 @@ START_TEST(what_is_not_known_is_null)
 
     set_up("embed", "all", "0");
     made.run = (struct attn_labels){.selection = made.selection};
-    text = attn_written_text(&made, "json", &((struct attn_writer_options){.precision = 1}));
+    text = attn_written_text(&made, "json",
+                             &((struct attn_writer_options){
+                                 .size = sizeof(struct attn_writer_options), .precision = 1}));
     ck_assert_ptr_nonnull(strstr(text, "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"
                                        "\"ids\": null,\n\"offsets\": null,\n\"tensors\": {\n"
                                        "\"queries\": [0],\n\"hook_embed\": [\n"));

@@ -57,7 +57,9 @@ END_TEST
 START_TEST(the_id_is_a_field_and_precision_fixes_digits)
 {
     set_up("pattern", "0.1", "0");
-    ck_assert_written(&((struct attn_writer_options){.precision = 3, .own = "run, 7\n"}),
+    ck_assert_written(&((struct attn_writer_options){.size = sizeof(struct attn_writer_options),
+                                                     .precision = 3,
+                                                     .own = "run, 7\n"}),
                       HEADER "\"run, 7\\n\",0,1,0,0,Life,Life,7232.000\n");
 }
 END_TEST
@@ -69,7 +71,9 @@ START_TEST(no_cell_of_text_begins_as_a_formula)
 
     attn_made_up_run_init(&made, &attn_made_up_small, formulas);
     attn_made_up_run_select(&made, "pattern", "0.1", "2");
-    ck_assert_written(&((struct attn_writer_options){.precision = 0, .own = "@x=\\"}),
+    ck_assert_written(&((struct attn_writer_options){.size = sizeof(struct attn_writer_options),
+                                                     .precision = 0,
+                                                     .own = "@x=\\"}),
                       HEADER "\\x40x=\\\\,0,1,2,0,\"\\x2d,\"\"@\",\\x3d1+1,7232\n"
                              "\\x40x=\\\\,0,1,2,1,\"\\x2d,\"\"@\",\\x2b,-7232\n"
                              "\\x40x=\\\\,0,1,2,2,\"\\x2d,\"\"@\",\"\\x2d,\"\"@\",7233\n");

@@ -24,7 +24,7 @@ enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
 static struct attn_model *open_model(const char *directory, enum attn_load load)
 {
     struct attn_source source = {.directory = directory};
-    struct attn_model_options options = {.load = load};
+    struct attn_model_options options = {.size = sizeof options, .load = load};
     struct attn_model *model;
     struct attn_error err = {0};
 

@@ -20,7 +20,8 @@ static const char *const directories[] = {
 };
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
-static const struct attn_model_options in_bfloat16 = {.compute = ATTN_COMPUTE_BF16};
+static const struct attn_model_options in_bfloat16 = {.size = sizeof in_bfloat16,
+                                                      .compute = ATTN_COMPUTE_BF16};
 
 static struct attn_model *open_model(const char *directory,
                                      const struct attn_model_options *options)

@@ -136,7 +136,8 @@ static void attend(const struct trial *trial, const struct attn_recording *run,
     float *q = heads_first(attn_recording_find(run, ATTN_SITE_Q, 0));
     float *k = heads_first(attn_recording_find(run, ATTN_SITE_K, 0));
     float *v = heads_first(attn_recording_find(run, ATTN_SITE_V, 0));
-    struct attn_attend_args args = {.n_head = config->n_head,
+    struct attn_attend_args args = {.size = sizeof args,
+                                    .n_head = config->n_head,
                                     .n_kv_head = config->n_kv_head,
                                     .n_query = run->dims.n_position,
                                     .n_key = attn_recording_find(run, ATTN_SITE_K, 0)->shape[0],

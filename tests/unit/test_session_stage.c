@@ -119,7 +119,8 @@ START_TEST(large_output_matrices_are_copied_in_pieces)
 {
     static const char *const settings[] = {"d_model=128",   "d_head=64", "n_head=2",
                                            "n_vocab=20000", "n_ctx=100", "output=tied"};
-    const struct attn_init_options options = {.settings = settings,
+    const struct attn_init_options options = {.size = sizeof options,
+                                              .settings = settings,
                                               .n_setting = sizeof settings / sizeof *settings};
     struct attn_init *init;
     struct attn_error err = {0};
@@ -188,9 +189,9 @@ START_TEST(only_weights_that_are_read_from_maps_take_a_stage)
         struct attn_model_options options;
         bool has_stage;
     } cases[] = {
-        {{.load = ATTN_MAP}, true},
-        {{.load = ATTN_READ}, false},
-        {{.load = ATTN_MAP, .reuse = true}, false},
+        {{.size = sizeof(struct attn_model_options), .load = ATTN_MAP}, true},
+        {{.size = sizeof(struct attn_model_options), .load = ATTN_READ}, false},
+        {{.size = sizeof(struct attn_model_options), .load = ATTN_MAP, .reuse = true}, false},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -223,7 +224,7 @@ static size_t resident(const char *file)
 /* q, k and v of fable are one matrix of 96 KiB in each of 4 layers. */
 START_TEST(the_pages_of_packed_weights_are_given_back)
 {
-    const struct attn_model_options options = {.reuse = true};
+    const struct attn_model_options options = {.size = sizeof options, .reuse = true};
     struct attn_model *model = open_model_as("models/fable", &options);
 
     ck_assert_uint_le(resident("fable/model.safetensors"), 128);

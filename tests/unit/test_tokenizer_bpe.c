@@ -116,7 +116,8 @@ END_TEST
 
 START_TEST(recognizes_special_tokens_unless_told_not_to)
 {
-    static const struct attn_encode_options plain = {.special = ATTN_SPECIAL_TEXT};
+    static const struct attn_encode_options plain = {.size = sizeof plain,
+                                                     .special = ATTN_SPECIAL_TEXT};
     static const struct attn_expected_token expected[] = {
         {HE, 0, 2}, {END_OF_TEXT, 2, 15}, {APOSTROPHE_S, 15, 17}, {END_OF_TEXT, 17, 30}};
     static const int32_t as_text[] = {'<', '|', 'e', 'n', 'd', 'o', 'f',
@@ -181,8 +182,10 @@ END_TEST
 START_TEST(follows_the_policy_for_bytes_that_are_not_utf8)
 {
     static const char text[] = "he\xf0\x9f\x98\xff the";
-    static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
-    static const struct attn_encode_options bytes = {.invalid = ATTN_INVALID_TEXT_BYTES};
+    static const struct attn_encode_options replace = {.size = sizeof replace,
+                                                       .invalid = ATTN_INVALID_TEXT_REPLACE};
+    static const struct attn_encode_options bytes = {.size = sizeof bytes,
+                                                     .invalid = ATTN_INVALID_TEXT_BYTES};
     /* Two maximal subparts, three bytes and one; every byte of a U+FFFD stands for all of it. */
     static const struct attn_expected_token replaced[] = {
         {HE, 0, 2},   {0xef, 2, 5}, {0xbf, 2, 5}, {0xbd, 2, 5},
@@ -260,7 +263,8 @@ START_TEST(decodes_what_it_encoded)
                                         "1",
                                         " abcdefghij",
                                         " abcdefghik"};
-    static const struct attn_encode_options bytes = {.invalid = ATTN_INVALID_TEXT_BYTES};
+    static const struct attn_encode_options bytes = {.size = sizeof bytes,
+                                                     .invalid = ATTN_INVALID_TEXT_BYTES};
     struct attn_buffer text = {0};
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
@@ -386,8 +390,9 @@ END_TEST
 
 START_TEST(survives_every_failed_allocation)
 {
-    static const struct attn_encode_options policies[] = {{.invalid = ATTN_INVALID_TEXT_REPLACE},
-                                                          {.invalid = ATTN_INVALID_TEXT_BYTES}};
+    static const struct attn_encode_options policies[] = {
+        {.size = sizeof *policies, .invalid = ATTN_INVALID_TEXT_REPLACE},
+        {.size = sizeof *policies, .invalid = ATTN_INVALID_TEXT_BYTES}};
     struct attn_tokenizer_files files = toy_files();
     struct attn_error err;
     char text[400], *decoded = NULL;

@@ -146,8 +146,10 @@ END_TEST
 
 START_TEST(refuses_or_replaces_what_is_not_utf8)
 {
-    static const struct attn_encode_options replace = {.invalid = ATTN_INVALID_TEXT_REPLACE};
-    static const struct attn_encode_options bytes = {.invalid = ATTN_INVALID_TEXT_BYTES};
+    static const struct attn_encode_options replace = {.size = sizeof replace,
+                                                       .invalid = ATTN_INVALID_TEXT_REPLACE};
+    static const struct attn_encode_options bytes = {.size = sizeof bytes,
+                                                     .invalid = ATTN_INVALID_TEXT_BYTES};
     static const struct attn_tokenizer_files files = {
         .config = "{\"tokenizer\": {\"drop\": \"\\ufffd\"}}", .vocab = LIFE};
     static const struct attn_expected_token expected[] = {{4, 1, 3}, {2, 7, 10}};

@@ -1,0 +1,33 @@
+/* options.c - copies what both sides know of an options struct; see options.h. */
+#include "base/options.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Above all structs there will be: more stands where nobody has set the size. */
+enum { MOST_BYTES = 4096 };
+
+enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)
+{
+    const unsigned char *bytes = given;
+    size_t size, known;
+
+    if (given == NULL)
+        return ATTN_OK;
+    memcpy(&size, given, sizeof size);
+    memcpy(&known, options, sizeof known);
+    if (size < sizeof size || size > MOST_BYTES)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an options struct has the size '%zu', expected that of its type, "
+                              "which its initializer sets",
+                              size);
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "an options struct of '%zu' bytes asks for what this version "
+                                  "lacks, which knows %zu of them",
+                                  size, known);
+    memcpy((unsigned char *)options + sizeof size, bytes + sizeof size,
+           (size < known ? size : known) - sizeof size);
+    return ATTN_OK;
+}
