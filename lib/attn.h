@@ -31,6 +31,7 @@
 #include "bench/measure.h"
 #include "capture/capture.h"
 #include "experiment/compare.h"
+#include "experiment/comparison.h"
 #include "experiment/explain.h"
 #include "formats/ndarray.h"
 #include "formats/npy.h"
