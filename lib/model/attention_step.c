@@ -161,9 +161,9 @@ static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)
     };
 }
 
-static void attend(struct attn_forward *f, struct attn_heads *heads, float *q)
+static void attend(struct attn_forward *f, struct attn_heads heads, float *q)
 {
-    const struct attn_attention *attention = heads->feed.attention;
+    const struct attn_attention *attention = heads.feed.attention;
     struct attn_dropout dropout;
 
     if (attention->similarity == ATTN_SIMILARITY_COSINE)
@@ -171,10 +171,10 @@ static void attend(struct attn_forward *f, struct attn_heads *heads, float *q)
             attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, f->step.n_row,
                                 f->dims.d_head);
     if (attention->dropout > 0 || attention->dropout_mask.cells != NULL) {
-        dropout = find_dropout(f, heads->feed.n_key);
-        heads->feed.dropout = &dropout;
+        dropout = find_dropout(f, heads.feed.n_key);
+        heads.feed.dropout = &dropout;
     }
-    f->n_edited += attn_heads_run(heads);
+    f->n_edited += attn_heads_run(&heads);
 }
 
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
@@ -189,6 +189,6 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
     heads.z = attn_forward_needs(f, ATTN_SITE_Z) ? z : NULL;
     append_rows(f, &heads, k, v);
     if (attn_forward_needs(f, ATTN_SITE_QK))
-        attend(f, &heads, q);
+        attend(f, heads, q);
     attn_visit(f, ATTN_SITE_Z, z);
 }
