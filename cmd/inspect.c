@@ -181,10 +181,6 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
                               "'--source-length' is given, and no layer of '%s' attends to a "
                               "source",
                               inspection->name);
-    struct attn_dims dims = attn_config_dims(config, n);
-    dims.n_source = inspection->cost.n_source;
-    if (attn_selection_create(&dims, &inspection->sites, &err) != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
     return EXIT_DONE;
 }
 
@@ -237,9 +233,7 @@ static int inspect(struct inspect_args *args, struct inspection *inspection, str
     if (code != EXIT_DONE)
         return code;
     interrupt_watch_weights(inspection->weights);
-    code = inspection_list_files(inspection);
-    if (code == EXIT_DONE && args->has_check)
-        code = inspection_check(inspection);
+    code = inspection_find(inspection, args->has_check);
     return code == EXIT_DONE ? print_all(args, inspection, out) : code;
 }
 
@@ -254,10 +248,10 @@ static int inspect_main(int argc, char **argv)
     if (out)
         code = inspect(&args, &inspection, out);
     code = print_close(out, code);
-    if (code == EXIT_DONE && inspection.n_bad > 0)
-        code =
-            report_problem(EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
-                           inspection.n_bad, attn_safetensors_count(inspection.weights));
+    if (code == EXIT_DONE && inspection_n_bad(&inspection) > 0)
+        code = report_problem(
+            EXIT_CHECK, NULL, "%zu of %zu tensors hold values that are not finite",
+            inspection_n_bad(&inspection), attn_safetensors_count(inspection.weights));
     inspection_release(&inspection);
     text_list_release(&args.paths);
     return code;

@@ -9,16 +9,44 @@
 
 #include "tool.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_MAX_WIDTH = 60 };
 
-/* What is printed into, and the first failure. */
+/* What is printed, where, and the first failure. */
 struct page {
+    const struct inspection *inspection;
     struct attn_sink *out;
     int code;
 };
+
+static const struct attn_table *table_of(const struct page *page, enum attn_inspected part)
+{
+    return page->inspection->tables[part];
+}
+
+/* The cell of COLUMN, by its name, which the table has. */
+static struct attn_cell cell_of(const struct attn_table *table, size_t row, const char *column)
+{
+    size_t c = 0;
+    while (strcmp(attn_table_column(table, c)->name, column) != 0)
+        c++;
+    return attn_table_cell(table, row, c);
+}
+
+static uint64_t number_of(const struct attn_table *table, size_t row, const char *column)
+{
+    return (uint64_t)cell_of(table, row, column).integer;
+}
+
+static bool is_text(const struct attn_cell *cell, const char *text)
+{
+    return cell->size == strlen(text) && memcmp(cell->text, text, cell->size) == 0;
+}
+
+/* --- Cells ------------------------------------------------------------------------------------- */
 
 /* Text from outside, printable. */
 static void put_escaped(struct page *page, const char *text, size_t size)
@@ -42,12 +70,12 @@ static size_t width_of(const char *text)
     return n;
 }
 
-/* How wide TEXT is when it is printable. */
-static size_t escaped_width(struct page *page, const char *text, size_t size)
+/* How wide the text of CELL is when it is printable. */
+static size_t escaped_width(struct page *page, const struct attn_cell *cell)
 {
     struct attn_error err = {0};
     char *escaped;
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK) {
+    if (attn_escape(cell->text, cell->size, &escaped, &err) != ATTN_OK) {
         page->code = EXIT_INTERNAL;
         return 0;
     }
@@ -56,74 +84,98 @@ static size_t escaped_width(struct page *page, const char *text, size_t size)
     return width;
 }
 
-/* TEXT from outside and spaces up to WIDTH. */
-static void put_cell(struct page *page, const char *text, size_t size, size_t width)
+/* The text of CELL and spaces up to WIDTH. */
+static void put_padded(struct page *page, const struct attn_cell *cell, size_t width)
 {
-    size_t used = escaped_width(page, text, size);
-    put_escaped(page, text, size);
+    size_t used = escaped_width(page, cell);
+    put_escaped(page, cell->text, cell->size);
     print(page->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
-static const char *field_text(const struct field *field, char text[ATTN_QUANTITY_SIZE])
+/* Numbers as people read them: those of a unit in its multiples. */
+static const char *number_text(const struct attn_column *column, int64_t number,
+                               char text[ATTN_QUANTITY_SIZE])
 {
-    switch (field->kind) {
-    case FIELD_COUNT:
-        return attn_quantity_count(field->number, text);
-    case FIELD_LIMIT:
-        return field->number == SIZE_MAX ? "unlimited" : attn_quantity_count(field->number, text);
-    case FIELD_BYTES:
-        return attn_quantity_bytes(field->number, text);
-    case FIELD_OPERATIONS:
-        return attn_quantity_operations(field->number, text);
-    case FIELD_FLAG:
-        return field->number ? "yes" : "no";
-    case FIELD_REAL:
-        text[attn_format_float(field->real, text)] = '\0';
+    if (!column->unit)
+        return attn_quantity_count((uint64_t)number, text);
+    if (strcmp(column->unit, "bytes") == 0)
+        return attn_quantity_bytes((uint64_t)number, text);
+    return attn_quantity_operations((uint64_t)number, text);
+}
+
+/* A setting: a limit that is missing is none. */
+static const char *setting_text(const struct attn_column *column, const struct attn_cell *cell,
+                                char text[ATTN_QUANTITY_SIZE])
+{
+    switch (cell->type) {
+    case ATTN_VALUE_INTEGER:
+        return number_text(column, cell->integer, text);
+    case ATTN_VALUE_BOOLEAN:
+        return cell->integer ? "yes" : "no";
+    case ATTN_VALUE_REAL:
+        text[attn_format_float((float)cell->real, text)] = '\0';
         return text;
-    case FIELD_WORD:
-        break;
+    case ATTN_VALUE_TEXT:
+        snprintf(text, ATTN_QUANTITY_SIZE, "%.*s", (int)cell->size, cell->text);
+        return text;
+    default:
+        return "unlimited";
     }
-    return field->word;
 }
 
-static const char *label_of(const struct field *field)
+/* A size has at most 20 digits; ", " and brackets come to it. */
+enum { SHAPE_SIZE = ATTN_MAX_RANK * 22 + 3 };
+
+/* "[12, 64]" */
+static const char *shape_text(const struct attn_cell *cell, char text[SHAPE_SIZE])
 {
-    return field->label ? field->label : field->name;
+    size_t used = (size_t)snprintf(text, SHAPE_SIZE, "[");
+    for (size_t i = 0; i < cell->size; i++)
+        used += (size_t)snprintf(text + used, SHAPE_SIZE - used, "%s%lld", i == 0 ? "" : ", ",
+                                 (long long)cell->list[i]);
+    snprintf(text + used, SHAPE_SIZE - used, "]");
+    return text;
 }
 
-/* One line a field, values on the left. */
-static void put_settings(struct page *page, const struct fields *fields)
+/* --- Tables of one row --------------------------------------------------------------------------- */
+
+/* One line a column, values on the left. */
+static void put_settings(struct page *page, const struct attn_table *table)
 {
     char text[ATTN_QUANTITY_SIZE];
-    for (size_t i = 0; i < fields->n; i++)
-        print(page->out, "  %-15s  %s\n", label_of(&fields->items[i]),
-              field_text(&fields->items[i], text));
+    for (size_t c = 0; c < attn_table_n_column(table); c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        struct attn_cell cell = attn_table_cell(table, 0, c);
+        print(page->out, "  %-15s  %s\n", column->name, setting_text(column, &cell, text));
+    }
 }
 
-/* One line a field, values on the right; with shares of the sum, and the sum, when TOTAL is not
- * NULL. */
-static void put_amounts(struct page *page, const struct fields *fields, const char *total)
+/*
+ * One line a column, values on the right, called by LABELS (NULL: the names of the columns). A column
+ * `total` at the end is their sum, and then each has its share of it.
+ */
+static void put_amounts(struct page *page, const struct attn_table *table,
+                        const char *const *labels)
 {
-    struct field sum = {.kind = fields->items[0].kind, .number = fields_total(fields)};
-    size_t width = 0, value_width = 0;
+    size_t n = attn_table_n_column(table), width = 0, value_width = 0;
+    bool has_total = strcmp(attn_table_column(table, n - 1)->name, "total") == 0;
+    double total = has_total ? (double)attn_table_cell(table, 0, n - 1).integer : 0;
     char text[ATTN_QUANTITY_SIZE];
-    for (size_t i = 0; i < fields->n; i++) {
-        widen(&width, strlen(label_of(&fields->items[i])));
-        widen(&value_width, strlen(field_text(&fields->items[i], text)));
+    for (size_t c = 0; c < n; c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        int64_t number = attn_table_cell(table, 0, c).integer;
+        widen(&width, strlen(labels ? labels[c] : column->name));
+        widen(&value_width, strlen(number_text(column, number, text)));
     }
-    if (total)
-        widen(&value_width, strlen(field_text(&sum, text)));
-    for (size_t i = 0; i < fields->n; i++) {
-        const struct field *field = &fields->items[i];
-        print(page->out, "  %-*s  %*s", (int)width, label_of(field), (int)value_width,
-              field_text(field, text));
-        if (total && sum.number > 0)
-            print(page->out, "  %5.1f %%", 100 * (double)field->number / (double)sum.number);
+    for (size_t c = 0; c < n; c++) {
+        const struct attn_column *column = attn_table_column(table, c);
+        int64_t number = attn_table_cell(table, 0, c).integer;
+        print(page->out, "  %-*s  %*s", (int)width, labels ? labels[c] : column->name,
+              (int)value_width, number_text(column, number, text));
+        if (total > 0 && c + 1 < n)
+            print(page->out, "  %5.1f %%", 100 * (double)number / total);
         print_text(page->out, "\n");
     }
-    if (total)
-        print(page->out, "  %-*s  %*s\n", (int)width, total, (int)value_width,
-              field_text(&sum, text));
 }
 
 static void put_title(struct page *page, const char *title)
@@ -131,216 +183,219 @@ static void put_title(struct page *page, const char *title)
     print(page->out, "\n%s\n", title);
 }
 
+/* --- Attention --------------------------------------------------------------------------------- */
+
 /* Whether what is said of the attention of two layers is the same. */
-static bool is_same_attention(const struct attn_config *config, size_t one, size_t other)
+static bool is_same_layer(const struct attn_table *layers, size_t one, size_t other)
 {
-    const struct attn_attention *a = &config->attention[one], *b = &config->attention[other];
-    return a->kind == b->kind && a->mask == b->mask && a->is_scaled == b->is_scaled &&
-           a->eps >= b->eps && a->eps <= b->eps && a->factor >= b->factor &&
-           a->factor <= b->factor && config->is_cross[one] == config->is_cross[other];
+    for (size_t c = 0; c < attn_table_n_column(layers); c++) {
+        struct attn_cell a = attn_table_cell(layers, one, c), b = attn_table_cell(layers, other, c);
+        bool is_same = a.size == b.size && a.integer == b.integer && a.real >= b.real &&
+                       a.real <= b.real && (!a.text || memcmp(a.text, b.text, a.size) == 0);
+        if (!is_same)
+            return false;
+    }
+    return true;
 }
 
 /* "full, causal, scores / sqrt(d_head)" */
-static void put_layer(struct page *page, const struct attn_config *config, size_t layer)
+static void put_layer(struct page *page, const struct attn_table *layers, size_t layer)
 {
-    const struct attn_attention *a = &config->attention[layer];
-    const char *keys = a->mask == ATTN_MASK_CAUSAL ? "causal" : "no mask";
-    if (config->is_cross[layer])
+    struct attn_cell kind = cell_of(layers, layer, "kind"), mask = cell_of(layers, layer, "mask");
+    double eps = cell_of(layers, layer, "eps").real;
+    double factor = cell_of(layers, layer, "factor").real;
+    const char *keys = is_text(&mask, "causal") ? "causal" : "no mask";
+    if (number_of(layers, layer, "is_cross"))
         keys = "to the source";
-    print(page->out, "%s, %s, scores ", attention_kind_word(a->kind), keys);
-    if (!a->is_scaled)
+    print(page->out, "%.*s, %s, scores ", (int)kind.size, kind.text, keys);
+    if (!number_of(layers, layer, "is_scaled"))
         print_text(page->out, "not scaled");
-    else if (a->eps > 0)
-        print(page->out, "/ (sqrt(d_head) + %g)", a->eps);
+    else if (eps > 0)
+        print(page->out, "/ (sqrt(d_head) + %g)", eps);
     else
         print_text(page->out, "/ sqrt(d_head)");
-    if (a->factor < 1 || a->factor > 1)
-        print(page->out, " * %g", a->factor);
+    if (factor < 1 || factor > 1)
+        print(page->out, " * %g", factor);
     print_text(page->out, "\n");
 }
 
 /* One line for each run of layers that are the same. */
-static void put_attention(struct page *page, const struct attn_config *config)
+static void put_attention(struct page *page)
 {
-    for (size_t first = 0, last; first < config->n_layer; first = last) {
+    const struct attn_table *layers = table_of(page, ATTN_INSPECTED_ATTENTION);
+    size_t n = attn_table_n_row(layers);
+    for (size_t first = 0, last; first < n; first = last) {
         char label[64] = "attention";
         last = first + 1;
-        while (last < config->n_layer && is_same_attention(config, first, last))
+        while (last < n && is_same_layer(layers, first, last))
             last++;
-        if (last - first < config->n_layer && last == first + 1)
+        if (last - first < n && last == first + 1)
             snprintf(label, sizeof(label), "attention %zu", first);
-        else if (last - first < config->n_layer)
+        else if (last - first < n)
             snprintf(label, sizeof(label), "attention %zu-%zu", first, last - 1);
         print(page->out, "  %-15s  ", label);
-        put_layer(page, config, first);
+        put_layer(page, layers, first);
     }
 }
 
-/* "[12, 64]" */
-static void write_shape(const size_t *shape, int rank, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int i = 0; i < rank; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
-    snprintf(text + used, size - used, "]");
-}
-
-/* A size has at most 20 digits; ", " and brackets come to it. */
-enum { SHAPE_SIZE = ATTN_MAX_RANK * 22 + 3 };
+/* --- Tensors, tokenizer, files ----------------------------------------------------------------- */
 
 /* Widths of the columns of the tensor table. */
-struct columns {
+struct widths {
     size_t name, dtype, shape;
     bool has_file;
 };
 
-static struct columns measure_tensors(struct page *page, const struct attn_safetensors *weights)
+static struct widths measure_tensors(struct page *page, const struct attn_table *tensors)
 {
-    struct columns columns = {.name = strlen("name"),
-                              .dtype = strlen("dtype"),
-                              .shape = strlen("shape"),
-                              .has_file = attn_safetensors_n_shard(weights) > 1};
+    struct widths widths = {.name = strlen("name"),
+                            .dtype = strlen("dtype"),
+                            .shape = strlen("shape"),
+                            .has_file = attn_safetensors_n_shard(page->inspection->weights) > 1};
     char shape[SHAPE_SIZE];
-    for (size_t i = 0; i < attn_safetensors_count(weights); i++) {
-        struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
-        const struct attn_tensor *tensor = &entry.tensor;
-        size_t name = escaped_width(page, entry.name, entry.name_size);
-        if (name <= NAME_MAX_WIDTH)
-            widen(&columns.name, name);
-        widen(&columns.dtype, strlen(attn_dtype_name(tensor->dtype)));
-        write_shape(tensor->shape, tensor->rank, shape, sizeof(shape));
-        widen(&columns.shape, strlen(shape));
+    for (size_t i = 0; i < attn_table_n_row(tensors); i++) {
+        struct attn_cell name = cell_of(tensors, i, "name");
+        struct attn_cell list = cell_of(tensors, i, "shape");
+        size_t width = escaped_width(page, &name);
+        if (width <= NAME_MAX_WIDTH)
+            widen(&widths.name, width);
+        widen(&widths.dtype, cell_of(tensors, i, "dtype").size);
+        widen(&widths.shape, strlen(shape_text(&list, shape)));
     }
-    return columns;
+    return widths;
 }
 
-static void put_tensor(struct page *page, const struct inspection *inspection,
-                       const struct columns *columns, const struct attn_safetensors_entry *entry)
+static void put_tensor(struct page *page, const struct attn_table *tensors, size_t row,
+                       const struct widths *widths)
 {
-    const struct attn_tensor *tensor = &entry->tensor;
+    struct attn_cell name = cell_of(tensors, row, "name"), file = cell_of(tensors, row, "file");
+    struct attn_cell dtype = cell_of(tensors, row, "dtype");
+    struct attn_cell list = cell_of(tensors, row, "shape");
     char shape[SHAPE_SIZE], size[ATTN_QUANTITY_SIZE];
-    write_shape(tensor->shape, tensor->rank, shape, sizeof(shape));
     print_text(page->out, "  ");
-    put_cell(page, entry->name, entry->name_size, columns->name);
-    print(page->out, "  %-*s  %-*s  %12zu  %10s", (int)columns->dtype,
-          attn_dtype_name(tensor->dtype), (int)columns->shape, shape, entry->offset,
-          attn_quantity_bytes(attn_tensor_n_byte(tensor), size));
-    if (columns->has_file) {
-        const char *name = inspection_file_of(inspection, entry);
+    put_padded(page, &name, widths->name);
+    print(page->out, "  %-*.*s  %-*s  %12" PRIu64 "  %10s", (int)widths->dtype, (int)dtype.size,
+          dtype.text, (int)widths->shape, shape_text(&list, shape),
+          number_of(tensors, row, "offset"),
+          attn_quantity_bytes(number_of(tensors, row, "bytes"), size));
+    if (widths->has_file) {
         print_text(page->out, "  ");
-        put_escaped(page, name, strlen(name));
+        put_escaped(page, file.text, file.size);
     }
     print_text(page->out, "\n");
 }
 
-static void put_tensors(struct page *page, const struct inspection *inspection)
+static void put_tensors(struct page *page)
 {
-    const struct attn_safetensors *weights = inspection->weights;
-    struct columns columns = measure_tensors(page, weights);
-    size_t n = attn_safetensors_count(weights);
+    const struct attn_table *tensors = table_of(page, ATTN_INSPECTED_TENSORS);
+    struct widths widths = measure_tensors(page, tensors);
     put_title(page, "Tensors");
-    if (n == 0) {
+    if (attn_table_n_row(tensors) == 0) {
         print_text(page->out, "  none\n");
         return;
     }
-    print(page->out, "  %-*s  %-*s  %-*s  %12s  %10s%s\n", (int)columns.name, "name",
-          (int)columns.dtype, "dtype", (int)columns.shape, "shape", "offset", "size",
-          columns.has_file ? "  file" : "");
-    for (size_t i = 0; i < n; i++) {
-        struct attn_safetensors_entry entry = attn_safetensors_entry(weights, i);
-        put_tensor(page, inspection, &columns, &entry);
-    }
+    print(page->out, "  %-*s  %-*s  %-*s  %12s  %10s%s\n", (int)widths.name, "name",
+          (int)widths.dtype, "dtype", (int)widths.shape, "shape", "offset", "size",
+          widths.has_file ? "  file" : "");
+    for (size_t i = 0; i < attn_table_n_row(tensors); i++)
+        put_tensor(page, tensors, i, &widths);
 }
 
-static void put_tokenizer(struct page *page, const struct inspection *inspection)
+static void put_tokenizer(struct page *page)
 {
-    const struct attn_tokenizer *tokenizer = inspection->tokenizer;
+    static const char *const words[][2] = {
+        {"word", "words"}, {"char", "characters"}, {"bpe", "byte-level BPE"}};
     char text[ATTN_QUANTITY_SIZE];
     put_title(page, "Tokenizer");
-    if (!tokenizer) {
-        print(page->out, "  none: %s\n", inspection->no_tokenizer.message);
+    if (!page->inspection->tokenizer) {
+        print(page->out, "  none: %s\n", page->inspection->no_tokenizer.message);
         return;
     }
-    size_t n_vocab = attn_tokenizer_n_vocab(tokenizer);
-    static const char *const kinds[] = {[ATTN_TOKENIZER_WORD] = "words",
-                                        [ATTN_TOKENIZER_CHARACTER] = "characters",
-                                        [ATTN_TOKENIZER_BPE] = "byte-level BPE"};
-    print(page->out, "  kind             %s\n", kinds[attn_tokenizer_kind(tokenizer)]);
-    print(page->out, "  n_vocab          %s\n", attn_quantity_count(n_vocab, text));
-    for (size_t id = 0; id < n_vocab; id++) {
-        if (!attn_tokenizer_is_special(tokenizer, (int32_t)id))
-            continue;
-        size_t size;
-        const char *token = attn_tokenizer_token(tokenizer, (int32_t)id, &size);
-        print(page->out, "  special          %zu ", id);
-        put_escaped(page, token, size);
+    const struct attn_table *tokenizer = table_of(page, ATTN_INSPECTED_TOKENIZER);
+    const struct attn_table *special = table_of(page, ATTN_INSPECTED_SPECIAL);
+    struct attn_cell kind = cell_of(tokenizer, 0, "kind");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (is_text(&kind, words[i][0]))
+            print(page->out, "  kind             %s\n", words[i][1]);
+    print(page->out, "  n_vocab          %s\n",
+          attn_quantity_count(number_of(tokenizer, 0, "n_vocab"), text));
+    for (size_t i = 0; i < attn_table_n_row(special); i++) {
+        struct attn_cell token = cell_of(special, i, "token");
+        print(page->out, "  special          %" PRIu64 " ", number_of(special, i, "id"));
+        put_escaped(page, token.text, token.size);
         print_text(page->out, "\n");
     }
 }
 
-static void put_files(struct page *page, const struct inspection *inspection)
+static void put_files(struct page *page)
 {
+    const struct attn_table *files = table_of(page, ATTN_INSPECTED_FILES);
     size_t width = 5;
     char text[ATTN_QUANTITY_SIZE];
-    for (size_t i = 0; i < inspection->n_file; i++) {
-        const char *name = inspection->files[i].name;
-        widen(&width, escaped_width(page, name, strlen(name)));
+    for (size_t i = 0; i < attn_table_n_row(files); i++) {
+        struct attn_cell name = cell_of(files, i, "name");
+        widen(&width, escaped_width(page, &name));
     }
     put_title(page, "Files");
-    for (size_t i = 0; i < inspection->n_file; i++) {
-        const char *name = inspection->files[i].name;
+    for (size_t i = 0; i < attn_table_n_row(files); i++) {
+        struct attn_cell name = cell_of(files, i, "name");
         print_text(page->out, "  ");
-        put_cell(page, name, strlen(name), width);
-        print(page->out, "  %10s\n", attn_quantity_bytes(inspection->files[i].size, text));
+        put_padded(page, &name, width);
+        print(page->out, "  %10s\n", attn_quantity_bytes(number_of(files, i, "bytes"), text));
     }
 }
+
+/* --- Cost -------------------------------------------------------------------------------------- */
 
 /* The shape of one layer's tensor and the size of all of them. */
-static void put_sites(struct page *page, const struct inspection *inspection)
+static void put_sites(struct page *page)
 {
-    const struct attn_dims *dims = attn_selection_dims(inspection->sites);
+    const struct attn_table *sites = table_of(page, ATTN_INSPECTED_OUTPUTS);
     char shape[SHAPE_SIZE], size[ATTN_QUANTITY_SIZE];
-    for (int i = 0; i < ATTN_N_SITE; i++) {
-        enum attn_site site = (enum attn_site)i;
-        size_t sizes[3];
-        if (!(dims->sites & ATTN_SITE_BIT(i)))
-            continue;
-        int rank = inspection_site_shape(inspection, site, sizes);
-        write_shape(sizes, rank, shape, sizeof(shape));
-        print(page->out, "  %-11s  %-22s  %12s\n", attn_site_name(site),
-              rank > 0 ? shape : "by layer", attn_quantity_bytes(inspection->cost.sites[i], size));
+    for (size_t i = 0; i < attn_table_n_row(sites); i++) {
+        struct attn_cell site = cell_of(sites, i, "site"), list = cell_of(sites, i, "shape");
+        print(page->out, "  %-11.*s  %-22s  %12s\n", (int)site.size, site.text,
+              list.type == ATTN_VALUE_LIST ? shape_text(&list, shape) : "by layer",
+              attn_quantity_bytes(number_of(sites, i, "bytes"), size));
     }
 }
 
-static void put_cost(struct page *page, const struct inspection *inspection)
+static void put_cost(struct page *page)
 {
-    struct fields counts = inspection_operations(inspection);
-    struct fields memory = inspection_memory(inspection);
+    static const char *const operations[] = {"q, k, v and output projections", "attention matrices",
+                                             "mlp", "logits of every token", "total"};
+    static const char *const memory[] = {"weights read", "working memory of 'run', one thread",
+                                         "keys and values of all layers", "  with plain heads",
+                                         "  with multi-query heads"};
+    const struct attn_table *run = table_of(page, ATTN_INSPECTED_RUN);
+    uint64_t n_token = number_of(run, 0, "n_token");
+    uint64_t n_source = number_of(run, 0, "n_source");
     char text[ATTN_QUANTITY_SIZE];
-    print(page->out, "\nMultiply-adds of a run of %s token%s",
-          attn_quantity_count(inspection->cost.n_position, text),
-          inspection->cost.n_position == 1 ? "" : "s");
-    if (inspection->cost.n_source > 0)
-        print(page->out, " and a source of %s row%s",
-              attn_quantity_count(inspection->cost.n_source, text),
-              inspection->cost.n_source == 1 ? "" : "s");
+    print(page->out, "\nMultiply-adds of a run of %s token%s", attn_quantity_count(n_token, text),
+          n_token == 1 ? "" : "s");
+    if (n_source > 0)
+        print(page->out, " and a source of %s row%s", attn_quantity_count(n_source, text),
+              n_source == 1 ? "" : "s");
     print_text(page->out, "\n");
-    put_amounts(page, &counts, "total");
+    put_amounts(page, table_of(page, ATTN_INSPECTED_MULTIPLY_ADDS), operations);
     put_title(page, "Its memory");
-    put_amounts(page, &memory, NULL);
+    put_amounts(page, table_of(page, ATTN_INSPECTED_MEMORY), memory);
     put_title(page, "Its tensors: the shape in one layer, the size of all layers");
-    put_sites(page, inspection);
+    put_sites(page);
 }
 
-static void put_heading(struct page *page, const struct inspection *inspection)
+/* --- All --------------------------------------------------------------------------------------- */
+
+static void put_heading(struct page *page)
 {
+    const struct inspection *inspection = page->inspection;
     size_t n = attn_safetensors_count(inspection->weights);
     char text[ATTN_QUANTITY_SIZE];
     put_escaped(page, inspection->name, strlen(inspection->name));
     if (inspection->model) {
-        struct fields parameters = inspection_parameters(inspection);
+        const struct attn_table *parameters = table_of(page, ATTN_INSPECTED_PARAMETERS);
         print(page->out, ": %s, %s parameters", attn_model_config(inspection->model)->model_type,
-              attn_quantity_count(fields_total(&parameters), text));
+              attn_quantity_count(number_of(parameters, 0, "total"), text));
     } else {
         print_text(page->out, ": safetensors");
     }
@@ -350,39 +405,38 @@ static void put_heading(struct page *page, const struct inspection *inspection)
 
 int inspection_print_text(const struct inspection *inspection, struct attn_sink *out)
 {
-    struct page page = {out, EXIT_DONE};
-    put_heading(&page, inspection);
+    struct page page = {inspection, out, EXIT_DONE};
+    put_heading(&page);
     if (!inspection->model) {
-        put_tensors(&page, inspection);
+        put_tensors(&page);
         return page.code;
     }
-    struct fields config = inspection_config(inspection);
-    struct fields parameters = inspection_parameters(inspection);
     put_title(&page, "Config");
-    put_settings(&page, &config);
-    put_attention(&page, attn_model_config(inspection->model));
+    put_settings(&page, table_of(&page, ATTN_INSPECTED_CONFIG));
+    put_attention(&page);
     put_title(&page, "Parameters");
-    put_amounts(&page, &parameters, "total");
-    put_tensors(&page, inspection);
-    put_tokenizer(&page, inspection);
-    put_files(&page, inspection);
-    put_cost(&page, inspection);
+    put_amounts(&page, table_of(&page, ATTN_INSPECTED_PARAMETERS), NULL);
+    put_tensors(&page);
+    put_tokenizer(&page);
+    put_files(&page);
+    put_cost(&page);
     return page.code;
 }
 
 int inspection_print_check(const struct inspection *inspection, struct attn_sink *out)
 {
-    struct page page = {out, EXIT_DONE};
+    struct page page = {inspection, out, EXIT_DONE};
+    const struct attn_table *bad = table_of(&page, ATTN_INSPECTED_NON_FINITE);
     size_t n = attn_safetensors_count(inspection->weights);
-    for (size_t i = 0; i < inspection->n_bad; i++) {
-        const struct bad_tensor *bad = &inspection->bad[i];
-        struct attn_safetensors_entry entry =
-            attn_safetensors_entry(inspection->weights, bad->tensor);
-        put_escaped(&page, entry.name, entry.name_size);
-        print(out, ": %zu NaN, %zu infinite of %zu, the first at %zu\n", bad->found.n_nan,
-              bad->found.n_infinite, attn_tensor_n_element(&entry.tensor), bad->found.first);
+    for (size_t i = 0; i < attn_table_n_row(bad); i++) {
+        struct attn_cell name = cell_of(bad, i, "name");
+        put_escaped(&page, name.text, name.size);
+        print(out,
+              ": %" PRIu64 " NaN, %" PRIu64 " infinite of %" PRIu64 ", the first at %" PRIu64 "\n",
+              number_of(bad, i, "n_nan"), number_of(bad, i, "n_infinite"),
+              number_of(bad, i, "n_value"), number_of(bad, i, "first"));
     }
-    if (inspection->n_bad == 0)
+    if (attn_table_n_row(bad) == 0)
         print(out, "%zu tensor%s, all values are finite\n", n, n == 1 ? "" : "s");
     return page.code;
 }

@@ -43,6 +43,7 @@
 #include "model/cost.h"
 #include "model/draw.h"
 #include "model/finite.h"
+#include "model/inspection.h"
 #include "model/model.h"
 #include "model/model_init.h"
 #include "model/session.h"

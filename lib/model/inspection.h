@@ -1,0 +1,75 @@
+/*
+ * inspection.h - what is in a model or in one file of tensors, as tables (base/table.h).
+ *
+ *     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
+ *     struct attn_table *tensors;
+ *     inspection.weights = attn_model_safetensors(model);
+ *     attn_inspect(&inspection, ATTN_INSPECTED_TENSORS, &tensors, &err);
+ *     attn_table_write(tensors, ATTN_TABLE_ALIGNED, -1, sink, &err);
+ *     attn_table_free(tensors);
+ *
+ * Nothing is run. Weights are read for ATTN_INSPECTED_NON_FINITE alone. Counts that do not fit an
+ * int64_t are INT64_MAX.
+ */
+#ifndef ATTN_MODEL_INSPECTION_H
+#define ATTN_MODEL_INSPECTION_H
+
+#include "base/source.h"
+#include "base/table.h"
+#include "formats/safetensors.h"
+#include "model/cost.h"
+#include "text/tokenizer.h"
+
+#include <signal.h>
+
+/*
+ * X(ID, name of the table, what has to be given). What is one of its kind is a table of one row;
+ * units are in the columns.
+ *
+ * config: n_ctx is missing where nothing limits it. attention: a row a layer, kind, is_cross, mask,
+ * is_scaled, eps, factor. parameters: the elements of each part, total. tensors: name, dtype, shape,
+ * file, offset, bytes. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each
+ * special token. files: name, bytes; those of weights come last. run: n_token, n_source, n_pair.
+ * multiply_adds: of each part, total. memory: bytes of each part. outputs: a row a site, n_layer,
+ * shape in one layer (missing where layers differ), bytes of all layers. non_finite: a row a tensor
+ * that holds such values, name, n_nan, n_infinite, n_value, first.
+ */
+#define ATTN_INSPECTED_MAP(X)                                                                      \
+    X(CONFIG, config, MODEL)                                                                       \
+    X(ATTENTION, attention, MODEL)                                                                 \
+    X(PARAMETERS, parameters, MODEL)                                                               \
+    X(TENSORS, tensors, WEIGHTS)                                                                   \
+    X(TOKENIZER, tokenizer, TOKENIZER)                                                             \
+    X(SPECIAL, special, TOKENIZER)                                                                 \
+    X(FILES, files, WEIGHTS)                                                                       \
+    X(RUN, run, COST)                                                                              \
+    X(MULTIPLY_ADDS, multiply_adds, COST)                                                          \
+    X(MEMORY, memory, COST)                                                                        \
+    X(OUTPUTS, outputs, COST)                                                                      \
+    X(NON_FINITE, non_finite, WEIGHTS)
+
+enum attn_inspected {
+#define ATTN_INSPECTED_ENUM(id, name, needs) ATTN_INSPECTED_##id,
+    ATTN_INSPECTED_MAP(ATTN_INSPECTED_ENUM)
+#undef ATTN_INSPECTED_ENUM
+};
+
+/* What is inspected; all borrowed. */
+struct attn_inspection {
+    size_t size;                            /* of this struct */
+    const struct attn_model *model;         /* NULL: a file of tensors alone */
+    const struct attn_safetensors *weights; /* of the model, or that file */
+    const struct attn_tokenizer *tokenizer; /* NULL: there is none */
+    const struct attn_source *source;       /* where the model's other files are; NULL: unknown */
+    const struct attn_cost *cost;           /* of a run of that model (attn_cost_find), or NULL */
+    const volatile sig_atomic_t *cancel;    /* not 0: ATTN_CANCELED; NULL: nothing can cancel */
+};
+
+#define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
+
+/* ATTN_INVALID when INSPECTION lacks what the table is about. */
+ATTN_API enum attn_status attn_inspect(const struct attn_inspection *inspection,
+                                       enum attn_inspected part, struct attn_table **table,
+                                       struct attn_error *err);
+
+#endif

@@ -1,0 +1,218 @@
+/* What inspect finds, as tables: beside sums done by hand, and beside what the files hold. */
+#include "attn.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+
+#include <string.h>
+
+/* A model that is inspected, with all that belongs to it. */
+struct subject {
+    struct attn_source source;
+    struct attn_model *model;
+    struct attn_tokenizer *tokenizer;
+    struct attn_cost cost;
+    struct attn_inspection inspection;
+};
+
+static void open_subject(struct subject *subject, const char *directory, size_t n, size_t n_source)
+{
+    struct attn_error err = {0};
+
+    *subject = (struct subject){.source = {.directory = directory}};
+    ck_assert_msg(attn_model_open(&subject->source, &ATTN_MODEL_OPTIONS_DEFAULT, &subject->model,
+                                  &err) == ATTN_OK,
+                  "%s", err.message);
+    attn_tokenizer_open(&subject->source, &subject->tokenizer, NULL);
+    ck_assert(attn_cost_find(subject->model, n, n_source, &subject->cost, &err) == ATTN_OK);
+    subject->inspection = ATTN_INSPECTION_DEFAULT;
+    subject->inspection.model = subject->model;
+    subject->inspection.weights = attn_model_safetensors(subject->model);
+    subject->inspection.tokenizer = subject->tokenizer;
+    subject->inspection.source = &subject->source;
+    subject->inspection.cost = &subject->cost;
+}
+
+static void close_subject(struct subject *subject)
+{
+    attn_tokenizer_close(subject->tokenizer);
+    attn_model_close(subject->model);
+}
+
+static struct attn_table *inspect(const struct subject *subject, enum attn_inspected part)
+{
+    struct attn_table *table;
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_inspect(&subject->inspection, part, &table, &err) == ATTN_OK, "%s",
+                  err.message);
+    return table;
+}
+
+/* PART in FORM, beside EXPECTED. */
+static void expect(const struct subject *subject, enum attn_inspected part,
+                   enum attn_table_form form, const char *expected)
+{
+    struct attn_table *table = inspect(subject, part);
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+    size_t size;
+
+    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+    ck_assert(attn_table_write(table, form, -1, sink, &err) == ATTN_OK);
+    attn_sink_write(sink, "", 1);
+    ck_assert_str_eq(attn_sink_bytes(sink, &size), expected);
+    attn_sink_free(sink);
+    attn_table_free(table);
+}
+
+START_TEST(describes_a_gpt2)
+{
+    struct subject subject;
+
+    open_subject(&subject, "models/tiny-gpt2", 17, 0);
+    expect(&subject, ATTN_INSPECTED_CONFIG, ATTN_TABLE_CSV,
+           "model_type,n_layer,n_head,n_kv_head,d_model,d_head,d_value,d_mlp,n_ctx,n_vocab,norm,"
+           "norm_eps,has_final_norm,positions,act_fn,has_projections,has_qkv_bias,has_out_proj,"
+           "has_out_bias,has_residual,output\n"
+           "gpt2,3,3,3,15,5,5,22,17,487,layernorm,1e-05,1,learned,gelu_new,1,1,1,1,1,tied\n");
+    expect(&subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_JSON_LINES,
+           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
+           "\"eps\": 0, \"factor\": 1}\n"
+           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
+           "\"eps\": 0, \"factor\": 1}\n"
+           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
+           "\"eps\": 0, \"factor\": 1}\n");
+    expect(&subject, ATTN_INSPECTED_PARAMETERS, ATTN_TABLE_TABBED,
+           "7305\t255\t2880\t2091\t210\t0\t12741\n");
+    expect(&subject, ATTN_INSPECTED_TOKENIZER, ATTN_TABLE_TABBED, "bpe\t487\n");
+    expect(&subject, ATTN_INSPECTED_SPECIAL, ATTN_TABLE_TABBED, "486\t<|endoftext|>\n");
+    expect(&subject, ATTN_INSPECTED_RUN, ATTN_TABLE_TABBED, "17\t0\t1377\n");
+    close_subject(&subject);
+}
+END_TEST
+
+START_TEST(lists_every_tensor_with_its_file)
+{
+    struct subject subject;
+    struct attn_table *tensors, *files;
+    int64_t n_byte = 0;
+
+    open_subject(&subject, "models/tiny-gpt2", 5, 0);
+    tensors = inspect(&subject, ATTN_INSPECTED_TENSORS);
+    files = inspect(&subject, ATTN_INSPECTED_FILES);
+    ck_assert_uint_eq(attn_table_n_row(tensors), 40);
+    for (size_t i = 0; i < 40; i++) {
+        const struct attn_cell shape = attn_table_cell(tensors, i, 2);
+        int64_t size = 4;
+
+        for (size_t k = 0; k < shape.size; k++)
+            size *= shape.list[k];
+        ck_assert_int_eq(attn_table_cell(tensors, i, 5).integer, size);
+        n_byte += size;
+    }
+    ck_assert_uint_eq(attn_table_n_row(files), 4);
+    ck_assert_str_eq(attn_table_column(files, 1)->unit, "bytes");
+    ck_assert_mem_eq(attn_table_cell(files, 3, 0).text, "model.safetensors", 17);
+    ck_assert_int_gt(attn_table_cell(files, 3, 1).integer, n_byte);
+    attn_table_free(tensors);
+    attn_table_free(files);
+    close_subject(&subject);
+}
+END_TEST
+
+/* L 3 of which layers 0 and 2 attend to the source; keys of layers differ. */
+START_TEST(a_shape_that_layers_do_not_share_is_missing)
+{
+    struct subject subject;
+    struct attn_table *sites;
+    size_t n_missing = 0;
+
+    open_subject(&subject, "tests/fixtures/attn-cross", 7, 4);
+    sites = inspect(&subject, ATTN_INSPECTED_OUTPUTS);
+    for (size_t i = 0; i < attn_table_n_row(sites); i++) {
+        const struct attn_cell site = attn_table_cell(sites, i, 0);
+        const struct attn_cell shape = attn_table_cell(sites, i, 2);
+        const bool is_pattern = site.size == 7 && memcmp(site.text, "pattern", 7) == 0;
+
+        n_missing += shape.type == ATTN_VALUE_MISSING;
+        if (is_pattern)
+            ck_assert_int_eq(shape.type, ATTN_VALUE_MISSING);
+    }
+    ck_assert_uint_ge(n_missing, 5); /* k, v, qk, attn_scores, pattern */
+    ck_assert_uint_lt(n_missing, attn_table_n_row(sites));
+    attn_table_free(sites);
+    close_subject(&subject);
+}
+END_TEST
+
+START_TEST(what_is_not_given_is_named)
+{
+    const struct attn_inspection nothing = ATTN_INSPECTION_DEFAULT;
+    static const struct {
+        enum attn_inspected part;
+        const char *message;
+    } cases[] = {
+        {ATTN_INSPECTED_CONFIG, "'config' cannot be inspected without a model"},
+        {ATTN_INSPECTED_TENSORS, "'tensors' cannot be inspected without weights"},
+        {ATTN_INSPECTED_SPECIAL, "'special' cannot be inspected without a tokenizer"},
+        {ATTN_INSPECTED_MEMORY,
+         "'memory' cannot be inspected without a model and the cost of a run"},
+        {(enum attn_inspected)99, "an inspection has no part 99"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_table *table = NULL;
+        struct attn_error err = {0};
+
+        ck_assert_int_eq(attn_inspect(&nothing, cases[i].part, &table, &err), ATTN_INVALID);
+        ck_assert_str_eq(err.message, cases[i].message);
+        ck_assert_ptr_null(table);
+    }
+}
+END_TEST
+
+START_TEST(a_check_can_be_canceled)
+{
+    struct subject subject;
+    volatile sig_atomic_t flag = 0;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+
+    open_subject(&subject, "models/tiny-gpt2", 5, 0);
+    subject.inspection.cancel = &flag;
+    table = inspect(&subject, ATTN_INSPECTED_NON_FINITE);
+    ck_assert_uint_eq(attn_table_n_row(table), 0);
+    attn_table_free(table);
+    flag = 1;
+    ck_assert_int_eq(attn_inspect(&subject.inspection, ATTN_INSPECTED_NON_FINITE, &table, &err),
+                     ATTN_CANCELED);
+    close_subject(&subject);
+}
+END_TEST
+
+START_TEST(failures_are_reported)
+{
+    struct subject subject;
+
+    open_subject(&subject, "models/tiny-gpt2", 5, 0);
+    for (int part = 0; part <= ATTN_INSPECTED_NON_FINITE; part++) {
+        enum attn_status status = ATTN_NO_MEMORY;
+
+        for (long n = 0; status != ATTN_OK; n++) {
+            struct attn_table *table = NULL;
+            struct attn_error err = {0};
+
+            attn_alloc_fail_at(n);
+            status = attn_inspect(&subject.inspection, (enum attn_inspected)part, &table, &err);
+            attn_alloc_fail_off();
+            ck_assert(status == ATTN_OK || status == ATTN_NO_MEMORY);
+            attn_table_free(table);
+        }
+    }
+    close_subject(&subject);
+}
+END_TEST
+
+ATTN_SUITE("inspection", describes_a_gpt2, lists_every_tensor_with_its_file,
+           a_shape_that_layers_do_not_share_is_missing, what_is_not_given_is_named,
+           a_check_can_be_canceled, failures_are_reported)
