@@ -122,7 +122,7 @@ int explain_watch(struct explain *explain, const struct explained_run *run,
         return code;
     explain->run = *run;
     if (attn_explainer_create(&args, &explain->explainer, &err) != ATTN_OK)
-        return report(&err, EXIT_USAGE);
+        return report_error(&err);
     *trace = *attn_explainer_trace(explain->explainer);
     return EXIT_DONE;
 }
@@ -717,6 +717,6 @@ int explain_print(struct explain *explain, struct attn_sink *out)
     if (!explain->explainer)
         return EXIT_DONE;
     if (attn_explainer_finish(explain->explainer, &row, &err) != ATTN_OK)
-        return report(&err, EXIT_CHECK);
+        return report_error(&err);
     return print_page(&explain->run, row, out);
 }

@@ -197,9 +197,34 @@ const struct attn_metric attn_metric_difference = {
     .finish = find_values,
 };
 
-const char *attn_difference_name(enum attn_difference_value value)
+static bool is_count(int value)
 {
-    return values_of_difference[value].name;
+    return value == ATTN_DIFFERENCE_ROWS || value == ATTN_DIFFERENCE_ROWS_KL_INFINITE;
+}
+
+void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE])
+{
+    for (int i = 0; i < ATTN_N_DIFFERENCE; i++)
+        columns[i] =
+            (struct attn_column){.name = values_of_difference[i].name,
+                                 .type = is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,
+                                 .unit = values_of_difference[i].unit,
+                                 .notation = ATTN_NOTATION_FIXED,
+                                 .digits = 4,
+                                 .width = 7};
+}
+
+void attn_difference_cells(const struct attn_difference *difference,
+                           struct attn_cell cells[ATTN_N_DIFFERENCE])
+{
+    for (int i = 0; i < ATTN_N_DIFFERENCE; i++) {
+        const double value = difference->values[i];
+
+        if (isnan(value))
+            cells[i] = attn_cell_missing();
+        else
+            cells[i] = is_count(i) ? attn_cell_integer((int64_t)value) : attn_cell_real(value);
+    }
 }
 
 /* ln sum exp(x), from the maximum so that nothing overflows. */

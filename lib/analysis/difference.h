@@ -11,9 +11,7 @@
 #ifndef ATTN_ANALYSIS_DIFFERENCE_H
 #define ATTN_ANALYSIS_DIFFERENCE_H
 
-#include "base/api.h"
-
-#include <stddef.h>
+#include "base/table.h"
 
 /*
  * X(ID, name, unit). The values of a head, over its compared rows:
@@ -61,7 +59,10 @@ struct attn_difference {
 
 enum { ATTN_MOST_RECALLED = 64 }; /* the largest K of RECALL */
 
-ATTN_API const char *attn_difference_name(enum attn_difference_value value); /* "tv" */
+/* The columns of a table that hold a difference, and its cells there; NaN is a missing value. */
+ATTN_API void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);
+ATTN_API void attn_difference_cells(const struct attn_difference *difference,
+                                    struct attn_cell cells[ATTN_N_DIFFERENCE]);
 
 /* KL(p || q) in nats of the two distributions whose logits these are [n], not yet normalized. */
 ATTN_API double attn_logits_kl(const float *exact, const float *other, size_t n);

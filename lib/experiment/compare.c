@@ -421,7 +421,24 @@ static void release(struct job *job)
     attn_measurement_free(job->propagated);
 }
 
-static enum attn_status check(const struct job *job, struct attn_error *err)
+/* Whether anything differs from exact attention of the same scores. */
+static bool is_other(const struct job *job, const struct attn_attention *attention)
+{
+    if (job->args != NULL && attn_model_compute(job->args->model) != ATTN_COMPUTE_F32)
+        return true;
+    for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
+        const struct attn_attention *own = &attention[layer];
+
+        if (own->kind != ATTN_ATTENTION_FULL || own->masking != ATTN_MASKING_INF ||
+            own->algorithm == ATTN_ALGORITHM_BLOCKWISE || own->dropout > 0 ||
+            own->dropout_mask.cells != NULL)
+            return true;
+    }
+    return false;
+}
+
+static enum attn_status check(const struct job *job, const struct attn_attention *attention,
+                              struct attn_error *err)
 {
     const uint64_t known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     size_t n_head = 0;
@@ -437,7 +454,13 @@ static enum attn_status check(const struct job *job, struct attn_error *err)
     if (n_head == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head, expected one or more");
-    return ATTN_OK;
+    if (is_other(job, attention))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the attention of every layer is exact, there is nothing to compare it with");
+    attn_error_hint(err, "choose another, as with --attention window:64, --masking zero or "
+                         "--algorithm blockwise");
+    return ATTN_INVALID;
 }
 
 /* ATTENTION [n_layer], and the exact attention of the same scores. */
@@ -480,7 +503,7 @@ static enum attn_status prepare(struct job *job, const struct attn_attention *at
 {
     const size_t n_layer = job->dims.n_layer;
     const struct attn_metric *metric = attn_metric_find("difference");
-    enum attn_status status = check(job, err);
+    enum attn_status status = attn_error_at(check(job, attention, err), ATTN_STAGE_OPTIONS, err);
 
     if (status != ATTN_OK)
         return status;

@@ -54,7 +54,8 @@ struct attn_compare_args {
 
 /*
  * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go
- * together; otherwise fails as attn_session_create and attn_session_feed do. Memory: q, k, v and z
+ * together, and for attention that is exact in every layer of a model that computes in float32;
+ * otherwise fails as attn_session_create and attn_session_feed do. Memory: q, k, v and z
  * of the selected layers of the exact run, n (2H + G) floats of d_head or d_value a layer; two
  * sessions that remember one layer; never a whole matrix that is larger than 64 MiB.
  */

@@ -1,7 +1,9 @@
-/* comparison.c - the memory of what a comparison finds. */
+/* comparison.c - what a comparison finds: its memory, and its tables. */
 #include "experiment/comparison.h"
 
 #include "base/memory.h"
+
+#include <string.h>
 
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison, struct attn_error *err)
@@ -30,4 +32,151 @@ void attn_comparison_free(struct attn_comparison *comparison)
     attn_free(comparison->layers);
     attn_free(comparison->logits);
     attn_free(comparison);
+}
+
+/* --- Tables ------------------------------------------------------------------------------------ */
+
+struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
+                                             const struct attn_labels *labels)
+{
+    size_t n_head;
+
+    if (labels->axes == NULL)
+        return (struct attn_head_place){head->layer, head->head};
+    n_head = attn_selection_dims(labels->selection)->n_head / labels->axes->n_batch;
+    return (struct attn_head_place){head->head / (int)n_head, head->head % (int)n_head};
+}
+
+enum { N_PLACE = 3 }; /* columns before the values of a head */
+
+static enum attn_status append_head(struct attn_table *table, struct attn_head_place place,
+                                    const char *error, const struct attn_difference *difference,
+                                    struct attn_error *err)
+{
+    struct attn_cell cells[N_PLACE + ATTN_N_DIFFERENCE] = {attn_cell_integer(place.first),
+                                                           attn_cell_integer(place.head),
+                                                           attn_cell_text(error, strlen(error))};
+
+    attn_difference_cells(difference, cells + N_PLACE);
+    return attn_table_append(table, cells, N_PLACE + ATTN_N_DIFFERENCE, err);
+}
+
+enum attn_status attn_comparison_tabulate_heads(const struct attn_comparison *comparison,
+                                                const struct attn_labels *labels,
+                                                struct attn_table **table, struct attn_error *err)
+{
+    struct attn_column columns[N_PLACE + ATTN_N_DIFFERENCE] = {
+        {.name = labels->axes != NULL ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "head", .type = ATTN_VALUE_INTEGER},
+        {.name = "error", .type = ATTN_VALUE_TEXT}};
+    struct attn_table *made;
+    enum attn_status status;
+
+    attn_difference_columns(columns + N_PLACE);
+    status = attn_table_create("heads", columns, N_PLACE + ATTN_N_DIFFERENCE, &made, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; status == ATTN_OK && i < comparison->n_head; i++) {
+        const struct attn_compared_head *head = &comparison->heads[i];
+        const struct attn_head_place place = attn_comparison_place(head, labels);
+
+        status = append_head(made, place, "local", &head->local, err);
+        if (status == ATTN_OK && comparison->has_propagated)
+            status = append_head(made, place, "propagated", &head->propagated, err);
+    }
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
+enum attn_status attn_comparison_tabulate_costs(const struct attn_comparison *comparison,
+                                                struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "exact_pairs", .type = ATTN_VALUE_INTEGER},
+        {.name = "chosen_pairs", .type = ATTN_VALUE_INTEGER},
+        {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+        {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
+        {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"}};
+    enum { N_COLUMN = sizeof columns / sizeof *columns };
+    struct attn_table *made;
+    enum attn_status status = attn_table_create("costs", columns, N_COLUMN, &made, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; status == ATTN_OK && i < comparison->n_layer; i++) {
+        const struct attn_compared_layer *layer = &comparison->layers[i];
+        const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
+                                                  attn_cell_integer((int64_t)layer->exact.n_pair),
+                                                  attn_cell_integer((int64_t)layer->chosen.n_pair),
+                                                  attn_cell_integer((int64_t)layer->exact.n_byte),
+                                                  attn_cell_integer((int64_t)layer->chosen.n_byte),
+                                                  attn_cell_real(layer->exact.seconds),
+                                                  attn_cell_real(layer->chosen.seconds)};
+
+        status = attn_table_append(made, cells, N_COLUMN, err);
+    }
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
+}
+
+/* The text of token *ID; missing without either. */
+static struct attn_cell token_cell(const struct attn_tokenizer *tokenizer, const int32_t *id)
+{
+    size_t size = 0;
+    const char *text = NULL;
+
+    if (tokenizer != NULL && id != NULL)
+        text = attn_tokenizer_token(tokenizer, *id, &size);
+    return attn_cell_text(text, size);
+}
+
+enum attn_status attn_comparison_tabulate_logits(const struct attn_comparison *comparison,
+                                                 const int32_t *ids,
+                                                 const struct attn_tokenizer *tokenizer,
+                                                 struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "query", .type = ATTN_VALUE_INTEGER},
+        {.name = "kl",
+         .type = ATTN_VALUE_REAL,
+         .unit = "nats",
+         .notation = ATTN_NOTATION_FIXED,
+         .digits = 4},
+        {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
+        {.name = "chosen_first", .type = ATTN_VALUE_INTEGER},
+        {.name = "query_token", .type = ATTN_VALUE_TEXT},
+        {.name = "exact_token", .type = ATTN_VALUE_TEXT},
+        {.name = "chosen_token", .type = ATTN_VALUE_TEXT}};
+    enum { N_COLUMN = sizeof columns / sizeof *columns };
+    struct attn_table *made;
+    enum attn_status status = attn_table_create("logits", columns, N_COLUMN, &made, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; status == ATTN_OK && i < comparison->n_logits; i++) {
+        const struct attn_compared_logits *logits = &comparison->logits[i];
+        const struct attn_cell cells[N_COLUMN] = {
+            attn_cell_integer((int64_t)logits->position),
+            attn_cell_real(logits->kl),
+            attn_cell_integer(logits->exact_first),
+            attn_cell_integer(logits->chosen_first),
+            token_cell(tokenizer, ids != NULL ? &ids[logits->position] : NULL),
+            token_cell(tokenizer, &logits->exact_first),
+            token_cell(tokenizer, &logits->chosen_first)};
+
+        status = attn_table_append(made, cells, N_COLUMN, err);
+    }
+    if (status == ATTN_OK)
+        *table = made;
+    else
+        attn_table_free(made);
+    return status;
 }

@@ -4,13 +4,15 @@
  *     struct attn_comparison *found;
  *     attn_compare_run(&args, &found, &err);
  *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
+ *     attn_comparison_tabulate_heads(found, &labels, &table, &err);    // the same as a table
  *     attn_comparison_free(found);
  */
 #ifndef ATTN_EXPERIMENT_COMPARISON_H
 #define ATTN_EXPERIMENT_COMPARISON_H
 
 #include "analysis/difference.h"
-#include "trace/selection.h"
+#include "output/output.h"
+#include "text/tokenizer.h"
 
 struct attn_compared_head {
     int layer, head; /* of arrays layer 0, and all batches' heads numbered as one list */
@@ -49,6 +51,35 @@ struct attn_comparison {
     struct attn_compared_logits *logits; /* [n_logits] by position; none without an output layer */
     size_t n_logits;
 };
+
+/* Where a head stands: in a layer, or of arrays in a batch, whose heads are numbered from 0. */
+struct attn_head_place {
+    int first, head; /* first: layer or batch */
+};
+
+/* LABELS are those of the run. */
+ATTN_API struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
+                                                      const struct attn_labels *labels);
+
+/* The table of heads: layer (of arrays batch), head, error (local, propagated), and the values of
+ * struct attn_difference; one row a head and error. Errors: ATTN_NO_MEMORY. The caller owns *table. */
+ATTN_API enum attn_status attn_comparison_tabulate_heads(const struct attn_comparison *comparison,
+                                                         const struct attn_labels *labels,
+                                                         struct attn_table **table,
+                                                         struct attn_error *err);
+
+/* The table of costs: layer, then pairs, bytes and seconds of exact and of chosen attention. */
+ATTN_API enum attn_status attn_comparison_tabulate_costs(const struct attn_comparison *comparison,
+                                                         struct attn_table **table,
+                                                         struct attn_error *err);
+
+/* The table of next tokens: query, kl, exact_first, chosen_first (ids), and the texts of the token at
+ * the query and of these two. Without IDS or TOKENIZER texts are missing. */
+ATTN_API enum attn_status attn_comparison_tabulate_logits(const struct attn_comparison *comparison,
+                                                          const int32_t *ids,
+                                                          const struct attn_tokenizer *tokenizer,
+                                                          struct attn_table **table,
+                                                          struct attn_error *err);
 
 /* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
 enum attn_status attn_comparison_create(const struct attn_selection *selection,

@@ -194,7 +194,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *args,
                                        struct attn_explainer **explainer, struct attn_error *err)
 {
     const struct attn_dims *dims = args->dims;
-    enum attn_status status = check(args, err);
+    enum attn_status status = attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err);
     struct attn_explainer *e;
 
     if (status != ATTN_OK)

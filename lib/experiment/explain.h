@@ -73,8 +73,8 @@ struct attn_explanation {
 
 struct attn_explainer; /* a trace that collects one row */
 
-/* Errors: ATTN_INVALID for a row that is out of range, for attention without a softmax over keys
- * (linear, low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
+/* Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS for a row that is out of range, for attention
+ * without a softmax over keys (linear, low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *args,
                                                 struct attn_explainer **explainer,
                                                 struct attn_error *err);

@@ -115,6 +115,11 @@ const struct attn_config *attn_model_config(const struct attn_model *model)
     return &model->config;
 }
 
+enum attn_compute attn_model_compute(const struct attn_model *model)
+{
+    return model->compute;
+}
+
 const char *attn_model_name(const struct attn_model *model)
 {
     return model->name;

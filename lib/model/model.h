@@ -57,6 +57,9 @@ ATTN_API void attn_model_close(struct attn_model *model);
 
 ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
 
+/* In which numbers sessions multiply the weights, as attn_model_options said. */
+ATTN_API enum attn_compute attn_model_compute(const struct attn_model *model);
+
 /* What the source calls the model: its name, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
 

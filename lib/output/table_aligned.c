@@ -50,6 +50,7 @@ static void begin(struct attn_table_page *page, struct attn_text_table *lines)
 
         if (column->type != ATTN_VALUE_INTEGER && column->type != ATTN_VALUE_REAL)
             attn_text_table_flush_left(lines, c);
+        attn_text_table_widen(lines, c, column->width);
         attn_text_table_string(lines, column->name);
     }
 }

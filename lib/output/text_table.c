@@ -66,6 +66,14 @@ void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
         columns[column].is_left = true;
 }
 
+void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns != NULL && columns[column].width < width)
+        columns[column].width = width;
+}
+
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
 {
     struct attn_text_cell cell = {.width = attn_text_width(text, size)};

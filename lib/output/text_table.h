@@ -40,6 +40,9 @@ struct attn_text_table {
 void attn_text_table_begin(struct attn_text_table *table, size_t n_column);
 void attn_text_table_flush_left(struct attn_text_table *table, size_t column);
 
+/* Makes COLUMN at least WIDTH wide. */
+void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width);
+
 /* The next cell: SIZE bytes of UTF-8. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
 void attn_text_table_string(struct attn_text_table *table, const char *text);

@@ -2,6 +2,7 @@
  * test_compare.c - comparisons against the same numbers found another way: from recordings of two
  * whole runs, and from lists of kept keys.
  */
+#include "analysis/metric.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
@@ -188,7 +189,7 @@ static void assert_propagated(const struct subject *s, const struct attn_recordi
             from_recordings(s, exact, chosen, head->layer, (size_t)head->head);
 
         for (size_t j = 0; j < sizeof measures / sizeof *measures; j++)
-            assert_near(attn_difference_name(measures[j]), head,
+            assert_near(attn_metric_find("difference")->values[measures[j]].name, head,
                         head->propagated.values[measures[j]], expected.values[measures[j]]);
     }
 }
@@ -320,15 +321,13 @@ START_TEST(other_ways_of_masking_are_compared_with_the_first)
     struct subject s;
 
     subject_open(&s, "models/tiny-gpt2", 16, "full");
-    for (int masking = ATTN_MASKING_INF; masking <= ATTN_MASKING_ZERO; masking++) {
+    for (int masking = ATTN_MASKING_RENORMALIZE; masking <= ATTN_MASKING_ZERO; masking++) {
         for (size_t layer = 0; layer < s.config->n_layer; layer++)
             s.attention[layer].masking = (enum attn_masking)masking;
         subject_compare(&s);
         const double *local = s.found->local.values;
         ck_assert_double_eq(local[ATTN_DIFFERENCE_MASS_LOST], 0);
-        if (masking == ATTN_MASKING_INF)
-            ck_assert_double_eq(local[ATTN_DIFFERENCE_Z_ERROR], 0);
-        else if (masking == ATTN_MASKING_RENORMALIZE) /* the same but for rounding */
+        if (masking == ATTN_MASKING_RENORMALIZE) /* the same but for rounding */
             ck_assert_double_le(local[ATTN_DIFFERENCE_Z_ERROR], 1e-6);
         else /* rows add to less than 1 */
             ck_assert_double_gt(local[ATTN_DIFFERENCE_TV], 0.1);
@@ -382,8 +381,8 @@ END_TEST
 
 START_TEST(a_kind_that_keeps_everything_is_exact_attention)
 {
-    static const char *const kinds[] = {"full",      "window:70", "strided:70",
-                                        "random:70", "block:70",  "hybrid:70:2"};
+    static const char *const kinds[] = {"window:70", "strided:70", "random:70", "block:70",
+                                        "hybrid:70:2"};
     struct subject s;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -403,6 +402,23 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
             ck_assert_uint_eq(s.found->layers[j].exact.n_pair, s.found->layers[j].chosen.n_pair);
         subject_close(&s);
     }
+}
+END_TEST
+
+START_TEST(exact_attention_is_not_compared_with_itself)
+{
+    struct subject s;
+    struct attn_error err = {0};
+
+    subject_open(&s, "tests/fixtures/attn-only-2l", 6, "full");
+    ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message,
+                     "the attention of every layer is exact, there is nothing to compare it with");
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+    ck_assert_ptr_null(s.found);
+    s.attention[1].dropout = 0.1; /* one layer is enough */
+    subject_compare(&s);
+    subject_close(&s);
 }
 END_TEST
 
@@ -781,7 +797,8 @@ ATTN_SUITE("compare", sparse_kinds_differ_as_two_recorded_runs_do,
            random_keys_are_those_of_each_layer, other_ways_of_masking_are_compared_with_the_first,
            linear_kinds_differ_as_two_recorded_runs_do,
            both_errors_are_one_in_the_first_layer_and_two_from_then_on,
-           a_kind_that_keeps_everything_is_exact_attention, blockwise_is_exact_but_for_rounding,
+           a_kind_that_keeps_everything_is_exact_attention,
+           exact_attention_is_not_compared_with_itself, blockwise_is_exact_but_for_rounding,
            what_is_selected_alone_is_compared, masks_hold_for_both,
            rows_that_may_look_at_nothing_are_left_out, low_rank_attention_has_no_pattern_to_compare,
            dropout_draws_alike_alone_and_in_a_model, a_source_is_attended_to_exactly,
