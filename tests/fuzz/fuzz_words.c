@@ -10,7 +10,6 @@
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
 #include "text/tokenizer.h"
-#include "base/utf8.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 # part.sh - what the scripts run_PART.sh share; each begins with `. tests/support/part.sh` in the root
 # of the repository and ends with `finish PART`.
 #
-# A part counts its tests with pass and fail, and has $scratch, an empty folder. Its last line is `PART: N passed, N failed`.
+# A part counts its tests with pass and fail, and has an empty folder, $scratch. Its last line is
+# `PART: N passed, N failed`.
 
 build=${BUILD:-build/release}
 passed=0 failed=0
