@@ -38,6 +38,7 @@ struct page {
     const struct attn_tokenizer *tokenizer;
     const int32_t *ids; /* [n] */
     size_t n;
+    struct attn_table *pair; /* owned; scratch for one of them */
     bool is_json;
     int code; /* the first failure */
 };
@@ -92,22 +93,31 @@ static void put_ids(struct page *page, size_t first, size_t n)
 
 /* --- pairs ------------------------------------------------------------------------------------- */
 
+/* A text of the pair, printable, and END behind it. */
+static void put_cell(struct page *page, size_t column, const char *end)
+{
+    struct attn_cell cell = attn_table_cell(page->pair, 0, column);
+    int code = print_escaped(page->out, cell.text, cell.size);
+    print_text(page->out, end);
+    if (page->code == EXIT_DONE)
+        page->code = code;
+}
+
 /* N tokens from FIRST on, and the one that comes next. */
 static void put_pair(struct page *page, size_t first, size_t n)
 {
-    if (page->is_json) {
-        print_text(page->out, "{\"input_ids\": ");
-        put_ids(page, first, n);
-        print(page->out, ", \"target_id\": %d, \"input\": ", (int)page->ids[first + n]);
-        put_text(page, first, n);
-        print_text(page->out, ", \"target\": ");
-        put_text(page, first + n, 1);
-        print_text(page->out, "}");
-    } else {
-        put_text(page, first, n);
-        print_text(page->out, "\t");
-        put_text(page, first + n, 1);
-        print_text(page->out, "\n");
+    enum { INPUT = 2, TARGET }; /* columns */
+    struct attn_error err = {0};
+    attn_table_reset(page->pair);
+    enum attn_status status =
+        attn_pair_table_append(page->pair, page->tokenizer, page->ids + first, n, &err);
+    if (status == ATTN_OK && page->is_json)
+        status = attn_table_write_row(page->pair, 0, ATTN_TABLE_JSON, -1, page->out, &err);
+    if (status != ATTN_OK) {
+        page->code = page->code == EXIT_DONE ? report(&err, EXIT_INPUT) : page->code;
+    } else if (!page->is_json) {
+        put_cell(page, INPUT, "\t");
+        put_cell(page, TARGET, "\n");
     }
 }
 
@@ -172,7 +182,12 @@ int pairs_print(const struct pairs_args *args, struct attn_sink *out,
                 const struct attn_tokenizer *tokenizer, const struct attn_encoding *encoding,
                 bool is_json)
 {
-    struct page page = {out, tokenizer, encoding->ids, encoding->n, is_json, EXIT_DONE};
+    struct page page = {.out = out,
+                        .tokenizer = tokenizer,
+                        .ids = encoding->ids,
+                        .n = encoding->n,
+                        .is_json = is_json};
+    struct attn_error err = {0};
     size_t window = args->is_wanted ? 1 : (size_t)args->window;
     if (encoding->n <= window)
         return report_problem(EXIT_INPUT, NULL,
@@ -180,9 +195,12 @@ int pairs_print(const struct pairs_args *args, struct attn_sink *out,
                               "token after it",
                               encoding->n, encoding->n == 1 ? "" : "s", window + 1,
                               args->is_wanted ? "a beginning" : "a window", window);
+    if (attn_pair_table(&page.pair, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
     if (args->is_wanted)
         put_pairs(&page);
     else
         put_windows(&page, window, args->stride > 0 ? (size_t)args->stride : 1);
+    attn_table_free(page.pair);
     return page.code;
 }

@@ -86,46 +86,49 @@ const struct command command_tokenize = {
     .main = tokenize_main,
 };
 
-static int print_table(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
-                       const struct attn_encoding *encoding)
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column. */
+static int print_json(struct attn_sink *out, const struct attn_table *tokens)
 {
-    int code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < encoding->n; i++) {
-        size_t size;
-        const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
-        print(out, "%zu\t%d\t%zu\t%zu\t", i, (int)encoding->ids[i], encoding->begin[i],
-              encoding->end[i]);
-        code = print_escaped(out, token, size);
-        print_text(out, "\n");
-    }
-    return code;
-}
-
-static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding,
-                      const char *separator)
-{
-    for (size_t i = 0; i < encoding->n; i++)
-        print(out, "%s%d", i > 0 ? separator : "", (int)encoding->ids[i]);
-}
-
-static int print_json(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
-                      const struct attn_encoding *encoding)
-{
+    size_t n = attn_table_n_row(tokens);
     int code = EXIT_DONE;
     print_text(out, "{\"ids\": [");
-    print_ids(out, encoding, ", ");
+    for (size_t i = 0; i < n; i++)
+        print(out, "%s%d", i > 0 ? ", " : "", (int)attn_table_cell(tokens, i, 1).integer);
     print_text(out, "], \"tokens\": [");
-    for (size_t i = 0; code == EXIT_DONE && i < encoding->n; i++) {
-        size_t size;
-        const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+    for (size_t i = 0; code == EXIT_DONE && i < n; i++) {
+        struct attn_cell token = attn_table_cell(tokens, i, 4);
         print_text(out, i > 0 ? ", " : "");
-        code = print_json_string(out, token, size);
+        code = print_json_string(out, token.text, token.size);
     }
     print_text(out, "], \"offsets\": [");
-    for (size_t i = 0; i < encoding->n; i++)
-        print(out, "%s[%zu, %zu]", i > 0 ? ", " : "", encoding->begin[i], encoding->end[i]);
+    for (size_t i = 0; i < n; i++)
+        print(out, "%s[%lld, %lld]", i > 0 ? ", " : "",
+              (long long)attn_table_cell(tokens, i, 2).integer,
+              (long long)attn_table_cell(tokens, i, 3).integer);
     print_text(out, "]}\n");
     return code;
+}
+
+static int print_tokens(struct attn_sink *out, const struct attn_tokenizer *tokenizer,
+                        const struct attn_encoding *encoding, bool is_json)
+{
+    struct attn_table *tokens = NULL;
+    struct attn_error err = {0};
+    int code = EXIT_DONE;
+    enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, &err);
+    if (status == ATTN_OK && is_json)
+        code = print_json(out, tokens);
+    else if (status == ATTN_OK)
+        status = attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, &err);
+    attn_table_free(tokens);
+    return status == ATTN_OK ? code : report(&err, EXIT_OUTPUT);
+}
+
+static void print_ids(struct attn_sink *out, const struct attn_encoding *encoding)
+{
+    for (size_t i = 0; i < encoding->n; i++)
+        print(out, "%s%d", i > 0 ? " " : "", (int)encoding->ids[i]);
+    print_text(out, "\n");
 }
 
 static int encode(const struct tokenize_args *args, const struct attn_tokenizer *tokenizer,
@@ -145,13 +148,10 @@ static int encode(const struct tokenize_args *args, const struct attn_tokenizer 
         code = report(&err, EXIT_INPUT);
     } else if (pairs_are_wanted(&args->pairs)) {
         code = pairs_print(&args->pairs, out, tokenizer, &encoding, args->format == FORMAT_JSON);
-    } else if (args->format == FORMAT_TABLE) {
-        code = print_table(out, tokenizer, &encoding);
-    } else if (args->format == FORMAT_JSON) {
-        code = print_json(out, tokenizer, &encoding);
+    } else if (args->format == FORMAT_IDS) {
+        print_ids(out, &encoding);
     } else {
-        print_ids(out, &encoding, " ");
-        print_text(out, "\n");
+        code = print_tokens(out, tokenizer, &encoding, args->format == FORMAT_JSON);
     }
     attn_encoding_release(&encoding);
     text_release(&text);

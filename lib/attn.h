@@ -54,6 +54,7 @@
 #include "run/host.h"
 #include "run/request.h"
 #include "run/run.h"
+#include "text/token_table.h"
 #include "text/tokenizer.h"
 #include "text/word_list.h"
 #include "trace/edit.h"

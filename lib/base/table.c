@@ -202,6 +202,13 @@ enum attn_status attn_table_append(struct attn_table *table, const struct attn_c
     return ATTN_OK;
 }
 
+void attn_table_reset(struct attn_table *table)
+{
+    table->n_row = 0;
+    attn_buffer_reset(&table->texts);
+    attn_buffer_reset(&table->lists);
+}
+
 const char *attn_table_name(const struct attn_table *table)
 {
     return table->words;

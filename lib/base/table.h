@@ -15,8 +15,8 @@
  *     attn_table_free(table);
  *
  * Rows keep the order in which they were appended. A cell may have no value. The table copies the
- * columns, the texts and the lists; what it hands out is borrowed until the next append or the
- * free. output/table_writer.h writes tables as text, CSV, JSON and JSON lines.
+ * columns, the texts and the lists; what it hands out is borrowed until the next append, the
+ * reset or the free. output/table_writer.h writes tables as text, CSV, JSON and JSON lines.
  */
 #ifndef ATTN_BASE_TABLE_H
 #define ATTN_BASE_TABLE_H
@@ -119,6 +119,9 @@ ATTN_API enum attn_status attn_table_create(const char *name, const struct attn_
  * when they are not; after a failure the table is as it was. */
 ATTN_API enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
                                             size_t n_cell, struct attn_error *err);
+
+/* Removes all rows and keeps the memory, for tables that are written part by part. */
+ATTN_API void attn_table_reset(struct attn_table *table);
 
 ATTN_API const char *attn_table_name(const struct attn_table *table);
 ATTN_API size_t attn_table_n_column(const struct attn_table *table);

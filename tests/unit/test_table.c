@@ -76,6 +76,24 @@ START_TEST(rows_are_read_back_in_order)
 }
 END_TEST
 
+START_TEST(a_reset_table_takes_rows_again)
+{
+    struct attn_table *table = create();
+
+    for (int64_t i = 0; i < 50; i++)
+        ck_assert(append(table, i, NULL) == ATTN_OK);
+    attn_table_reset(table);
+    ck_assert_uint_eq(attn_table_n_row(table), 0);
+    attn_alloc_fail_from(0); /* memory is there already */
+    for (int64_t i = 0; i < 50; i++)
+        ck_assert(append(table, 49 - i, NULL) == ATTN_OK);
+    attn_alloc_fail_off();
+    for (int64_t i = 0; i < 50; i++)
+        expect_row(table, (size_t)i, 49 - i);
+    attn_table_free(table);
+}
+END_TEST
+
 START_TEST(columns_are_copied)
 {
     char name[] = "head", unit[] = "nats";
@@ -246,7 +264,7 @@ START_TEST(a_row_is_whole_or_not_there)
 }
 END_TEST
 
-ATTN_SUITE("table", rows_are_read_back_in_order, columns_are_copied, any_cell_may_be_missing,
-           values_at_the_edges_are_kept, an_empty_text_is_a_value,
+ATTN_SUITE("table", rows_are_read_back_in_order, a_reset_table_takes_rows_again, columns_are_copied,
+           any_cell_may_be_missing, values_at_the_edges_are_kept, an_empty_text_is_a_value,
            columns_that_make_no_table_are_refused, rows_that_do_not_fit_are_refused,
            a_table_is_whole_or_not_made, a_row_is_whole_or_not_there)
