@@ -119,6 +119,13 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(COMPILE) $(CFLAGS_ALL) -c $< -o $@
 
+# Examples include <attn/attn.h>, as programs do that use an installed library.
+EXAMPLE_INCLUDES := -I$(BUILD)/include
+$(EXAMPLES:%.c=$(BUILD)/%.o): CPPFLAGS_ALL += $(EXAMPLE_INCLUDES)
+$(EXAMPLES:%.c=$(BUILD)/%.o): | $(BUILD)/include/attn
+$(BUILD)/include/attn:
+	@mkdir -p $(@D) && ln -sfn $(CURDIR)/lib $@
+
 define isa_rule
 $(BUILD)/%_$(1).o: %.c
 	@mkdir -p $$(@D)
@@ -293,7 +300,7 @@ tidy: $(TIDY) ## run clang-tidy
 	@:
 
 $(BUILD)/%.tidy: $(BUILD)/%.o .clang-tidy
-	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $$(cat $(BUILD)/libraries.cflags) -std=c11
+	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(EXAMPLE_INCLUDES) $$(cat $(BUILD)/libraries.cflags) -std=c11
 	@touch $@
 
 $(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_avx2.o .clang-tidy
@@ -339,7 +346,8 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@$(copy) $(BUILD)/libattn.so $(place)/lib/libattn.so.$(VERSION)
 	@ln -sf libattn.so.$(VERSION) $(place)/lib/$(SONAME)
 	@ln -sf $(SONAME) $(place)/lib/libattn.so
-	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; done
+	@set -e; for file in $(PUBLIC_HEADERS); do install -d $(place)/include/attn/$$(dirname $$file); \
+	    sed -E 's|^(#include) "([^"]+)"|\1 <attn/\2>|' lib/$$file >$(place)/include/attn/$$file; done
 	@mkdir -p $(place)/lib/pkgconfig
 	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" lib/attn.pc.in >$(place)/lib/pkgconfig/attn.pc

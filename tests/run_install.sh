@@ -28,15 +28,26 @@ installs_the_listed_files() {
     same "$scratch/expected" "$scratch/seen" && [ "$("$pkg_config" --modversion attn)" = "$version" ]
 }
 
-installs_headers_that_stand_alone() {
+# Compiles each installed header alone: compile_headers COMPILER ARGUMENT...
+compile_headers() {
     local header flags
     read -ra flags < <("$pkg_config" --cflags attn)
     [ -s "$prefix/include/attn/attn.h" ] || return
-    for header in $(cd "$prefix/include/attn" && find . -name '*.h'); do
-        printf '#include <%s>\nint unit;\n' "${header#./}" |
-            "${CC:-cc}" -std=c11 -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -fsyntax-only -x c - ||
-            return
+    for header in $(cd "$prefix/include" && find attn -name '*.h'); do
+        printf '#include <%s>\nint unit;\n' "$header" |
+            "$@" -Wall -Wextra -Wpedantic -Werror "${flags[@]}" -fsyntax-only - || return
     done
+}
+
+installs_headers_that_stand_alone() { compile_headers "${CC:-cc}" -std=c11 -x c; }
+
+# shellcheck disable=SC2046
+runs_a_program_in_another_language() {
+    command -v g++ >/dev/null || { echo "skipped: there is no g++" && return; }
+    compile_headers g++ -std=c++11 -x c++ || return
+    printf '#include <attn/attn.h>\n#include <cstdio>\nint main() { std::puts(attn_version()); }\n' |
+        g++ -std=c++11 -x c++ - -o "$scratch/version" $("$pkg_config" --cflags --libs attn) &&
+        [ "$(LD_LIBRARY_PATH=$prefix/lib "$scratch/version")" = "$version" ]
 }
 
 finds_the_installed_models() {
@@ -77,7 +88,7 @@ uninstalls_every_file() {
     same /dev/null "$scratch/seen" && [ ! -e "$prefix/include/attn" ] && [ ! -e "$prefix/share/attn-cli" ]
 }
 
-tests=(installs_the_listed_files installs_headers_that_stand_alone finds_the_installed_models
+tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language finds_the_installed_models
     runs_a_program_linked_with_the_shared_library runs_a_program_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs uninstalls_every_file)
 [ $# -eq 0 ] || tests=("$@")

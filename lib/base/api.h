@@ -7,7 +7,11 @@
 #ifndef ATTN_BASE_API_H
 #define ATTN_BASE_API_H
 
+#ifdef __cplusplus
+#define ATTN_API extern "C" __attribute__((visibility("default")))
+#else
 #define ATTN_API __attribute__((visibility("default")))
+#endif
 
 /* Lets the compiler check the arguments of functions that take a printf format. */
 #define ATTN_PRINTF(index, first) __attribute__((format(printf, index, first)))

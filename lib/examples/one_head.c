@@ -7,7 +7,7 @@
  * Prints a row for each token: how its attention is divided among the tokens up to itself. To link
  * libattn.a, take `pkg-config --static --libs attn` with -l:libattn.a in place of -lattn.
  */
-#include <attn.h>
+#include <attn/attn.h>
 
 #include <stdio.h>
 #include <string.h>
