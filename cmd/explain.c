@@ -1,5 +1,5 @@
-/* explain.c - run --explain: which row is shown, and the page: its input, and three steps, each a
- * table with a line for every key in the softmax. */
+/* explain.c - run --explain: the input of a row, and three steps, each a table with a line for every
+ * key in the softmax. */
 #include "explain.h"
 
 #include "columns.h"
@@ -31,15 +31,13 @@ const struct option_group explain_options = OPTION_GROUP(explain_rows);
 
 /* What is printed, and where. */
 struct page {
-    const struct explained_run *run;
+    const struct explained_run *run; /* where the row comes from */
     const struct attn_explanation *row;
     struct attn_sink *out;
     struct columns columns;
     int n_step; /* printed so far */
     int code;   /* the first failure */
 };
-
-/* --- Which row --------------------------------------------------------------------------------- */
 
 int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
 {
@@ -49,88 +47,6 @@ int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
     if (is_wanted && !*queries)
         *queries = "-1";
     return EXIT_DONE;
-}
-
-/* Heads and queries that a selection keeps, and the first head and the last query of them. */
-struct kept_rows {
-    size_t n_head, n_query;
-    int layer, head;
-    size_t query;
-};
-
-static struct kept_rows find_rows(const struct attn_selection *selection)
-{
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    struct kept_rows rows = {.n_query = attn_selection_n_query(selection)};
-    for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--) {
-        for (int head = (int)dims->n_head - 1; head >= 0; head--) {
-            if (!attn_selection_has_head(selection, layer, head))
-                continue;
-            rows.layer = layer;
-            rows.head = head;
-            rows.n_head++;
-        }
-    }
-    for (size_t query = 0; query < dims->n_position; query++)
-        if (attn_selection_has_query(selection, query))
-            rows.query = query;
-    return rows;
-}
-
-/* Refuses more than one row; the hint chooses one of those that are selected. */
-static int check_one_row(const struct kept_rows *rows, const struct attn_dims *dims, bool is_array)
-{
-    const bool is_last = rows->query + 1 == dims->n_position;
-    char hint[200], head[64], of_layer[48] = "", query[32] = "-1", which[32] = "the last query";
-    if (rows->n_head == 1 && rows->n_query == 1)
-        return EXIT_DONE;
-    if (is_array) {
-        snprintf(head, sizeof(head), "%d", rows->head);
-    } else {
-        snprintf(head, sizeof(head), "%d.%d", rows->layer, rows->head);
-        snprintf(of_layer, sizeof(of_layer), " of layer %d", rows->layer);
-    }
-    if (!is_last) {
-        snprintf(query, sizeof(query), "%zu", rows->query);
-        snprintf(which, sizeof(which), "query %zu", rows->query);
-    }
-    snprintf(hint, sizeof(hint), "--heads %s --queries %s chooses head %d%s and %s", head, query,
-             rows->head, of_layer, which);
-    return report_problem(EXIT_USAGE, hint,
-                          "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
-                          rows->n_head, rows->n_head == 1 ? "" : "s", rows->n_query,
-                          rows->n_query == 1 ? "y" : "ies");
-}
-
-int explain_watch(struct explain *explain, const struct explained_run *run,
-                  struct attn_trace *trace)
-{
-    const struct attn_dims *dims = attn_selection_dims(trace->selection);
-    const struct kept_rows rows = find_rows(trace->selection);
-    const struct attn_explain_args args = {.dims = dims,
-                                           .attention = run->attention,
-                                           .arrays = run->arrays,
-                                           .edits = run->edits,
-                                           .n_edit = run->n_edit,
-                                           .layer = rows.layer,
-                                           .head = rows.head,
-                                           .query = rows.query,
-                                           .next = trace};
-    struct attn_error err = {0};
-    int code = check_one_row(&rows, dims, run->arrays);
-    if (code != EXIT_DONE)
-        return code;
-    explain->run = *run;
-    if (attn_explainer_create(&args, &explain->explainer, &err) != ATTN_OK)
-        return report_error(&err);
-    *trace = *attn_explainer_trace(explain->explainer);
-    return EXIT_DONE;
-}
-
-void explain_release(struct explain *explain)
-{
-    attn_explainer_free(explain->explainer);
-    *explain = (struct explain){0};
 }
 
 /* --- What is left out -------------------------------------------------------------------------- */
@@ -687,8 +603,8 @@ static void print_context(struct page *page)
 
 /* --- The page ---------------------------------------------------------------------------------- */
 
-static int print_page(const struct explained_run *run, const struct attn_explanation *row,
-                      struct attn_sink *out)
+int explain_print(const struct attn_explanation *row, const struct explained_run *run,
+                  struct attn_sink *out)
 {
     struct page page = {.run = run, .row = row, .out = out, .code = EXIT_DONE};
     print_title(&page);
@@ -708,15 +624,4 @@ static int print_page(const struct explained_run *run, const struct attn_explana
     print_rest(&page);
     columns_release(&page.columns);
     return page.code;
-}
-
-int explain_print(struct explain *explain, struct attn_sink *out)
-{
-    const struct attn_explanation *row;
-    struct attn_error err = {0};
-    if (!explain->explainer)
-        return EXIT_DONE;
-    if (attn_explainer_finish(explain->explainer, &row, &err) != ATTN_OK)
-        return report_error(&err);
-    return print_page(&explain->run, row, out);
 }

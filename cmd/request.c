@@ -128,44 +128,48 @@ static void note_work(const struct served *served)
              result->n_thread == 1 ? "" : "s", isa);
 }
 
-/* The outputs take their events from the run itself. */
-static enum attn_status ignore(void *user, const struct attn_trace_event *event,
-                               struct attn_error *err)
+static int start_explanation(const struct served *served, struct attn_explainer **explainer)
 {
-    (void)user, (void)event, (void)err;
-    return ATTN_OK;
+    struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    struct attn_error err = {0};
+    args.selection = attn_run_labels(served->run)->selection;
+    args.attention = attn_run_attention(served->run);
+    args.arrays = attn_run_arrays(served->run);
+    args.edits = attn_run_edits(served->run, &args.n_edit);
+    return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
+                                                                    : report_error(&err);
 }
 
-static int start_explanation(const struct served *served, struct explain *explain,
-                             struct attn_trace *trace)
+static int print_explanation(const struct served *served, struct attn_explainer *explainer)
 {
     const struct attn_model *model = attn_host_model(served->host);
-    struct explained_run explained = {.config = model ? attn_model_config(model) : NULL,
+    const struct explained_run run = {.config = model ? attn_model_config(model) : NULL,
                                       .arrays = attn_run_arrays(served->run),
-                                      .attention = attn_run_attention(served->run),
                                       .labels = attn_run_labels(served->run)};
-    explained.edits = attn_run_edits(served->run, &explained.n_edit);
-    *trace = (struct attn_trace){explained.labels->selection, ignore, NULL};
-    return explain_watch(explain, &explained, trace);
+    const struct attn_explanation *row;
+    struct attn_error err = {0};
+    if (attn_explainer_finish(explainer, &row, &err) != ATTN_OK)
+        return report_error(&err);
+    return explain_print(row, &run, served->out);
 }
 
 static int perform(struct served *served)
 {
-    const bool is_explained = served->args->is_explained;
-    struct explain explain = {0};
-    struct attn_trace trace;
+    struct attn_explainer *explainer = NULL;
     struct attn_error err = {0};
-    int code = is_explained ? start_explanation(served, &explain, &trace) : EXIT_DONE;
+    int code = served->args->is_explained ? start_explanation(served, &explainer) : EXIT_DONE;
     interrupt_catch();
-    if (code == EXIT_DONE && attn_run_perform(served->run, is_explained ? &trace : NULL,
-                                              &served->result, &err) != ATTN_OK)
+    if (code == EXIT_DONE &&
+        attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
+                         &served->result, &err) != ATTN_OK)
         code = report_error(&err);
     if (code == EXIT_DONE) {
         note_work(served);
         stopwatch_note(&served->watch, &served->args->running, "ran");
-        code = explain_print(&explain, served->out);
     }
-    explain_release(&explain);
+    if (code == EXIT_DONE && explainer)
+        code = print_explanation(served, explainer);
+    attn_explainer_free(explainer);
     return code;
 }
 

@@ -5,9 +5,11 @@
 #include "experiment/explain.h"
 
 #include "base/memory.h"
+#include "base/options.h"
 #include "trace/row.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Of the terms that are added up: float32 sums of many terms, against the same in double. */
@@ -26,7 +28,7 @@ struct attn_explainer {
     float *x, *q, *z;                 /* owns; [D], [E], [Ev] */
     float *k, *v;                     /* owns; [n_key, E], [n_key, Ev] */
     struct attn_selection *selection; /* owns; of the trace */
-    struct attn_trace trace, next;    /* next.on_event NULL: there is none */
+    struct attn_trace trace;
 };
 
 /* --- Collecting -------------------------------------------------------------------------------- */
@@ -93,60 +95,104 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_explainer *explainer = user;
-    const struct attn_trace *next = &explainer->next;
 
+    (void)err;
     if (event->layer == explainer->row.layer)
         keep(explainer, event);
-    if (next->on_event == NULL || !attn_selection_wants(next->selection, event->site, event->layer))
-        return ATTN_OK;
-    return next->on_event(next->user, event, err);
+    return ATTN_OK;
 }
 
 /* --- Creating ---------------------------------------------------------------------------------- */
 
-static enum attn_status check(const struct attn_explain_args *args, struct attn_error *err)
-{
-    const struct attn_dims *dims = args->dims;
-    enum attn_attention_kind kind;
+/* What a selection leaves: the first head and the last query, and how many there are. */
+struct kept {
+    size_t n_head, n_query;
+    int layer, head;
+    size_t query;
+};
 
-    if (args->layer < 0 || (size_t)args->layer >= dims->n_layer || args->head < 0 ||
-        (size_t)args->head >= dims->n_head || args->query >= dims->n_position)
-        return attn_error_set(err, ATTN_INVALID,
-                              "there is no row of layer %d, head %d, query %zu, expected less than "
-                              "%zu, %zu and %zu",
-                              args->layer, args->head, args->query, dims->n_layer, dims->n_head,
-                              dims->n_position);
-    kind = args->attention[args->layer].kind;
+static struct kept find_kept(const struct attn_selection *selection)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct kept kept = {.n_query = attn_selection_n_query(selection)};
+
+    for (int layer = (int)dims->n_layer - 1; layer >= 0; layer--)
+        for (int head = (int)dims->n_head - 1; head >= 0; head--)
+            if (attn_selection_has_head(selection, layer, head)) {
+                kept.layer = layer;
+                kept.head = head;
+                kept.n_head++;
+            }
+    for (size_t query = 0; query < dims->n_position; query++)
+        if (attn_selection_has_query(selection, query))
+            kept.query = query;
+    return kept;
+}
+
+/* Names one of the rows that are selected, as it is chosen. */
+static void hint_at_row(const struct kept *kept, size_t n_query, bool is_array,
+                        struct attn_error *err)
+{
+    char head[64], of_layer[48] = "", query[32] = "-1", which[32] = "the last query";
+
+    if (is_array) {
+        snprintf(head, sizeof head, "%d", kept->head);
+    } else {
+        snprintf(head, sizeof head, "%d.%d", kept->layer, kept->head);
+        snprintf(of_layer, sizeof of_layer, " of layer %d", kept->layer);
+    }
+    if (kept->query + 1 < n_query) {
+        snprintf(query, sizeof query, "%zu", kept->query);
+        snprintf(which, sizeof which, "query %zu", kept->query);
+    }
+    attn_error_hint(err, "--heads %s --queries %s chooses head %d%s and %s", head, query,
+                    kept->head, of_layer, which);
+}
+
+static enum attn_status check(const struct attn_explain_args *args, const struct kept *kept,
+                              struct attn_error *err)
+{
+    const enum attn_attention_kind kind = args->attention[kept->layer].kind;
+
+    if (kept->n_head != 1 || kept->n_query != 1) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
+                       kept->n_head, kept->n_head == 1 ? "" : "s", kept->n_query,
+                       kept->n_query == 1 ? "y" : "ies");
+        hint_at_row(kept, attn_selection_dims(args->selection)->n_position, args->arrays != NULL,
+                    err);
+        return ATTN_INVALID;
+    }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
         return attn_error_set(err, ATTN_INVALID,
                               "'--explain' shows how a softmax over keys comes about, which linear "
                               "and low-rank attention do not have");
     for (size_t i = 0; i < args->n_edit; i++)
-        if (args->edits[i].layer == args->layer && args->edits[i].head == args->head)
+        if (args->edits[i].layer == kept->layer && args->edits[i].head == kept->head)
             return attn_error_set(err, ATTN_INVALID,
-                                  "'--explain' shows head %d.%d, which is ablated", args->layer,
-                                  args->head);
+                                  "'--explain' shows head %d.%d, which is ablated", kept->layer,
+                                  kept->head);
     return ATTN_OK;
 }
 
-/* Selects the row: its sites, and those of the next trace. */
+/* Selects the row: the sites of the explanation beside those of the run. */
 static enum attn_status select_row(struct attn_explainer *explainer,
-                                   const struct attn_explain_args *args, struct attn_error *err)
+                                   const struct attn_selection *of_run, struct attn_error *err)
 {
-    uint64_t wanted = args->next != NULL ? attn_selection_sites(args->next->selection) : 0;
-    enum attn_status status = attn_selection_create(args->dims, &explainer->selection, err);
+    const struct attn_dims *dims = attn_selection_dims(of_run);
+    const struct attn_explanation *row = &explainer->row;
+    uint64_t wanted = attn_selection_sites(of_run);
+    enum attn_status status = attn_selection_create(dims, &explainer->selection, err);
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        wanted |= ATTN_SITE_BIT(sites[i]) & args->dims->sites;
+        wanted |= ATTN_SITE_BIT(sites[i]) & dims->sites;
     if (status == ATTN_OK)
         status = attn_selection_set_sites(explainer->selection, wanted, err);
     if (status == ATTN_OK)
-        status = attn_selection_keep(explainer->selection, args->layer, args->head, err);
+        status = attn_selection_keep(explainer->selection, row->layer, row->head, err);
     if (status == ATTN_OK)
-        status = attn_selection_keep_queries(explainer->selection, args->query, 1, err);
+        status = attn_selection_keep_queries(explainer->selection, row->query, 1, err);
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
-    if (args->next != NULL)
-        explainer->next = *args->next;
     return status;
 }
 
@@ -190,40 +236,54 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
                row->n_key * row->d_value * sizeof(float));
 }
 
-enum attn_status attn_explainer_create(const struct attn_explain_args *args,
+/* The place and the sizes of the row. */
+static struct attn_explanation describe(const struct attn_explain_args *args,
+                                        const struct kept *kept)
+{
+    const struct attn_dims *dims = attn_selection_dims(args->selection);
+
+    return (struct attn_explanation){
+        .layer = kept->layer,
+        .head = kept->head,
+        .kv_head = kept->head / (int)(dims->n_head / dims->n_kv_head),
+        .query = kept->query,
+        .is_cross = args->arrays == NULL && dims->is_cross != NULL && dims->is_cross[kept->layer],
+        .d_model = dims->d_model,
+        .d_head = dims->d_head,
+        .d_value = dims->d_value,
+        .n_key = attn_site_n_key(dims, kept->layer),
+        .has_products = true,
+        .has_values = true,
+    };
+}
+
+enum attn_status attn_explainer_create(const struct attn_explain_args *given,
                                        struct attn_explainer **explainer, struct attn_error *err)
 {
-    const struct attn_dims *dims = args->dims;
-    enum attn_status status = attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err);
+    struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &args, err);
     struct attn_explainer *e;
+    struct kept kept;
 
+    if (status != ATTN_OK)
+        return status;
+    kept = find_kept(args.selection);
+    status = attn_error_at(check(&args, &kept, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
     e = attn_alloc(1, sizeof *e, err);
     if (e == NULL)
         return ATTN_NO_MEMORY;
-    e->attention = args->attention[args->layer];
-    e->row = (struct attn_explanation){
-        .attention = &e->attention,
-        .layer = args->layer,
-        .head = args->head,
-        .kv_head = args->head / (int)(dims->n_head / dims->n_kv_head),
-        .query = args->query,
-        .is_cross = args->arrays == NULL && dims->is_cross != NULL && dims->is_cross[args->layer],
-        .d_model = dims->d_model,
-        .d_head = dims->d_head,
-        .d_value = dims->d_value,
-        .n_key = attn_site_n_key(dims, args->layer),
-        .has_products = true,
-        .has_values = true,
-    };
-    status = select_row(e, args, err);
+    e->attention = args.attention[kept.layer];
+    e->row = describe(&args, &kept);
+    e->row.attention = &e->attention;
+    status = select_row(e, args.selection, err);
     if (status == ATTN_OK)
         status = allocate(e, err);
     if (status != ATTN_OK)
         goto fail;
-    if (args->arrays != NULL)
-        copy_arrays(e, args->arrays);
+    if (args.arrays != NULL)
+        copy_arrays(e, args.arrays);
     *explainer = e;
     return ATTN_OK;
 fail:

@@ -2,8 +2,9 @@
  * explain.h - the arithmetic of one row of one head: its products, scores, weights and context
  * vector, with every number between them.
  *
- *     struct attn_explain_args args = {.dims = &dims, .attention = config->attention,
- *                                      .layer = 5, .head = 1, .query = 7};
+ *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
+ *     args.attention = config->attention;
+ *     args.selection = selection; // attn_selection_keep(.., 5, 1), attn_selection_keep_queries(.., 7, 1)
  *     struct attn_explainer *explainer;
  *     const struct attn_explanation *row;
  *     attn_explainer_create(&args, &explainer, &err);
@@ -23,17 +24,18 @@
 #include "attention/attend.h"
 #include "trace/edit.h"
 
-/* Which row of which run. Borrowed until attn_explainer_free. */
+/* Which row of which run. */
 struct attn_explain_args {
-    const struct attn_dims *dims;           /* sizes and sites of the run */
-    const struct attn_attention *attention; /* [n_layer] settled; of arrays [1] */
+    size_t size;                            /* of this struct */
+    const struct attn_selection *selection; /* of the run; leaves one head and one query */
+    const struct attn_attention *attention; /* [n_layer]; of arrays [1] */
     const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
     const struct attn_edit *edits;          /* [n_edit] those of the run */
     size_t n_edit;
-    int layer, head;
-    size_t query;
-    const struct attn_trace *next; /* also told of what its selection wants; copied. NULL: none */
 };
+
+#define ATTN_EXPLAIN_ARGS_DEFAULT                                                                  \
+    ((struct attn_explain_args){.size = sizeof(struct attn_explain_args)})
 
 /* A key that takes part in the softmax. */
 struct attn_explained_key {
@@ -73,14 +75,15 @@ struct attn_explanation {
 
 struct attn_explainer; /* a trace that collects one row */
 
-/* Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS for a row that is out of range, for attention
- * without a softmax over keys (linear, low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
+/* ARGS are not used after the call. Errors: ATTN_INVALID at the stage ATTN_STAGE_OPTIONS for a
+ * selection of more than one head or query, for attention without a softmax over keys (linear,
+ * low-rank) and for a head that is edited; ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *args,
                                                 struct attn_explainer **explainer,
                                                 struct attn_error *err);
 
-/* What to give to a session or to attn_attend. Its selection holds the sites of the row, and those of
- * the next trace for this row. Borrowed from the explainer. */
+/* What to give to a session, to attn_attend or to attn_run_perform. Its selection has the sites of
+ * the explanation beside those of the run's. Borrowed from the explainer. */
 ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
 
 /* After the run, once: computes what lies between the sites. Errors: ATTN_INVALID at the stage

@@ -16,6 +16,7 @@ static const int32_t ids[N] = {5, 1, 4, 1, 0, 2, 6};
 /* The model of a test, its sizes, and the row that is explained. */
 static struct attn_model *model;
 static struct attn_dims dims;
+static struct attn_selection *selection;
 static struct attn_explain_args args;
 
 static void open_model(void)
@@ -26,15 +27,17 @@ static void open_model(void)
     ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
                   "%s", err.message);
     dims = attn_config_dims(attn_model_config(model), N);
-    args = (struct attn_explain_args){.dims = &dims,
-                                      .attention = attn_model_config(model)->attention,
-                                      .layer = LAYER,
-                                      .head = HEAD,
-                                      .query = QUERY};
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep(selection, LAYER, HEAD, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep_queries(selection, QUERY, 1, &err) == ATTN_OK);
+    args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    args.selection = selection;
+    args.attention = attn_model_config(model)->attention;
 }
 
 static void close_model(void)
 {
+    attn_selection_free(selection);
     attn_model_close(model);
 }
 
@@ -71,7 +74,7 @@ static void assert_recorded(const struct attn_recording *recording, enum attn_si
     const struct attn_record *record = attn_recording_find(recording, site, LAYER);
 
     attn_assert_same_bits(attn_site_name(site), &actual,
-                          record->data + (HEAD * N + QUERY) * N + key, 1);
+                          record->data + ((size_t)HEAD * N + QUERY) * N + key, 1);
 }
 
 START_TEST(holds_the_numbers_of_the_run_and_those_between)
@@ -115,40 +118,24 @@ START_TEST(holds_the_numbers_of_the_run_and_those_between)
 }
 END_TEST
 
-static enum attn_status count_event(void *user, const struct attn_trace_event *event,
-                                    struct attn_error *err)
+START_TEST(the_sites_of_the_run_are_watched_too)
 {
-    size_t *n = user;
-
-    (void)err;
-    ck_assert(event->site == ATTN_SITE_PATTERN || event->site == ATTN_SITE_RESID_POST);
-    (*n)++;
-    return ATTN_OK;
-}
-
-START_TEST(the_next_trace_is_told_what_it_wants)
-{
-    const uint64_t wanted = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const uint64_t wanted = ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     struct attn_explainer *explainer;
-    const struct attn_explanation *row;
-    struct attn_selection *selection;
-    struct attn_trace next = {.on_event = count_event};
     struct attn_error err = {0};
-    size_t n = 0;
+    const struct attn_selection *watched;
 
     open_model();
-    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_selection_set_sites(selection, wanted, &err) == ATTN_OK);
-    ck_assert(attn_selection_keep(selection, LAYER, HEAD, &err) == ATTN_OK);
-    next.selection = selection;
-    next.user = &n;
-    args.next = &next;
     explainer = create();
-    feed(explainer, NULL, 0);
-    ck_assert(attn_explainer_finish(explainer, &row, &err) == ATTN_OK);
-    ck_assert_uint_eq(n, 3); /* the pattern of the row, and resid_post of both layers */
+    watched = attn_explainer_trace(explainer)->selection;
+    ck_assert(attn_selection_wants(watched, ATTN_SITE_RESID_POST, LAYER));
+    ck_assert(attn_selection_wants(watched, ATTN_SITE_QK, LAYER));
+    ck_assert(!attn_selection_wants(watched, ATTN_SITE_MLP_OUT, LAYER));
+    ck_assert_uint_eq(attn_selection_n_head(watched, LAYER), 1);
+    ck_assert(attn_selection_has_query(watched, QUERY));
+    ck_assert_uint_eq(attn_selection_n_query(watched), 1);
     attn_explainer_free(explainer);
-    attn_selection_free(selection);
     close_model();
 }
 END_TEST
@@ -194,6 +181,36 @@ static void assert_refused(const struct attn_explain_args *refused, const char *
     ck_assert_ptr_null(explainer);
 }
 
+START_TEST(more_than_one_row_is_refused_and_one_of_them_named)
+{
+    static const struct {
+        const char *heads, *queries, *message, *hint;
+    } rows[] = {{"1.1", "0-2", "found 1 head and 3 queries",
+                 "--heads 1.1 --queries 2 chooses head 1 of layer "
+                 "1 and query 2"},
+                {"1.0,1.1", "3", "found 2 heads and 1 query",
+                 "--heads 1.0 --queries 3 chooses head 0 of "
+                 "layer 1 and query 3"},
+                {"0.1,1.*", "2,6", "found 4 heads and 2 queries",
+                 "--heads 0.1 --queries -1 chooses head 1 "
+                 "of layer 0 and the last query"}};
+
+    open_model();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_explainer *explainer = NULL;
+        struct attn_error err = {0};
+
+        ck_assert(attn_selection_set_heads(selection, rows[i].heads, &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, rows[i].queries, &err) == ATTN_OK);
+        ck_assert(attn_explainer_create(&args, &explainer, &err) == ATTN_INVALID);
+        ck_assert_msg(strstr(err.message, rows[i].message) != NULL, "%s", err.message);
+        ck_assert_str_eq(err.hint, rows[i].hint);
+        ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+    }
+    close_model();
+}
+END_TEST
+
 START_TEST(what_has_no_such_row_is_refused)
 {
     struct attn_explain_args refused;
@@ -201,15 +218,6 @@ START_TEST(what_has_no_such_row_is_refused)
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     open_model();
-    refused = args;
-    refused.query = N;
-    assert_refused(&refused, "there is no row of layer 1, head 1, query 7");
-    refused = args;
-    refused.layer = 2;
-    assert_refused(&refused, "there is no row of layer 2");
-    refused = args;
-    refused.head = (int)dims.n_head;
-    assert_refused(&refused, "there is no row of");
     refused = args;
     memcpy(linear, args.attention, sizeof linear);
     linear[LAYER].kind = ATTN_ATTENTION_LINEAR;
@@ -247,5 +255,6 @@ START_TEST(failures_leave_nothing_behind)
 END_TEST
 
 ATTN_SUITE("explain", holds_the_numbers_of_the_run_and_those_between,
-           the_next_trace_is_told_what_it_wants, sums_that_differ_are_a_failed_check,
-           what_has_no_such_row_is_refused, failures_leave_nothing_behind)
+           the_sites_of_the_run_are_watched_too, sums_that_differ_are_a_failed_check,
+           more_than_one_row_is_refused_and_one_of_them_named, what_has_no_such_row_is_refused,
+           failures_leave_nothing_behind)
