@@ -95,7 +95,7 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                    struct attn_ndarray *array, struct attn_error *err)
 {
     struct attn_ndarray found = {.name = path};
-    enum attn_status status = attn_npy_open(path, ATTN_READ, &found.file, err);
+    enum attn_status status = attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err);
 
     if (status != ATTN_OK)
         return status;
@@ -123,7 +123,8 @@ enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *
                                       struct attn_error *err)
 {
     struct attn_mask_array found = {.name = path};
-    const enum attn_status status = attn_npy_open(path, ATTN_READ, &found.file, err);
+    const enum attn_status status =
+        attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err);
 
     if (status != ATTN_OK)
         return status;

@@ -40,6 +40,7 @@ enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, HEADER_MAX = 1 << 16, SHOWN_MAX = 24 };
 /* The text of the header on its way to being read. */
 struct reader {
     const struct attn_file *file;
+    enum attn_npy_types types; /* that the caller takes, for messages */
     const char *at, *end;
     struct attn_error *err;
 };
@@ -122,11 +123,14 @@ static const char *other_kind(char letter)
 static enum attn_status refuse_type(const struct reader *reader, const char *what,
                                     struct slice descr)
 {
-    attn_error_set(reader->err, ATTN_UNSUPPORTED,
-                   "'%s' holds %s ('%s'), expected booleans, integers or floats of at most 64 bits",
-                   quote_path(reader->file).text, what, attn_quote(descr.text, descr.size).text);
-    attn_error_hint(reader->err,
-                    "np.save('FILE.npy', array.astype('float32')) writes plain numbers");
+    const bool is_of_floats = reader->types == ATTN_NPY_FLOATS;
+
+    attn_error_set(reader->err, ATTN_UNSUPPORTED, "'%s' holds %s ('%s'), expected %s",
+                   quote_path(reader->file).text, what, attn_quote(descr.text, descr.size).text,
+                   is_of_floats ? "float32, float64 or float16"
+                                : "booleans, integers or floats of at most 64 bits");
+    attn_error_hint(reader->err, "np.save('FILE.npy', array.astype('float32')) writes %s",
+                    is_of_floats ? "floats" : "plain numbers");
     return ATTN_UNSUPPORTED;
 }
 
@@ -358,11 +362,11 @@ static enum attn_status check_size(const struct attn_file *file, struct layout *
     return ATTN_OK;
 }
 
-static enum attn_status read_layout(const struct attn_file *file, struct layout *layout,
-                                    struct attn_error *err)
+static enum attn_status read_layout(const struct attn_file *file, enum attn_npy_types types,
+                                    struct layout *layout, struct attn_error *err)
 {
     struct layout read = {0};
-    struct reader reader = {.file = file, .err = err};
+    struct reader reader = {.file = file, .types = types, .err = err};
     enum attn_status status = find_header(file, &reader, err);
 
     if (status == ATTN_OK)
@@ -383,8 +387,8 @@ struct attn_npy_file {
     struct layout layout;
 };
 
-enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **out,
-                               struct attn_error *err)
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+                               struct attn_npy_file **out, struct attn_error *err)
 {
     struct attn_npy_file *npy = attn_alloc(1, sizeof *npy, err);
     enum attn_status status;
@@ -395,7 +399,7 @@ enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **ou
     }
     npy->file = *file;
     *file = (struct attn_file){0};
-    status = read_layout(&npy->file, &npy->layout, err);
+    status = read_layout(&npy->file, types, &npy->layout, err);
     if (status != ATTN_OK) {
         attn_npy_close(npy);
         return status;
@@ -404,13 +408,13 @@ enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **ou
     return ATTN_OK;
 }
 
-enum attn_status attn_npy_open(const char *path, enum attn_load load, struct attn_npy_file **out,
-                               struct attn_error *err)
+enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
+                               struct attn_npy_file **out, struct attn_error *err)
 {
     struct attn_file file = {0};
     enum attn_status status = attn_file_open(path, load, &file, err);
 
-    return status == ATTN_OK ? attn_npy_take(&file, out, err) : status;
+    return status == ATTN_OK ? attn_npy_take(&file, types, out, err) : status;
 }
 
 void attn_npy_close(struct attn_npy_file *npy)

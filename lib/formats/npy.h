@@ -2,7 +2,7 @@
  * npy.h - reads numpy's .npy files: one array of plain numbers, converted as it is read.
  *
  *     struct attn_npy_file *npy;
- *     attn_npy_open("q.npy", ATTN_READ, &npy, &err);
+ *     attn_npy_open("q.npy", ATTN_READ, ATTN_NPY_FLOATS, &npy, &err);
  *     attn_npy_read_floats(npy, out, &err);      // attn_npy_n_element(npy) of them
  *     attn_npy_close(npy);
  *
@@ -23,13 +23,20 @@
 
 struct attn_npy_file; /* one file; owns its bytes */
 
+/* What a caller takes; a file of what can never be read is refused with these as expected. */
+enum attn_npy_types {
+    ATTN_NPY_NUMBERS, /* booleans, integers and floats */
+    ATTN_NPY_FLOATS, /* float32, float64 and float16; others are opened and the caller's to refuse */
+};
+
 /*
  * Opens PATH, a file or a pipe. ATTN_IO when it cannot be read; ATTN_FORMAT when it is no .npy
  * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
  * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
  */
 ATTN_API enum attn_status attn_npy_open(const char *path, enum attn_load load,
-                                        struct attn_npy_file **out, struct attn_error *err);
+                                        enum attn_npy_types types, struct attn_npy_file **out,
+                                        struct attn_error *err);
 
 ATTN_API void attn_npy_close(struct attn_npy_file *npy); /* NULL is allowed */
 

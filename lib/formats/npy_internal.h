@@ -6,7 +6,7 @@
 #include "formats/npy.h"
 
 /* Reads FILE, which is taken over (zeroed) whatever happens. */
-enum attn_status attn_npy_take(struct attn_file *file, struct attn_npy_file **out,
-                               struct attn_error *err);
+enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types,
+                               struct attn_npy_file **out, struct attn_error *err);
 
 #endif

@@ -18,7 +18,7 @@ static enum attn_status open_bytes(const uint8_t *data, size_t size, struct attn
 {
     struct attn_file file = attn_fuzz_file(NAME, data, size);
     struct attn_error err = {0};
-    enum attn_status status = attn_npy_take(&file, npy, &err);
+    enum attn_status status = attn_npy_take(&file, ATTN_NPY_NUMBERS, npy, &err);
 
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED));
     FUZZ_CHECK((status == ATTN_OK) == (*npy != NULL));

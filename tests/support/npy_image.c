@@ -46,7 +46,7 @@ enum attn_status attn_npy_image_open(const struct attn_npy_image *image, size_t 
     memcpy((void *)(uintptr_t)file.data, image->bytes, size);
     *err = (struct attn_error){0};
     *npy = NULL;
-    status = attn_npy_take(&file, npy, err);
+    status = attn_npy_take(&file, ATTN_NPY_NUMBERS, npy, err);
     ck_assert_ptr_null(file.path); /* taken over in any case */
     ck_assert_int_eq(status, err->status);
     ck_assert_int_eq(status == ATTN_OK, *npy != NULL);

@@ -321,7 +321,8 @@ static void assert_same_as(const char *path, enum attn_load load, const struct a
     struct attn_error err = {0};
     float *values;
 
-    ck_assert_msg(attn_npy_open(path, load, &npy, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_npy_open(path, load, ATTN_NPY_NUMBERS, &npy, &err) == ATTN_OK, "%s",
+                  err.message);
     ck_assert_int_eq(attn_npy_rank(npy), expected->rank);
     ck_assert_uint_eq(attn_npy_n_element(npy), expected->n);
     values = calloc(expected->n, sizeof *values);
@@ -364,7 +365,7 @@ START_TEST(reads_a_pipe)
     ck_assert_int_eq(write(ends[1], image.bytes, image.size), (ssize_t)image.size);
     close(ends[1]);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    ck_assert_int_eq(attn_npy_open(path, ATTN_MAP, &npy, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_npy_open(path, ATTN_MAP, ATTN_NPY_NUMBERS, &npy, NULL), ATTN_OK);
     ck_assert_uint_eq(attn_npy_n_element(npy), 200);
     attn_npy_close(npy);
     close(ends[0]);
@@ -376,7 +377,7 @@ START_TEST(says_which_file_cannot_be_opened)
     struct attn_npy_file *npy = NULL;
     struct attn_error err = {0};
 
-    ck_assert_int_eq(attn_npy_open("no/such.npy", ATTN_MAP, &npy, &err), ATTN_IO);
+    ck_assert_int_eq(attn_npy_open("no/such.npy", ATTN_MAP, ATTN_NPY_NUMBERS, &npy, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot open 'no/such.npy': No such file or directory");
     ck_assert_ptr_null(npy);
     attn_npy_close(NULL);
@@ -391,7 +392,8 @@ START_TEST(survives_every_failing_allocation)
 
     for (n = 0; status != ATTN_OK; n++) {
         attn_alloc_fail_at(n);
-        status = attn_npy_open("tests/golden/000_causal/ids.npy", ATTN_READ, &npy, NULL);
+        status = attn_npy_open("tests/golden/000_causal/ids.npy", ATTN_READ, ATTN_NPY_NUMBERS, &npy,
+                               NULL);
         attn_alloc_fail_off();
         ck_assert(status == ATTN_OK || (status == ATTN_NO_MEMORY && npy == NULL));
     }
