@@ -77,12 +77,12 @@ const struct command command_run = {
         "arithmetic of one row, with --compare a comparison with exact attention.\n"
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli run -m gpt2 --heads 5.1 --queries -1 \"The cat sat on the mat\"\n"
-                "  attn-cli run -m gpt2 --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
-                "  attn-cli run -m gpt2 --top 5 --next ' are' --next ' is' \"The keys\"\n"
-                "  attn-cli run -m gpt2 --heads 5.1 --queries -1 --explain \"The keys are\"\n"
-                "  attn-cli run -m gpt2 --attention window:64 --compare -f text.txt\n"
-                "  attn-cli run -m gpt2 --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
+                "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
+                "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
+                "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"
+                "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
+                "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
+                "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = run_main,
