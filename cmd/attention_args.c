@@ -74,7 +74,8 @@ static const struct option attention_rows[] = {
 
 const struct option_group attention_options = OPTION_GROUP(attention_rows);
 
-const char *attention_mask_file(const struct attention_args *args)
+/* The file that --mask names, or NULL. */
+static const char *mask_file(const struct attention_args *args)
 {
     const char *mask = args->mask;
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
@@ -82,7 +83,7 @@ const char *attention_mask_file(const struct attention_args *args)
 
 static int check_mask(const struct attention_args *args)
 {
-    const char *file = attention_mask_file(args);
+    const char *file = mask_file(args);
     size_t size = file ? strlen(file) : 0;
     if (!file || (size > 4 && strcmp(file + size - 4, ".npy") == 0))
         return EXIT_DONE;
@@ -99,7 +100,7 @@ static int check_use(const struct attention_args *args, const struct attn_attent
     if (args->seed >= 0 && args->dropout < 0)
         return report_problem(EXIT_USAGE, "a kind has its own seed: random:K:SEED, lowrank:R:SEED",
                               "--seed says which weights --dropout drops, which is not given");
-    if (args->eps >= 0 && args->scale == 1)
+    if (args->eps >= 0 && args->scale == SCALE_OFF)
         return report_problem(EXIT_USAGE, NULL,
                               "--eps is added to the number that --scale off does not divide by");
     if (args->scale >= 0 && attention->kind == ATTN_ATTENTION_LINEAR)
@@ -129,18 +130,18 @@ int attention_read_mask(const char *path, struct attn_mask_array *mask)
     return EXIT_DONE;
 }
 
-/* Whether a number was given, which marks the PART as changed. */
-static bool is_given(bool is, struct attn_attention_change *change, enum attn_attention_part part)
+/* Marks PART as changed if it IS_GIVEN. Returns IS_GIVEN. */
+static bool mark(bool is_given, struct attn_attention_change *change, enum attn_attention_part part)
 {
-    if (is)
+    if (is_given)
         change->parts |= part;
-    return is;
+    return is_given;
 }
 
 static int change_mask(const struct attention_args *args, struct attn_attention_change *change,
                        struct attn_mask_array *mask)
 {
-    const char *file = attention_mask_file(args);
+    const char *file = mask_file(args);
     change->to.mask = file                              ? ATTN_MASK_MATRIX
                       : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
                                                         : ATTN_MASK_CAUSAL;
@@ -152,23 +153,23 @@ int attention_change(const struct attention_args *args, struct attn_attention_ch
                      struct attn_mask_array *mask)
 {
     struct attn_attention *to = &change->to;
-    if (is_given(args->kind, change, ATTN_PART_KIND))
+    if (mark(args->kind, change, ATTN_PART_KIND))
         attn_attention_parse(args->kind, to, NULL);
-    if (is_given(args->masking >= 0, change, ATTN_PART_MASKING))
+    if (mark(args->masking >= 0, change, ATTN_PART_MASKING))
         to->masking = (enum attn_masking)args->masking;
-    if (is_given(args->scale >= 0, change, ATTN_PART_SCALE))
-        to->is_scaled = args->scale == 0;
-    if (is_given(args->eps >= 0, change, ATTN_PART_EPS))
+    if (mark(args->scale >= 0, change, ATTN_PART_SCALE))
+        to->is_scaled = args->scale == SCALE_ON;
+    if (mark(args->eps >= 0, change, ATTN_PART_EPS))
         to->eps = args->eps;
-    if (is_given(args->similarity >= 0, change, ATTN_PART_SIMILARITY))
+    if (mark(args->similarity >= 0, change, ATTN_PART_SIMILARITY))
         to->similarity = (enum attn_similarity)args->similarity;
-    if (is_given(args->algorithm >= 0, change, ATTN_PART_ALGORITHM))
+    if (mark(args->algorithm >= 0, change, ATTN_PART_ALGORITHM))
         to->algorithm = (enum attn_algorithm)args->algorithm;
-    if (is_given(args->dropout >= 0, change, ATTN_PART_DROPOUT))
+    if (mark(args->dropout >= 0, change, ATTN_PART_DROPOUT))
         to->dropout = args->dropout;
-    if (is_given(args->seed >= 0, change, ATTN_PART_DROPOUT_SEED))
+    if (mark(args->seed >= 0, change, ATTN_PART_DROPOUT_SEED))
         to->dropout_seed = (uint64_t)args->seed;
-    if (is_given(args->mask, change, ATTN_PART_MASK))
+    if (mark(args->mask, change, ATTN_PART_MASK))
         return change_mask(args, change, mask);
     return EXIT_DONE;
 }

@@ -12,14 +12,20 @@
 
 #include "attn.h"
 
+/* Values of --scale, in the order of their words. */
+enum scale_choice { SCALE_ON, SCALE_OFF };
+
+/* What was given; texts that were not are NULL, numbers -1. */
 struct attention_args {
-    const char *kind, *mask; /* NULL where not given, as are the negative numbers */
-    int masking;             /* enum attn_masking */
-    int scale;               /* 0: on, 1: off */
-    int similarity;          /* enum attn_similarity */
-    int algorithm;           /* enum attn_algorithm */
-    double eps, dropout;
-    int64_t seed;
+    const char *kind; /* as attn_attention_parse takes it */
+    const char *mask; /* "causal", "none" or a file */
+    int masking;      /* enum attn_masking */
+    int scale;        /* enum scale_choice */
+    int similarity;   /* enum attn_similarity */
+    int algorithm;    /* enum attn_algorithm */
+    double eps;       /* added to sqrt(d_head) */
+    double dropout;   /* share of the weights, 0 <= dropout < 1 */
+    int64_t seed;     /* of the dropout */
 };
 
 #define ATTENTION_ARGS_DEFAULT                                                                     \
@@ -34,9 +40,6 @@ extern const struct option_group attention_options;
 /* Whether the parts are well formed and go together, whatever the model. Reports and returns an
  * exit code. */
 int attention_check(const struct attention_args *args);
-
-/* The file that --mask names, or NULL. */
-const char *attention_mask_file(const struct attention_args *args);
 
 /* What checked ARGS change in the attention of a model. A mask file is read into MASK. Reports and
  * returns an exit code. */
