@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* One line a command; cmd/<name>.c (cmd/attend_arrays.c) defines command_<name>. */
+/* One line a command; cmd/<name>.c defines command_<name>. */
 #define COMMAND_MAP(X)                                                                             \
     X(run)                                                                                         \
     X(attend)                                                                                      \
