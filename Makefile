@@ -67,7 +67,7 @@ SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
 THREADED_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,base_pool% base_pieces% \
-    output_threads% session%),$(UNIT_TESTS))
+    output_threads% session% run),$(UNIT_TESTS))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 

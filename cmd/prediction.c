@@ -5,8 +5,6 @@
 #include "print.h"
 #include "report.h"
 
-#include <string.h>
-
 static const struct option prediction_rows[] = {
     {.name = "top",
      .argument = "K",
@@ -26,24 +24,20 @@ static const struct option prediction_rows[] = {
 
 const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
 
-int prediction_print(const struct attn_predictions *found, struct attn_sink *out)
+int prediction_print(const struct attn_result *result, struct attn_sink *out)
 {
-    int code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < found->n_top; i++) {
-        const struct attn_candidate *top = &found->top[i];
-        if (found->has_positions)
-            print(out, "%zu\t", top->position);
-        print(out, "%.6f\t%d\t", top->probability, (int)top->id);
-        if (top->token)
-            code = print_escaped(out, top->token, top->token_size);
+    struct attn_table *top, *next;
+    struct attn_error err = {0};
+    enum attn_status status = attn_result_tables(result, &top, &next, &err);
+    if (status != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    if (top)
+        status = attn_table_write(top, ATTN_TABLE_TABBED, -1, out, &err);
+    if (top && next)
         print_text(out, "\n");
-    }
-    if (found->n_top > 0 && found->n_next > 0)
-        print_text(out, "\n");
-    for (size_t i = 0; code == EXIT_DONE && i < found->n_next; i++) {
-        print(out, "%.6f\t", found->next[i].log_probability);
-        code = print_escaped(out, found->next[i].text, strlen(found->next[i].text));
-        print_text(out, "\n");
-    }
-    return code;
+    if (status == ATTN_OK && next)
+        status = attn_table_write(next, ATTN_TABLE_TABBED, -1, out, &err);
+    attn_table_free(top);
+    attn_table_free(next);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }

@@ -14,7 +14,7 @@ struct prediction_args {
 /* Options that fill a struct prediction_args. */
 extern const struct option_group prediction_options;
 
-/* Prints what was found, a line each. Reports and returns an exit code. */
-int prediction_print(const struct attn_predictions *found, struct attn_sink *out);
+/* Prints the predictions of RESULT, a line each. Reports and returns an exit code. */
+int prediction_print(const struct attn_result *result, struct attn_sink *out);
 
 #endif

@@ -165,7 +165,7 @@ static int perform(const struct run_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = request_serve(served);
     if (code == EXIT_DONE && !served->is_standard_used)
-        code = prediction_print(&served->result.predictions, served->out);
+        code = prediction_print(&served->result, served->out);
     request_release(served);
     attn_ndarray_release(&input.embeddings);
     attn_ndarray_release(&input.source);

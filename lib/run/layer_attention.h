@@ -62,8 +62,4 @@ void attn_layer_attention_note_pairs(const struct attn_request *request,
                                      const struct attn_attention *layers,
                                      const struct attn_dims *dims, bool is_source_ordered);
 
-/* Tells the request's on_note, if there is one, a line of up to 255 bytes. */
-void attn_request_note(const struct attn_request *request, const char *format, ...)
-    ATTN_PRINTF(2, 3);
-
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "run/request_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,6 +34,28 @@ static enum attn_status check_room(const struct attn_model *model, size_t n, siz
                           n + n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
 }
 
+static bool is_word_byte(char byte)
+{
+    const unsigned char c = (unsigned char)byte;
+
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80;
+}
+
+/* Byte-level tokens of new words begin with their space: without one NEXT goes on with the last
+ * word of the text, which is rarely meant. */
+static void note_space(const struct attn_request *request, const struct attn_tokenizer *tokenizer,
+                       const char *next)
+{
+    const struct attn_input *input = &request->input;
+
+    if (attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_BPE && input->text && input->n_text > 0 &&
+        is_word_byte(input->text[input->n_text - 1]) && is_word_byte(next[0]))
+        attn_request_note(request,
+                          "the continuation '%s' goes on with the last word; a new word begins "
+                          "with its space: ' %s'",
+                          attn_quote_string(next).text, attn_quote_string(next).text);
+}
+
 enum attn_status attn_continuations_encode(const struct attn_request *request,
                                            const struct attn_model *model,
                                            const struct attn_tokenizer *tokenizer, size_t n,
@@ -56,6 +79,8 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
         status = encode(question->next[i], tokenizer, &options, encoding, err);
         if (status == ATTN_OK && encoding->n - 1 > continuations->n_more)
             continuations->n_more = encoding->n - 1;
+        if (status == ATTN_OK)
+            note_space(request, tokenizer, question->next[i]);
     }
     if (status == ATTN_OK)
         status = check_room(model, n, continuations->n_more, err);
@@ -224,6 +249,89 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     else
         attn_predictions_release(&made);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+/* --- Tables ---------------------------------------------------------------------------------------- */
+
+static const struct attn_column top_columns[] = {
+    {.name = "position", .type = ATTN_VALUE_INTEGER},
+    {.name = "probability", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6},
+    {.name = "id", .type = ATTN_VALUE_INTEGER},
+    {.name = "token", .type = ATTN_VALUE_TEXT},
+};
+
+static const struct attn_column next_columns[] = {
+    {.name = "logprob",
+     .type = ATTN_VALUE_REAL,
+     .unit = "nats",
+     .notation = ATTN_NOTATION_FIXED,
+     .digits = 6},
+    {.name = "text", .type = ATTN_VALUE_TEXT},
+};
+
+static enum attn_status fill_top(const struct attn_predictions *found, size_t n_left_out,
+                                 struct attn_table *table, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+        const struct attn_cell row[] = {
+            attn_cell_integer((int64_t)top->position), attn_cell_real(top->probability),
+            attn_cell_integer(top->id), attn_cell_text(top->token, top->token_size)};
+
+        status = attn_table_append(table, row + n_left_out, 4 - n_left_out, err);
+    }
+    return status;
+}
+
+static enum attn_status make_top(const struct attn_predictions *found, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    const size_t n_left_out = found->has_positions ? 0 : 1;
+    enum attn_status status;
+
+    if (found->n_top == 0)
+        return ATTN_OK;
+    status = attn_table_create("top", top_columns + n_left_out, 4 - n_left_out, table, err);
+    return status == ATTN_OK ? fill_top(found, n_left_out, *table, err) : status;
+}
+
+static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
+                                  struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (found->n_next == 0)
+        return ATTN_OK;
+    status = attn_table_create("next", next_columns, 2, table, err);
+    for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
+        const struct attn_cell row[] = {
+            attn_cell_real(found->next[i].log_probability),
+            attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
+
+        status = attn_table_append(*table, row, 2, err);
+    }
+    return status;
+}
+
+enum attn_status attn_predictions_tables(const struct attn_predictions *found,
+                                         struct attn_table **top, struct attn_table **next,
+                                         struct attn_error *err)
+{
+    struct attn_table *made_top = NULL, *made_next = NULL;
+    enum attn_status status = make_top(found, &made_top, err);
+
+    if (status == ATTN_OK)
+        status = make_next(found, &made_next, err);
+    if (status == ATTN_OK) {
+        *top = made_top;
+        *next = made_next;
+    } else {
+        attn_table_free(made_top);
+        attn_table_free(made_next);
+    }
+    return status;
 }
 
 void attn_predictions_release(struct attn_predictions *found)

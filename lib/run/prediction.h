@@ -6,6 +6,7 @@
 #ifndef ATTN_RUN_PREDICTION_H
 #define ATTN_RUN_PREDICTION_H
 
+#include "base/table.h"
 #include "model/session.h"
 #include "run/request.h"
 
@@ -43,6 +44,11 @@ struct attn_prediction_args {
 /* Answers; *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
+
+/* As attn_result_tables (run/run.h). */
+enum attn_status attn_predictions_tables(const struct attn_predictions *found,
+                                         struct attn_table **top, struct attn_table **next,
+                                         struct attn_error *err);
 void attn_predictions_release(struct attn_predictions *found);
 
 #endif

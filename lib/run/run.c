@@ -9,6 +9,7 @@
 #include "model/cost.h"
 #include "output/outputs.h"
 #include "run/choice.h"
+#include "run/request_internal.h"
 
 #include <math.h>
 
@@ -486,6 +487,12 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
     status = attn_run_perform(run, NULL, result, err);
     attn_run_free(run);
     return status;
+}
+
+enum attn_status attn_result_tables(const struct attn_result *result, struct attn_table **top,
+                                    struct attn_table **next, struct attn_error *err)
+{
+    return attn_predictions_tables(&result->predictions, top, next, err);
 }
 
 void attn_result_release(struct attn_result *result)

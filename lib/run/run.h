@@ -22,6 +22,7 @@
 #define ATTN_RUN_RUN_H
 
 #include "attention/attend.h"
+#include "base/table.h"
 #include "run/host.h"
 #include "run/request.h"
 
@@ -68,6 +69,15 @@ ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct at
 ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_result *result, struct attn_error *err);
+
+/*
+ * The predictions as tables: `top` with the columns position (where positions were chosen),
+ * probability, id and token, `next` with logprob (natural, in nats) and text; NULL for what was not
+ * asked. The caller frees both.
+ */
+ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
+                                             struct attn_table **top, struct attn_table **next,
+                                             struct attn_error *err);
 
 ATTN_API void attn_result_release(struct attn_result *result);
 

@@ -1,0 +1,431 @@
+/*
+ * test_run.c - a request served by a host: the bits of a session, predictions after chosen positions,
+ * attention on arrays, failures with their stage, and several threads on one host.
+ */
+#include "attn.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { N_CALLER = 4, N_ROUND = 3 };
+
+static const char text[] = "The keys are";
+
+static struct attn_host *open_host(const char *directory)
+{
+    const struct attn_source source = {.directory = directory};
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    options.n_thread = 2;
+    ck_assert_msg(attn_host_create(directory ? &source : NULL, &options, &host, &err) == ATTN_OK,
+                  "%s", err.message);
+    return host;
+}
+
+static struct attn_request text_request(void)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+
+    request.input.text = text;
+    request.input.n_text = strlen(text);
+    return request;
+}
+
+/* A run that a capture watches: the capture is the caller's, RESULT may be NULL. */
+static struct attn_capture *capture_run(struct attn_host *host, const struct attn_request *request,
+                                        struct attn_run **run)
+{
+    struct attn_result result = {0};
+    struct attn_error err = {0};
+    struct attn_capture *capture;
+
+    ck_assert_msg(attn_run_prepare(host, request, run, &err) == ATTN_OK, "%s", err.message);
+    ck_assert(attn_capture_create(attn_run_labels(*run)->selection, &capture, &err) == ATTN_OK);
+    ck_assert_msg(attn_run_perform(*run, attn_capture_trace(capture), &result, &err) == ATTN_OK,
+                  "%s", err.message);
+    attn_result_release(&result);
+    return capture;
+}
+
+/* The same pattern of layer 1 from a session that nothing stands in front of. */
+static struct attn_capture *capture_session(const struct attn_host *host,
+                                            const struct attn_labels *labels)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const size_t n = attn_selection_dims(labels->selection)->n_position;
+    struct attn_error err = {0};
+    struct attn_session *session;
+    struct attn_capture *capture;
+
+    ck_assert(attn_capture_create(labels->selection, &capture, &err) == ATTN_OK);
+    options.n_max = n;
+    options.trace = attn_capture_trace(capture);
+    ck_assert(attn_session_create(attn_host_model(host), &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, labels->ids, n, &err) == ATTN_OK);
+    attn_session_free(session);
+    return capture;
+}
+
+START_TEST(gives_the_bits_of_a_session)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_run *run;
+
+    request.sites = "pattern,resid_post";
+    struct attn_capture *seen = capture_run(host, &request, &run);
+    const struct attn_labels *labels = attn_run_labels(run);
+    struct attn_capture *expected = capture_session(host, labels);
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const size_t n = dims->n_position;
+
+    ck_assert_uint_eq(n, 6);
+    ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_PATTERN, 1),
+                     attn_capture_tensor(expected, ATTN_SITE_PATTERN, 1),
+                     dims->n_head * n * n * sizeof(float));
+    ck_assert_mem_eq(attn_capture_tensor(seen, ATTN_SITE_RESID_POST, 2),
+                     attn_capture_tensor(expected, ATTN_SITE_RESID_POST, 2),
+                     n * dims->d_model * sizeof(float));
+    attn_capture_free(seen);
+    attn_capture_free(expected);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(takes_a_selection_that_was_built_by_calls)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_dims dims = attn_config_dims(attn_model_config(attn_host_model(host)), 6);
+    struct attn_request request = text_request();
+    struct attn_selection *selection;
+    struct attn_error err = {0};
+    struct attn_run *run = NULL;
+
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep(selection, 2, 1, &err) == ATTN_OK);
+    request.selection = selection;
+    struct attn_capture *capture = capture_run(host, &request, &run);
+
+    ck_assert_ptr_eq(attn_run_labels(run)->selection, selection);
+    ck_assert_ptr_nonnull(attn_capture_tensor(capture, ATTN_SITE_PATTERN, 2));
+    ck_assert_ptr_null(attn_capture_tensor(capture, ATTN_SITE_PATTERN, 0));
+    attn_capture_free(capture);
+    attn_run_free(run);
+
+    request.input.n_text = 3; /* "The": one position */
+    ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_INVALID);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+    ck_assert_ptr_nonnull(strstr(err.message, "the selection is for 6 positions"));
+    attn_selection_free(selection);
+    attn_host_free(host);
+}
+END_TEST
+
+/* What REQUEST of HOST predicts. */
+static struct attn_result serve(struct attn_host *host, const struct attn_request *request)
+{
+    struct attn_result result = {0};
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_run_request(host, request, &result, &err) == ATTN_OK, "%s", err.message);
+    return result;
+}
+
+/* The most probable tokens after position p are those of the text that ends there. */
+START_TEST(answers_top_at_each_chosen_position)
+{
+    static const int32_t ids[] = {308, 220, 401, 83, 83, 336};
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+
+    request.input.ids = ids;
+    request.input.n_id = 6;
+    request.predict.top = 3;
+    request.queries = "1,4-5";
+    struct attn_result all = serve(host, &request);
+    const size_t positions[] = {1, 4, 5};
+
+    ck_assert(all.predictions.has_positions);
+    ck_assert_uint_eq(all.predictions.n_top, 9);
+    request.queries = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        request.input.n_id = positions[i] + 1;
+        struct attn_result one = serve(host, &request);
+
+        ck_assert(!one.predictions.has_positions);
+        for (size_t j = 0; j < 3; j++) {
+            const struct attn_candidate *seen = &all.predictions.top[3 * i + j];
+
+            ck_assert_uint_eq(seen->position, positions[i]);
+            ck_assert_int_eq(seen->id, one.predictions.top[j].id);
+            ck_assert_double_eq(seen->probability, one.predictions.top[j].probability);
+        }
+        attn_result_release(&one);
+    }
+    attn_result_release(&all);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(makes_tables_of_predictions)
+{
+    const char *const next[] = {" are", " is"};
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_table *top, *continuations;
+    struct attn_error err = {0};
+
+    request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 2};
+    request.queries = "0,-1";
+    struct attn_result result = serve(host, &request);
+
+    ck_assert(attn_result_tables(&result, &top, &continuations, &err) == ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(top), 4);
+    ck_assert_str_eq(attn_table_column(top, 0)->name, "position");
+    ck_assert_int_eq(attn_table_cell(top, 2, 0).integer, 5);
+    ck_assert_int_eq(attn_table_cell(top, 2, 2).integer, result.predictions.top[2].id);
+    ck_assert_uint_eq(attn_table_n_row(continuations), 2);
+    ck_assert_double_eq(attn_table_cell(continuations, 1, 0).real,
+                        result.predictions.next[1].log_probability);
+    ck_assert_mem_eq(attn_table_cell(continuations, 1, 1).text, " is", 3);
+    attn_table_free(top);
+    attn_table_free(continuations);
+    attn_result_release(&result);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(attends_to_arrays_without_a_model)
+{
+    static const float q[] = {1, 0, 0, 1, 1, 1}, v[] = {1, 2, 3};
+    const struct attn_ndarray queries = {.name = "q", .rank = 2, .shape = {3, 2}, .data = q};
+    const struct attn_ndarray values = {.name = "v", .rank = 2, .shape = {3, 1}, .data = v};
+    struct attn_host *host = open_host(NULL);
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_attention_change change = {.parts = ATTN_PART_MASK};
+    struct attn_run *run;
+
+    change.to.mask = ATTN_MASK_CAUSAL;
+    request.changed = &change;
+    request.input.q = request.input.k = &queries;
+    request.input.v = &values;
+    struct attn_capture *capture = capture_run(host, &request, &run);
+    const float *z = attn_capture_tensor(capture, ATTN_SITE_Z, 0);
+    const float *pattern = attn_capture_tensor(capture, ATTN_SITE_PATTERN, 0);
+
+    ck_assert_double_eq((double)z[0], 1);
+    ck_assert_double_eq_tol((double)pattern[3] + (double)pattern[4], 1, 1e-6);
+    ck_assert_double_eq_tol((double)z[1], (double)pattern[3] + 2 * (double)pattern[4], 1e-6);
+    ck_assert_double_eq((double)pattern[5], 0);
+    attn_capture_free(capture);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Failures ----------------------------------------------------------------------------------- */
+
+struct bad {
+    struct attn_request request;
+    enum attn_request_stage stage;
+    const char *message; /* a part of it */
+};
+
+static struct bad bad_request(size_t i)
+{
+    static const int32_t ids[] = {5, 100000};
+    static const float row[] = {1, 2, 3};
+    static const struct attn_ndarray narrow = {
+        .name = "x.npy", .rank = 2, .shape = {1, 3}, .data = row};
+    static struct attn_output nowhere;
+    struct bad bad = {.request = text_request(), .stage = ATTN_STAGE_OPTIONS};
+    struct attn_request *request = &bad.request;
+
+    nowhere = (struct attn_output){.format = attn_format_find("json"), .path = "missing/x.json"};
+    switch (i) {
+    case 0:
+        request->heads = "9.9";
+        bad.message = "layer";
+        break;
+    case 1:
+        request->source.text = "eat";
+        request->source.n_text = 3;
+        bad.message = "no layer of 'models/tiny-gpt2' attends to a second sequence";
+        break;
+    case 2:
+        request->input = (struct attn_input){.ids = ids, .n_id = 2};
+        bad.stage = ATTN_STAGE_INPUT;
+        bad.message = "100000";
+        break;
+    case 3:
+        request->input.n_text = 0;
+        request->example = "try this";
+        bad.stage = ATTN_STAGE_INPUT;
+        bad.message = "the text is empty";
+        break;
+    case 4:
+        request->input = (struct attn_input){.embeddings = &narrow};
+        bad.stage = ATTN_STAGE_INPUT;
+        bad.message = "'x.npy' has the shape [1, 3], 'models/tiny-gpt2' takes embeddings of";
+        break;
+    case 5:
+        request->input = (struct attn_input){.q = &narrow, .k = &narrow};
+        bad.stage = ATTN_STAGE_INPUT;
+        bad.message = "expected the arrays q, k and v";
+        break;
+    default:
+        request->outputs = &nowhere;
+        request->n_output = 1;
+        bad.stage = ATTN_STAGE_OUTPUT;
+        bad.message = "missing";
+        break;
+    }
+    return bad;
+}
+
+START_TEST(says_at_which_stage_it_failed)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+
+    for (size_t i = 0; i < 7; i++) {
+        const struct bad bad = bad_request(i);
+        struct attn_result result = {.n_token = 77};
+        struct attn_error err = {0};
+
+        ck_assert_msg(attn_run_request(host, &bad.request, &result, &err) != ATTN_OK, "%zu", i);
+        ck_assert_msg(err.stage == bad.stage, "%zu: stage '%s'", i,
+                      attn_request_stage_text(err.stage));
+        ck_assert_msg(strstr(err.message, bad.message) != NULL, "%zu: %s", i, err.message);
+        ck_assert_uint_eq(result.n_token, 77);
+        if (bad.request.example)
+            ck_assert_str_eq(err.hint, "try this");
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(says_that_a_model_cannot_be_opened)
+{
+    const struct attn_source source = {.directory = "models/no-such-model"};
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_host *host = NULL;
+
+    ck_assert(attn_host_create(&source, &options, &host, &err) == ATTN_IO);
+    ck_assert_int_eq(err.stage, ATTN_STAGE_MODEL);
+    ck_assert_ptr_null(host);
+}
+END_TEST
+
+static void remember_note(void *user, const char *message)
+{
+    snprintf(user, 256, "%s", message);
+}
+
+START_TEST(tells_when_an_ablation_changes_nothing_that_is_wanted)
+{
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    struct attn_run *run;
+    char note[256] = "";
+
+    request.ablate = "2.2";
+    request.heads = "2.2";
+    request.sites = "pattern";
+    request.on_note = remember_note;
+    request.user = note;
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_ptr_nonnull(strstr(note, "changed nothing that is shown"));
+    request.sites = "z";
+    attn_capture_free(capture_run(host, &request, &run));
+    attn_run_free(run);
+    ck_assert_str_eq(note, "the ablation changed 6 rows");
+    attn_host_free(host);
+}
+END_TEST
+
+/* Every allocation fails once: a request is served whole, or says that memory ran out. */
+START_TEST(survives_every_failed_allocation)
+{
+    const char *const next[] = {" are"};
+    struct attn_host *host = open_host("models/tiny-gpt2");
+    struct attn_request request = text_request();
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    request.predict = (struct attn_question){.top = 2, .next = next, .n_next = 1};
+    request.ablate = "0.1";
+    request.heads = "0-1";
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_result result = {0};
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = attn_run_request(host, &request, &result, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        attn_result_release(&result);
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Threads ------------------------------------------------------------------------------------- */
+
+struct caller {
+    struct attn_host *host;
+    int32_t id;         /* the most probable next token */
+    double probability; /* its probability */
+};
+
+static void *call(void *argument)
+{
+    struct caller *caller = argument;
+    struct attn_request request = text_request();
+
+    request.predict.top = 1;
+    for (int i = 0; i < N_ROUND; i++) {
+        struct attn_result result = {0};
+
+        if (attn_run_request(caller->host, &request, &result, NULL) != ATTN_OK)
+            return NULL;
+        caller->id = result.predictions.top[0].id;
+        caller->probability = result.predictions.top[0].probability;
+        attn_result_release(&result);
+    }
+    return NULL;
+}
+
+START_TEST(serves_several_threads_at_once)
+{
+    struct caller callers[N_CALLER];
+    pthread_t threads[N_CALLER];
+    struct attn_host *host = open_host("models/fable");
+
+    for (int i = 0; i < N_CALLER; i++) {
+        callers[i] = (struct caller){.host = host, .id = -1};
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
+    }
+    for (int i = 0; i < N_CALLER; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < N_CALLER; i++) {
+        ck_assert_int_ne(callers[i].id, -1);
+        ck_assert_int_eq(callers[i].id, callers[0].id);
+        ck_assert_double_eq(callers[i].probability, callers[0].probability);
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+ATTN_SUITE("run", gives_the_bits_of_a_session, takes_a_selection_that_was_built_by_calls,
+           answers_top_at_each_chosen_position, makes_tables_of_predictions,
+           attends_to_arrays_without_a_model, says_at_which_stage_it_failed,
+           says_that_a_model_cannot_be_opened,
+           tells_when_an_ablation_changes_nothing_that_is_wanted, survives_every_failed_allocation,
+           serves_several_threads_at_once)
