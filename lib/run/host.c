@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/options.h"
 
 static enum attn_status open_model(struct attn_host *host, const struct attn_source *source,
                                    struct attn_error *err)
@@ -52,8 +53,10 @@ enum attn_status attn_host_create(const struct attn_source *source,
 
     if (!made)
         return ATTN_NO_MEMORY;
-    made->options = *options;
-    status = attn_pool_create(options->n_thread, &made->pool, err);
+    made->options = ATTN_HOST_OPTIONS_DEFAULT;
+    status = attn_options_read(options, &made->options, err);
+    if (status == ATTN_OK)
+        status = attn_pool_create(made->options.n_thread, &made->pool, err);
     if (status == ATTN_OK && source)
         status = open_model(made, source, err);
     if (status == ATTN_OK && source)

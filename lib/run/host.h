@@ -41,7 +41,7 @@ struct attn_host_options {
     ((struct attn_host_options){.size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST})
 
 /*
- * Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays. A
+ * Opens the model of SOURCE and its tokenizer, with OPTIONS, NULL for the defaults. SOURCE NULL: neither, for attention on arrays. A
  * missing vocabulary is a failure only of requests that need it. Fails as attn_model_open does, with
  * the stage ATTN_STAGE_MODEL; *host is untouched then.
  */

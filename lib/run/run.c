@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "model/cost.h"
 #include "output/outputs.h"
 #include "run/choice.h"
@@ -203,8 +204,11 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     if (!made)
         return ATTN_NO_MEMORY;
     made->host = host;
-    made->request = *request;
-    if (attn_input_is_arrays(&request->input)) {
+    made->request = ATTN_REQUEST_DEFAULT;
+    status = attn_options_read(request, &made->request, err);
+    if (status != ATTN_OK) {
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    } else if (attn_input_is_arrays(&made->request.input)) {
         status = prepare_arrays(made, err);
     } else if (host->model) {
         made->model = host->model;
