@@ -20,6 +20,24 @@ static bool make_named(struct option *row, const char *name, const char *argumen
     return true;
 }
 
+/* What formats share. */
+static const struct option shared_rows[] = {
+    {.name = "add",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct output_args, is_addition),
+     .help = "let files stay that an earlier run wrote into DIR and this one does not write; "
+             "otherwise they are removed"},
+    {.name = "precision",
+     .argument = "N",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .max = 17,
+     .offset = offsetof(struct output_args, precision),
+     .help = "digits after the point in decimal formats; default: as many as bring back the same "
+             "number"},
+};
+
 /* Each format has a row, with its own option after it. */
 static bool make_row(size_t i, struct option *row)
 {
@@ -31,15 +49,10 @@ static bool make_row(size_t i, struct option *row)
         if (own->name && i-- == 0)
             return make_named(row, own->name, own->argument, own->help);
     }
-    *row = (struct option){.name = "precision",
-                           .argument = "N",
-                           .heading = "Output",
-                           .kind = OPTION_NUMBER,
-                           .max = 17,
-                           .offset = offsetof(struct output_args, precision),
-                           .help = "digits after the point in decimal formats; default: as many as "
-                                   "bring back the same number"};
-    return i == 0;
+    if (i >= sizeof(shared_rows) / sizeof(shared_rows[0]))
+        return false;
+    *row = shared_rows[i];
+    return true;
 }
 
 const struct option_group output_options = {.make_row = make_row};
@@ -108,6 +121,7 @@ static struct attn_output output_of(const struct output_args *args,
         .path = is_standard ? NULL : path,
         .sink = is_standard ? standard : NULL,
         .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
+        .is_addition = args->is_addition,
     };
 }
 
@@ -142,15 +156,39 @@ static int check_own(const struct output_args *args)
     return EXIT_DONE;
 }
 
+static bool is_directory(const struct attn_format *format)
+{
+    return format->is_directory;
+}
+
+/* Refuses --add where nothing is written into a directory. */
+static int check_addition(const struct output_args *args)
+{
+    char list[128];
+    for (size_t i = 0; i < args->formats.n; i++) {
+        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
+        if (format && is_directory(format) && strcmp(args->formats.items[i].value, "-") != 0)
+            return EXIT_DONE;
+    }
+    if (!args->is_addition)
+        return EXIT_DONE;
+    attn_format_list(is_directory, "or", list, sizeof(list));
+    return report_problem(EXIT_USAGE, NULL, "--add adds to the DIR of %s, which is not given",
+                          list);
+}
+
 int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
     struct attn_output *items = NULL;
     struct attn_error err = {0};
     size_t n = 0;
     *is_standard_used = false;
-    if (!outputs_are_wanted(args))
-        return check_own(args);
-    int code = outputs_list(args, NULL, &items, &n);
+    int code = check_addition(args);
+    if (code == EXIT_DONE)
+        code = check_own(args);
+    if (code != EXIT_DONE || !outputs_are_wanted(args))
+        return code;
+    code = outputs_list(args, NULL, &items, &n);
     if (code != EXIT_DONE)
         return code;
     if (attn_outputs_check(items, n, &err) != ATTN_OK)
@@ -158,5 +196,5 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
     for (size_t i = 0; i < n; i++)
         *is_standard_used |= !items[i].path;
     free(items);
-    return code == EXIT_DONE ? check_own(args) : code;
+    return code;
 }

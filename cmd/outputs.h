@@ -10,6 +10,7 @@
 /* What was asked for. Initialize with precision -1; end with output_args_release. */
 struct output_args {
     struct named_list formats; /* paths by the names of formats, and the formats' own options */
+    bool is_addition;          /* files of earlier runs stay */
     int64_t precision;         /* -1: as many digits as bring back the same number */
 };
 

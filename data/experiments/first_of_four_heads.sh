@@ -10,7 +10,7 @@ TEXT="Life is short, eat dessert first"
 for model in one-head four-heads; do
     attn-cli run -m $model --heads 0 --sites q,k,v,qk,pattern,z --csv "of-$model" "$TEXT"
 done
-diff -r of-one-head of-four-heads >/dev/null && echo "head 0 of four is the same as the one head, bit for bit"
+diff -rx run.json of-one-head of-four-heads >/dev/null && echo "head 0 of four is the same as the one head, bit for bit"
 
 echo
 echo "The first word's context vector:"

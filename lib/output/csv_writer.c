@@ -9,7 +9,6 @@
  * the system allows.
  */
 #include "output/csv_field.h"
-#include "output/directory.h"
 #include "output/number_text.h"
 #include "output/row_text.h"
 #include "output/token_text.h"
@@ -37,7 +36,6 @@ struct labels {
 
 struct csv_writer {
     struct attn_writer base;
-    struct attn_directory directory; /* not open when writing to a sink */
     struct labels labels, source_labels;
     struct csv_file *files; /* [n_file] owns */
     size_t n_file, capacity;
@@ -125,23 +123,49 @@ static int count_digits(size_t n) /* of the numbers below N, at least two */
     return digits;
 }
 
-/* "L00H03.", "B00H03.", or nothing. */
-static void append_place(struct attn_buffer *name, const struct csv_writer *w,
-                         const struct attn_trace_event *event)
+/* "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv": the file of HEAD, which counts when the
+ * site has heads. */
+static void append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
+                             enum attn_site site, int layer, int head)
 {
-    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
-    const struct attn_array_axes *axes = w->base.labels.axes;
-    struct attn_head_number number = attn_writer_head_number(&w->base, event->site, event->head);
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_array_axes *axes = writer->labels.axes;
+    struct attn_head_number number = attn_writer_head_number(writer, site, head);
 
     if (axes && axes->rank == 4)
         attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
-    else if (!axes && event->layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), event->layer);
-    if (attn_site_has_heads(event->site) && (!axes || axes->rank > 2))
+    else if (!axes && layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), layer);
+    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
         attn_buffer_append_format(
             name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
     if (name->size > 0)
         attn_buffer_append_char(name, '.');
+    attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
+    attn_buffer_string(name);
+}
+
+/* An attn_visit_fn: the files of a site. */
+static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    int n_head =
+        attn_site_has_heads(site) ? (int)attn_selection_dims(writer->labels.selection)->n_head : 1;
+    struct attn_buffer name = {0};
+    enum attn_status status = ATTN_OK;
+
+    (void)user;
+    for (int head = 0; head < n_head && status == ATTN_OK; head++) {
+        if (attn_site_has_heads(site) && !attn_writer_has_head(writer, site, layer, head))
+            continue;
+        attn_buffer_reset(&name);
+        append_file_name(&name, writer, site, layer, head);
+        status = attn_buffer_check(&name, err);
+        if (status == ATTN_OK)
+            attn_file_names_append(&writer->run->files, name.data);
+    }
+    attn_buffer_release(&name);
+    return status == ATTN_OK ? attn_buffer_check(&writer->run->files.text, err) : status;
 }
 
 static enum attn_status create_sink(struct csv_writer *w, const struct attn_trace_event *event,
@@ -154,12 +178,10 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
         *sink = w->base.sink;
         return ATTN_OK;
     }
-    append_place(&name, w, event);
-    attn_buffer_append_format(&name, "%s.csv", attn_site_name(event->site));
-    attn_buffer_string(&name);
+    append_file_name(&name, &w->base, event->site, event->layer, event->head);
     status = attn_buffer_check(&name, err);
     if (status == ATTN_OK)
-        status = attn_directory_create_file(&w->directory, name.data, sink, err);
+        status = attn_directory_create_file(w->base.directory, name.data, sink, err);
     attn_buffer_release(&name);
     return status;
 }
@@ -228,7 +250,7 @@ static enum attn_status close_file(struct csv_writer *w, struct csv_file *file,
 
     *file = w->files[--w->n_file];
     return sink == w->base.sink ? attn_sink_check(sink, err)
-                                : attn_directory_commit_file(&w->directory, sink, err);
+                                : attn_directory_commit_file(w->base.directory, sink, err);
 }
 
 /* --- Rows ---------------------------------------------------------------------------------- */
@@ -311,8 +333,7 @@ static size_t count_matrices(const struct attn_writer *writer)
     return n;
 }
 
-static enum attn_status open_csv(struct attn_writer *writer, const char *path,
-                                 struct attn_error *err)
+static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {
     struct csv_writer *w = (struct csv_writer *)writer;
     enum attn_status status = make_all_labels(w, err);
@@ -320,8 +341,8 @@ static enum attn_status open_csv(struct attn_writer *writer, const char *path,
 
     if (status != ATTN_OK)
         return status;
-    if (path)
-        return attn_directory_open(&w->directory, path, writer->format->title, err);
+    if (writer->directory)
+        return attn_writer_each_site(writer, list_files, NULL, err);
     if (n_matrix == 1)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, one stream of CSV holds one",
@@ -344,7 +365,6 @@ static void release_csv(struct attn_writer *writer)
     for (size_t i = 0; i < w->n_file; i++)
         if (w->files[i].sink != writer->sink)
             attn_sink_free(w->files[i].sink);
-    attn_directory_close(&w->directory);
     attn_free(w->files);
     release_labels(&w->labels);
     release_labels(&w->source_labels);
@@ -365,7 +385,10 @@ const struct attn_format attn_csv_format = {
     .help = "write one CSV file a matrix into DIR; '-' writes a single matrix to standard output",
     .title = "CSV",
     .is_directory = true,
+    .suffix = ".csv",
     .is_decimal = true,
     .is_suggested = true,
     .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_CSV,
 };

@@ -5,42 +5,178 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum attn_status attn_directory_open(struct attn_directory *directory, const char *path,
-                                     const char *format, struct attn_error *err)
-{
-    struct stat info;
+struct attn_directory {
+    char *path;        /* owns */
+    const char *title; /* borrowed; of the files, for messages */
+    int descriptor;    /* owns; has the lock; -1: the directory cannot be read */
+    struct stat info;  /* says which directory it is */
+    struct attn_manifest manifest;
+    bool is_new;         /* it was made here */
+    bool is_locked;      /* as far as the file system has locks */
+    bool had_manifest;   /* before */
+    bool has_manifest;   /* it was written here, and nothing has changed since */
+    bool wrote_manifest; /* it was written here */
+    bool has_files;      /* one was committed */
+};
 
-    directory->path = attn_strndup(path, strlen(path), err);
-    if (!directory->path)
-        return ATTN_NO_MEMORY;
-    if (mkdir(path, 0777) == 0) {
-        directory->is_new = true;
-        return ATTN_OK;
-    }
-    if (errno != EEXIST)
+/* --- Opening and locking ----------------------------------------------------------------------- */
+
+/* Makes the directory when there is none, and sets descriptor and info. */
+static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
+{
+    const char *path = directory->path;
+
+    directory->is_new = mkdir(path, 0777) == 0;
+    if (!directory->is_new && errno != EEXIST)
         return attn_error_errno(err, "make directory", path, errno);
-    if (stat(path, &info) != 0)
+    if (stat(path, &directory->info) != 0)
         return attn_error_errno(err, "open directory", path, errno);
-    if (!S_ISDIR(info.st_mode))
+    if (!S_ISDIR(directory->info.st_mode))
         return attn_error_set(err, ATTN_IO, "'%s' is a file, expected a directory for %s files",
-                              attn_quote_string(path).text, format);
+                              attn_quote_string(path).text, directory->title);
+    directory->descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return ATTN_OK;
 }
 
-enum attn_status attn_directory_create_file(const struct attn_directory *directory,
-                                            const char *name, struct attn_sink **sink,
-                                            struct attn_error *err)
+static void leave(struct attn_directory *directory)
 {
-    struct attn_buffer path = {0};
+    if (directory->descriptor >= 0)
+        close(directory->descriptor);
+    directory->descriptor = -1;
+}
+
+enum attn_status attn_directory_open(const char *path, const char *title,
+                                     struct attn_directory **directory, struct attn_error *err)
+{
+    struct attn_directory *d = attn_alloc(1, sizeof *d, err);
     enum attn_status status;
 
-    attn_buffer_append_format(&path, "%s/%s", directory->path, name);
-    attn_buffer_string(&path);
-    status = attn_buffer_check(&path, err);
+    if (!d)
+        return ATTN_NO_MEMORY;
+    d->title = title;
+    d->descriptor = -1;
+    d->path = attn_strndup(path, strlen(path), err);
+    status = d->path ? enter(d, err) : ATTN_NO_MEMORY;
+    if (status != ATTN_OK) {
+        attn_directory_close(d);
+        return status;
+    }
+    *directory = d;
+    return ATTN_OK;
+}
+
+int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b)
+{
+    if (a->info.st_dev != b->info.st_dev)
+        return a->info.st_dev < b->info.st_dev ? -1 : 1;
+    return (a->info.st_ino > b->info.st_ino) - (a->info.st_ino < b->info.st_ino);
+}
+
+/* Takes the lock, which may need to be waited for. */
+static enum attn_status wait_for_lock(const struct attn_directory *directory, bool waits,
+                                      const volatile sig_atomic_t *cancel, struct attn_error *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+
+    if (directory->descriptor < 0)
+        return ATTN_OK;
+    while (flock(directory->descriptor, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return ATTN_OK; /* no locks here */
+        if (!waits)
+            return attn_error_set(err, ATTN_IO, "another writer is writing into '%s'",
+                                  attn_quote_string(directory->path).text);
+        if (cancel && *cancel)
+            return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+        nanosleep(&pause, NULL);
+    }
+    return ATTN_OK;
+}
+
+/* Whether the directory is still where it was: who had the lock before may have removed it. */
+static bool is_still_there(const struct attn_directory *directory)
+{
+    struct stat info;
+
+    return stat(directory->path, &info) == 0 && info.st_dev == directory->info.st_dev &&
+           info.st_ino == directory->info.st_ino;
+}
+
+static enum attn_status path_of(const struct attn_directory *directory, const char *name,
+                                struct attn_buffer *path, struct attn_error *err)
+{
+    attn_buffer_append_format(path, "%s/%s", directory->path, name);
+    attn_buffer_string(path);
+    return attn_buffer_check(path, err);
+}
+
+static enum attn_status read_manifest(struct attn_directory *directory, struct attn_error *err)
+{
+    struct attn_buffer path = {0};
+    enum attn_status status = path_of(directory, ATTN_MANIFEST_NAME, &path, err);
+
+    if (status == ATTN_OK)
+        status = attn_manifest_read(&directory->manifest, path.data, err);
+    directory->had_manifest = directory->manifest.n > 0;
+    attn_buffer_release(&path);
+    return status;
+}
+
+enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
+                                     const volatile sig_atomic_t *cancel, struct attn_error *err)
+{
+    enum attn_status status = wait_for_lock(directory, waits, cancel, err);
+
+    while (status == ATTN_OK && !is_still_there(directory)) {
+        leave(directory);
+        status = enter(directory, err);
+        if (status == ATTN_OK)
+            status = wait_for_lock(directory, waits, cancel, err);
+    }
+    directory->is_locked = status == ATTN_OK;
+    return status == ATTN_OK ? read_manifest(directory, err) : status;
+}
+
+/* --- Files ------------------------------------------------------------------------------------- */
+
+enum attn_status attn_directory_begin(struct attn_directory *directory,
+                                      const struct attn_format *format,
+                                      const struct attn_labels *labels,
+                                      struct attn_manifest_run **run, struct attn_error *err)
+{
+    directory->has_manifest = false;
+    return attn_manifest_add(&directory->manifest, format, labels, run, err);
+}
+
+static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
+{
+    struct attn_buffer path = {0};
+    enum attn_status status = path_of(directory, ATTN_MANIFEST_NAME, &path, err);
+
+    if (status == ATTN_OK)
+        status = attn_manifest_write(&directory->manifest, path.data, err);
+    directory->has_manifest = status == ATTN_OK;
+    directory->wrote_manifest |= status == ATTN_OK;
+    attn_buffer_release(&path);
+    return status;
+}
+
+enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
+                                            struct attn_sink **sink, struct attn_error *err)
+{
+    enum attn_status status = directory->has_manifest ? ATTN_OK : write_manifest(directory, err);
+    struct attn_buffer path = {0};
+
+    if (status == ATTN_OK)
+        status = path_of(directory, name, &path, err);
     if (status == ATTN_OK)
         status = attn_sink_create_file(path.data, sink, err);
     attn_buffer_release(&path);
@@ -57,10 +193,134 @@ enum attn_status attn_directory_commit_file(struct attn_directory *directory,
     return status;
 }
 
+/* --- What earlier runs left -------------------------------------------------------------------- */
+
+/* The names of a run's files in order, for looking them up. */
+struct sorted_names {
+    const char **items; /* [n] owns */
+    size_t n;
+};
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static enum attn_status sort_names(const struct attn_file_names *names, struct sorted_names *sorted,
+                                   struct attn_error *err)
+{
+    const char *name = NULL;
+
+    sorted->items = attn_alloc(names->n, sizeof *sorted->items, err);
+    if (!sorted->items)
+        return ATTN_NO_MEMORY;
+    while ((name = attn_file_names_next(names, name)))
+        sorted->items[sorted->n++] = name;
+    qsort(sorted->items, sorted->n, sizeof *sorted->items, compare_names);
+    return ATTN_OK;
+}
+
+static bool has_name(const struct sorted_names *sorted, const char *name)
+{
+    return bsearch(&name, sorted->items, sorted->n, sizeof *sorted->items, compare_names) != NULL;
+}
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), n = strlen(suffix);
+
+    return size > n && strcmp(name + size - n, suffix) == 0;
+}
+
+/* Removes a file that an earlier run wrote. What is no regular file, or is called what FORMAT calls
+ * none of its files, no run wrote. */
+static enum attn_status remove_file(const struct attn_directory *directory,
+                                    const struct attn_format *format, const char *name,
+                                    struct attn_error *err)
+{
+    struct attn_buffer path = {0};
+    enum attn_status status = ATTN_OK;
+    struct stat info;
+
+    if (!has_suffix(name, format->suffix))
+        return ATTN_OK;
+    status = path_of(directory, name, &path, err);
+    if (status == ATTN_OK && lstat(path.data, &info) == 0 && S_ISREG(info.st_mode) &&
+        unlink(path.data) != 0 && errno != ENOENT)
+        status = attn_error_errno(err, "remove", path.data, errno);
+    attn_buffer_release(&path);
+    return status;
+}
+
+/* Takes from the files of an EARLIER run those that are written anew, and of the others, unless they
+ * stay, the file and the name. */
+static enum attn_status supersede(const struct attn_directory *directory,
+                                  struct attn_manifest_run *earlier,
+                                  const struct sorted_names *written, bool others_stay,
+                                  struct attn_error *err)
+{
+    const struct attn_format *format = attn_format_find(earlier->format);
+    struct attn_file_names old = earlier->files;
+    enum attn_status status = ATTN_OK;
+    const char *name = NULL;
+
+    earlier->files = (struct attn_file_names){0};
+    while ((name = attn_file_names_next(&old, name))) {
+        if (has_name(written, name))
+            continue;
+        if (!others_stay && status == ATTN_OK)
+            status = remove_file(directory, format, name, err);
+        if (others_stay || status != ATTN_OK)
+            attn_file_names_append(&earlier->files, name);
+    }
+    attn_file_names_release(&old);
+    return status == ATTN_OK ? attn_buffer_check(&earlier->files.text, err) : status;
+}
+
+enum attn_status attn_directory_finish(struct attn_directory *directory,
+                                       const struct attn_manifest_run *run, bool is_addition,
+                                       struct attn_error *err)
+{
+    struct attn_manifest *manifest = &directory->manifest;
+    struct sorted_names written = {0};
+    enum attn_status status = sort_names(&run->files, &written, err);
+
+    for (size_t i = 0; i < manifest->n && status == ATTN_OK; i++) {
+        struct attn_manifest_run *earlier = manifest->runs[i];
+
+        if (earlier->is_current || strcmp(earlier->format, run->format) != 0)
+            continue;
+        directory->has_manifest = false;
+        status = supersede(directory, earlier, &written, is_addition, err);
+    }
+    attn_free(written.items);
+    attn_manifest_drop_empty(manifest);
+    return status == ATTN_OK && !directory->has_manifest ? write_manifest(directory, err) : status;
+}
+
+/* --- The end ----------------------------------------------------------------------------------- */
+
+/* Leaves the directory as it was, or none where there was none. */
+static void undo(const struct attn_directory *directory)
+{
+    struct attn_buffer path = {0};
+
+    if (directory->wrote_manifest && !directory->had_manifest &&
+        path_of(directory, ATTN_MANIFEST_NAME, &path, NULL) == ATTN_OK)
+        unlink(path.data);
+    if (directory->is_new)
+        rmdir(directory->path); /* fails harmlessly when somebody else put something there */
+    attn_buffer_release(&path);
+}
+
 void attn_directory_close(struct attn_directory *directory)
 {
-    if (directory->is_new && !directory->has_files)
-        rmdir(directory->path); /* fails harmlessly when somebody else put something there */
+    if (!directory)
+        return;
+    if (directory->is_locked && !directory->has_files)
+        undo(directory);
+    leave(directory);
+    attn_manifest_release(&directory->manifest);
     attn_free(directory->path);
-    *directory = (struct attn_directory){0};
+    attn_free(directory);
 }

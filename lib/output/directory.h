@@ -1,33 +1,64 @@
 /*
- * directory.h - the folder of a format that writes many files: made when absent, and removed again
+ * directory.h - a directory that formats write many files into: made when absent, and removed again
  * when nothing was written into it.
+ *
+ *     attn_directory_open("matrices", "CSV", &directory, &err);
+ *     attn_directory_lock(directory, true, NULL, &err);
+ *     attn_directory_begin(directory, &attn_csv_format, &labels, &run, &err);
+ *     attn_file_names_append(&run->files, "pattern.csv");      // all that will be written
+ *     attn_directory_create_file(directory, "pattern.csv", &sink, &err);
+ *     attn_directory_commit_file(directory, sink, &err);
+ *     attn_directory_finish(directory, run, false, &err);
+ *     attn_directory_close(directory);
+ *
+ * Its manifest (manifest.h) names the files before the first of them appears, so that whatever ends
+ * the process, the next run knows what is left of this one. A run that finishes removes the files
+ * that earlier runs wrote in the same format and that it did not write itself.
+ *
+ * A locked directory has one run at a time; others wait, or fail. The lock is the system's and ends
+ * with the process, however that ends. Where the file system has no locks there is none.
  */
 #ifndef ATTN_OUTPUT_DIRECTORY_H
 #define ATTN_OUTPUT_DIRECTORY_H
 
-#include "base/buffer.h"
-#include "base/sink.h"
+#include "output/manifest.h"
 
-/* Initialize with = {0}; end with attn_directory_close. */
-struct attn_directory {
-    char *path;     /* owns */
-    bool is_new;    /* it was made here */
-    bool has_files; /* one was committed */
-};
+struct attn_directory;
 
-/* FORMAT names the files in the message when PATH is one itself: "CSV". */
-enum attn_status attn_directory_open(struct attn_directory *directory, const char *path,
-                                     const char *format, struct attn_error *err);
+/* Makes or opens the directory PATH. TITLE is what the message calls the files when PATH is a file
+ * itself: "CSV". */
+enum attn_status attn_directory_open(const char *path, const char *title,
+                                     struct attn_directory **directory, struct attn_error *err);
 
-/* A file NAME in it. */
-enum attn_status attn_directory_create_file(const struct attn_directory *directory,
-                                            const char *name, struct attn_sink **sink,
-                                            struct attn_error *err);
+/* Below, at or above 0: who locks several directories, which are all unlike, does it in this order,
+ * so that two processes never wait for each other. 0: both are the same directory. */
+int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
+
+/* Locks the directory, and reads its manifest. When another writer has the lock, WAITS decides: wait,
+ * until *CANCEL (which may be NULL) is not 0, or fail. */
+enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
+                                     const volatile sig_atomic_t *cancel, struct attn_error *err);
+
+/* Adds a run to the manifest, without files. *RUN is borrowed. */
+enum attn_status attn_directory_begin(struct attn_directory *directory,
+                                      const struct attn_format *format,
+                                      const struct attn_labels *labels,
+                                      struct attn_manifest_run **run, struct attn_error *err);
+
+/* A file NAME, which is among the files of a run. The manifest is written before the first. */
+enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
+                                            struct attn_sink **sink, struct attn_error *err);
 
 /* Commits and frees SINK. */
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
                                             struct attn_sink *sink, struct attn_error *err);
 
-void attn_directory_close(struct attn_directory *directory);
+/* All files of RUN are written. Those of earlier runs in its format are removed, unless the run
+ * IS_ADDITION: then they stay and the manifest goes on naming them. */
+enum attn_status attn_directory_finish(struct attn_directory *directory,
+                                       const struct attn_manifest_run *run, bool is_addition,
+                                       struct attn_error *err);
+
+void attn_directory_close(struct attn_directory *directory); /* NULL is allowed */
 
 #endif

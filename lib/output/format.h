@@ -15,9 +15,8 @@
 #ifndef ATTN_OUTPUT_FORMAT_H
 #define ATTN_OUTPUT_FORMAT_H
 
-#include "base/sink.h"
+#include "output/table_writer.h"
 
-struct attn_table;
 struct attn_writer_ops;
 
 /* An option that belongs to one format and has no meaning without it. Its value is a text. */
@@ -35,6 +34,7 @@ struct attn_format {
     const char *help;     /* a sentence for --help; NULL without an option */
     const char *title;    /* what messages call its files: "CSV" */
     bool is_directory;    /* a path is a directory of many files */
+    const char *suffix;   /* what the names of those files end in: ".csv" */
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
     bool is_suggested;    /* hints name it to those who want all numbers */
@@ -43,9 +43,8 @@ struct attn_format {
 
     const struct attn_writer_ops *tensors; /* writes the events of a trace; NULL: it cannot */
 
-    /* Writes one table, its reals with PRECISION as attn_writer_options has it; NULL: it cannot. */
-    enum attn_status (*write_table)(const struct attn_table *table, int precision,
-                                    struct attn_sink *sink, struct attn_error *err);
+    bool has_tables;                 /* it writes tables */
+    enum attn_table_form table_form; /* in this form */
 };
 
 /* All formats, in the order of their options. */

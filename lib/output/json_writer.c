@@ -279,13 +279,11 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
 
 /* --- The format ---------------------------------------------------------------------------- */
 
-static enum attn_status open_json(struct attn_writer *writer, const char *path,
-                                  struct attn_error *err)
+static enum attn_status open_json(struct attn_writer *writer, struct attn_error *err)
 {
     struct json_writer *w = (struct json_writer *)writer;
     enum attn_status status = attn_arrays_init(&w->arrays, writer, err);
 
-    (void)path;
     if (status != ATTN_OK)
         return status;
     writer->is_in_order = true;
@@ -383,4 +381,6 @@ const struct attn_format attn_json_format = {
     .is_decimal = true,
     .has_predictions = true,
     .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_JSON,
 };

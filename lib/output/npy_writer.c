@@ -6,7 +6,6 @@
  * are those of a target that cannot seek.
  */
 #include "output/arrays.h"
-#include "output/directory.h"
 #include "output/npy_header.h"
 #include "output/writer.h"
 
@@ -17,7 +16,6 @@
 struct npy_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
-    struct attn_directory directory;
     struct attn_sink **files; /* [arrays.n] owns; those that are open, else NULL */
 };
 
@@ -26,15 +24,27 @@ static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_
     return &w->files[array - w->arrays.items];
 }
 
+struct file_name {
+    char text[ATTN_SITE_ARCHIVE_NAME_SIZE + 8];
+};
+
+static struct file_name file_name(const struct npy_writer *w, const struct attn_array *array)
+{
+    struct file_name name;
+
+    snprintf(name.text, sizeof name.text, "%s%s", array->name, w->base.format->suffix);
+    return name;
+}
+
 static enum attn_status open_file(struct npy_writer *w, const struct attn_array *array,
                                   struct attn_error *err)
 {
-    char name[sizeof array->name + 4], header[ATTN_NPY_HEADER_SIZE];
+    char header[ATTN_NPY_HEADER_SIZE];
+    struct file_name name = file_name(w, array);
     struct attn_sink **file = file_of(w, array);
     enum attn_status status;
 
-    snprintf(name, sizeof name, "%s.npy", array->name);
-    status = attn_directory_create_file(&w->directory, name, file, err);
+    status = attn_directory_create_file(w->base.directory, name.text, file, err);
     if (status == ATTN_OK)
         attn_sink_write(*file, header,
                         attn_npy_header(array->dtype, array->shape, array->rank, header));
@@ -50,7 +60,7 @@ static enum attn_status close_file(struct npy_writer *w, struct attn_array *arra
         attn_sink_write(sink, array->data, array->size);
     attn_array_drop(array);
     *file = NULL;
-    return attn_directory_commit_file(&w->directory, sink, err);
+    return attn_directory_commit_file(w->base.directory, sink, err);
 }
 
 /* An attn_array_put_fn. */
@@ -62,8 +72,7 @@ static void put_piece(struct attn_writer *writer, struct attn_array *array, size
     attn_sink_write_at(file, attn_sink_position(file) + offset, bytes, size);
 }
 
-static enum attn_status open_npy(struct attn_writer *writer, const char *path,
-                                 struct attn_error *err)
+static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
     enum attn_status status;
@@ -74,7 +83,9 @@ static enum attn_status open_npy(struct attn_writer *writer, const char *path,
     w->files = attn_alloc(w->arrays.n, sizeof *w->files, err);
     if (!w->files)
         return ATTN_NO_MEMORY;
-    status = attn_directory_open(&w->directory, path, writer->format->title, err);
+    for (size_t i = 0; i < w->arrays.n; i++)
+        attn_file_names_append(&writer->run->files, file_name(w, &w->arrays.items[i]).text);
+    status = attn_buffer_check(&writer->run->files.text, err);
     for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++) {
         status = open_file(w, &w->arrays.items[i], err);
         if (status == ATTN_OK)
@@ -115,7 +126,6 @@ static void release_npy(struct attn_writer *writer)
     for (size_t i = 0; w->files && i < w->arrays.n; i++)
         attn_sink_free(w->files[i]);
     attn_free(w->files);
-    attn_directory_close(&w->directory);
     attn_arrays_release(&w->arrays);
 }
 
@@ -133,6 +143,7 @@ const struct attn_format attn_npy_format = {
     .help = "write one array a file into DIR, for numpy.load",
     .title = "NPY",
     .is_directory = true,
+    .suffix = ".npy",
     .needs_directory = true,
     .tensors = &ops,
 };

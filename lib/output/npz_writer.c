@@ -151,13 +151,11 @@ static void complete_member(struct npz_writer *w, struct attn_array *array)
 
 /* --- The format ---------------------------------------------------------------------------- */
 
-static enum attn_status open_npz(struct attn_writer *writer, const char *path,
-                                 struct attn_error *err)
+static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     enum attn_status status;
 
-    (void)path;
     attn_crc32_init(&w->crc);
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
     w->begin = attn_sink_position(writer->sink);

@@ -78,8 +78,9 @@ struct attn_writer_options {
     size_t size;   /* of this struct */
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
                         back the same float32 */
-    const char *own; /* the value of the format's own option; NULL: its default. Borrowed by the
+    const char *own;  /* the value of the format's own option; NULL: its default. Borrowed by the
                         writer for its life */
+    bool is_addition; /* to a directory: the files that earlier runs wrote there stay */
     const volatile sig_atomic_t *cancel; /* looked at with each event: not 0 stops the writer with
                                             ATTN_CANCELED; NULL: nothing does. Borrowed likewise */
     struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
@@ -91,8 +92,13 @@ struct attn_writer_options {
 
 struct attn_writer;
 
-/* PATH is a file, or for some formats a directory: made when absent, written into when it exists.
- * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns. */
+/*
+ * PATH is a file, or for some formats a directory: made when absent, written into when it exists.
+ * A directory gets a manifest, run.json, of what was written into it, and _finish removes the files
+ * that earlier runs wrote there in the same format, unless options->is_addition. ATTN_IO when another
+ * writer is writing into it: attn_outputs_create waits, and writes several formats into one directory.
+ * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns.
+ */
 ATTN_API enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
                                              const struct attn_labels *run,
                                              const struct attn_writer_options *options,

@@ -1,17 +1,24 @@
 /* outputs.c - hands one trace to several writers; see outputs.h. */
 #include "output/outputs.h"
 
+#include "output/writer.h"
+
 #include "base/memory.h"
+
+#include <stdlib.h>
 
 /* An output that is open. */
 struct open_output {
-    struct attn_writer *writer; /* owns; NULL once its pipe was closed */
-    struct attn_sink *sink;     /* borrowed; NULL when the output has a path */
+    struct attn_writer *writer;       /* owns; NULL once its pipe was closed */
+    struct attn_sink *sink;           /* borrowed; NULL when the output has a path */
+    struct attn_directory *directory; /* borrowed; NULL when the output is one file */
 };
 
 struct attn_outputs {
     struct open_output *items; /* [n] owns */
     size_t n;
+    struct attn_directory **directories; /* [n_directory] owns; all unlike */
+    size_t n_directory;
     const struct attn_labels *labels; /* borrowed */
     bool is_abandoned;
 };
@@ -96,6 +103,54 @@ static enum attn_status judge(struct attn_outputs *outputs, struct open_output *
     return attn_error_at(found->status, found->stage ? found->stage : ATTN_STAGE_OUTPUT, err);
 }
 
+/* --- Directories ------------------------------------------------------------------------------- */
+
+/* The directory of ITEM, which other outputs may have too; NULL when it is none or on failure. */
+static enum attn_status open_directory(struct attn_outputs *outputs, const struct attn_output *item,
+                                       struct attn_directory **directory, struct attn_error *err)
+{
+    struct attn_directory *opened;
+    enum attn_status status;
+
+    if (!item->path || !item->format->is_directory)
+        return ATTN_OK;
+    status = attn_directory_open(item->path, item->format->title, &opened, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < outputs->n_directory; i++)
+        if (attn_directory_compare(outputs->directories[i], opened) == 0) {
+            attn_directory_close(opened);
+            *directory = outputs->directories[i];
+            return ATTN_OK;
+        }
+    outputs->directories[outputs->n_directory++] = opened;
+    *directory = opened;
+    return ATTN_OK;
+}
+
+static int compare_directories(const void *a, const void *b)
+{
+    return attn_directory_compare(*(struct attn_directory *const *)a,
+                                  *(struct attn_directory *const *)b);
+}
+
+/* Opens the directories of all outputs, and locks them in their order. */
+static enum attn_status open_directories(struct attn_outputs *outputs,
+                                         const struct attn_output *items,
+                                         const struct attn_writer_options *options,
+                                         struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < outputs->n && status == ATTN_OK; i++)
+        status = open_directory(outputs, &items[i], &outputs->items[i].directory, err);
+    qsort(outputs->directories, outputs->n_directory, sizeof *outputs->directories,
+          compare_directories);
+    for (size_t i = 0; i < outputs->n_directory && status == ATTN_OK; i++)
+        status = attn_directory_lock(outputs->directories[i], true, options->cancel, err);
+    return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
 /* --- Opening --------------------------------------------------------------------------------- */
 
 static enum attn_status open_output(struct attn_outputs *outputs, struct open_output *output,
@@ -108,8 +163,12 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
     enum attn_status status;
 
     own.own = item->own;
+    own.is_addition = item->is_addition;
     output->sink = item->path ? NULL : item->sink;
-    if (item->path)
+    if (output->directory)
+        status = attn_writer_create_in(item->format, output->directory, outputs->labels, &own,
+                                       &output->writer, &found);
+    else if (item->path)
         status = attn_writer_create(item->format, item->path, outputs->labels, &own,
                                     &output->writer, &found);
     else
@@ -118,6 +177,25 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
     if (status == ATTN_INVALID)
         attn_error_at(status, ATTN_STAGE_OPTIONS, &found);
     return status == ATTN_OK ? ATTN_OK : judge(outputs, output, &found, err);
+}
+
+static enum attn_status open_all(struct attn_outputs *outputs, const struct attn_output *items,
+                                 size_t n, const struct attn_writer_options *options,
+                                 struct attn_error *err)
+{
+    enum attn_status status;
+
+    outputs->items = attn_alloc(n, sizeof *outputs->items, err);
+    outputs->directories = attn_alloc(n, sizeof(struct attn_directory *), err);
+    if (!outputs->items || !outputs->directories)
+        return ATTN_NO_MEMORY;
+    outputs->n = n;
+    status = open_directories(outputs, items, options, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = open_output(outputs, &outputs->items[i], &items[i], options, err);
+    if (status == ATTN_OK) /* until now others were still to be opened */
+        outputs->is_abandoned = n > 0 && !is_any_left(outputs);
+    return status;
 }
 
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
@@ -134,13 +212,7 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
     if (!made)
         return ATTN_NO_MEMORY;
     made->labels = labels;
-    made->items = attn_alloc(n, sizeof *made->items, err);
-    made->n = made->items ? n : 0;
-    status = made->items ? ATTN_OK : ATTN_NO_MEMORY;
-    for (size_t i = 0; status == ATTN_OK && i < made->n; i++)
-        status = open_output(made, &made->items[i], &items[i], options, err);
-    if (status == ATTN_OK) /* until now others were still to be opened */
-        made->is_abandoned = n > 0 && !is_any_left(made);
+    status = open_all(made, items, n, options, err);
     if (status != ATTN_OK) {
         attn_outputs_free(made);
         return status;
@@ -218,6 +290,9 @@ void attn_outputs_free(struct attn_outputs *outputs)
         return;
     for (size_t i = 0; i < outputs->n; i++)
         attn_writer_free(outputs->items[i].writer);
+    for (size_t i = 0; i < outputs->n_directory; i++)
+        attn_directory_close(outputs->directories[i]);
+    attn_free(outputs->directories);
     attn_free(outputs->items);
     attn_free(outputs);
 }

@@ -25,10 +25,10 @@
 /* Something to write: a format and where it goes. */
 struct attn_output {
     const struct attn_format *format;
-    const char *path; /* a file, or a directory; NULL: the sink */
-    struct attn_sink
-        *sink;       /* used without a path, as for standard output; borrowed, not committed */
-    const char *own; /* the value of the format's own option, or NULL */
+    const char *path;       /* a file, or a directory; NULL: the sink */
+    struct attn_sink *sink; /* standard output, say; borrowed, and not committed */
+    const char *own;        /* the value of the format's own option, or NULL */
+    bool is_addition;       /* to a directory: the files that earlier runs wrote there stay */
 };
 
 struct attn_outputs;
@@ -40,7 +40,8 @@ ATTN_API enum attn_status attn_outputs_check(const struct attn_output *items, si
 
 /*
  * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
- * borrowed until attn_outputs_free; OPTIONS->own is not used, the items have it. N may be 0.
+ * borrowed until attn_outputs_free; The items, and not OPTIONS, say own and
+ * is_addition. N may be 0.
  */
 ATTN_API enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                               const struct attn_labels *labels,

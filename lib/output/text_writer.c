@@ -345,13 +345,11 @@ static void print_what_is_left_out(struct text_writer *w)
 
 /* --- The format ---------------------------------------------------------------------------- */
 
-static enum attn_status open_text(struct attn_writer *writer, const char *path,
-                                  struct attn_error *err)
+static enum attn_status open_text(struct attn_writer *writer, struct attn_error *err)
 {
     struct text_writer *w = (struct text_writer *)writer;
     enum attn_status status;
 
-    (void)path;
     w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
     w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
     if (!w->groups)
@@ -413,4 +411,6 @@ const struct attn_format attn_text_format = {
     .name = "text",
     .title = "text",
     .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_ALIGNED,
 };

@@ -104,15 +104,13 @@ static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *er
     return status == ATTN_OK ? attn_buffer_check(&w->texts, err) : status;
 }
 
-static enum attn_status open_tidy(struct attn_writer *writer, const char *path,
-                                  struct attn_error *err)
+static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
     const char *id = writer->options.own ? writer->options.own : "0";
     struct attn_buffer text = {0};
     enum attn_status status;
 
-    (void)path;
     if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
         attn_error_set(err, ATTN_INVALID, "tidy CSV holds the pattern, which is not selected");
         attn_error_hint(err, "add it to --sites; other tensors go into --csv, --npz or --json");

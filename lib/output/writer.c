@@ -249,8 +249,11 @@ static enum attn_status finish(struct attn_writer *writer, struct attn_error *er
     if (status != ATTN_OK)
         return status;
     status = writer->ops->finish(writer, err);
-    if (status != ATTN_OK || !writer->sink)
+    if (status != ATTN_OK)
         return status;
+    if (writer->directory)
+        return attn_directory_finish(writer->directory, writer->run, writer->options.is_addition,
+                                     err);
     return writer->owns_sink ? attn_sink_commit(writer->sink, err)
                              : attn_sink_check(writer->sink, err);
 }
@@ -274,11 +277,29 @@ static enum attn_status keep_failure(struct attn_writer *writer, enum attn_statu
     return status;
 }
 
-/* Where a writer writes: one of both. */
+/* Where a writer writes: one of the three. */
 struct target {
     const char *path;
     struct attn_sink *sink;
+    struct attn_directory *directory;
 };
+
+static enum attn_status open_directory(struct attn_writer *w, const char *path,
+                                       struct attn_error *err)
+{
+    enum attn_status status = attn_directory_open(path, w->format->title, &w->directory, err);
+
+    w->owns_directory = status == ATTN_OK;
+    return status == ATTN_OK ? attn_directory_lock(w->directory, false, NULL, err) : status;
+}
+
+static enum attn_status open_file(struct attn_writer *w, const char *path, struct attn_error *err)
+{
+    enum attn_status status = attn_sink_create_file(path, &w->sink, err);
+
+    w->owns_sink = status == ATTN_OK;
+    return status;
+}
 
 static enum attn_status open_target(struct attn_writer *w, struct target target,
                                     struct attn_error *err)
@@ -286,12 +307,14 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     enum attn_status status = rank_queries(w, err);
 
     w->sink = target.sink;
-    if (status == ATTN_OK && target.path && !w->format->is_directory) {
-        w->owns_sink = true;
-        status = attn_sink_create_file(target.path, &w->sink, err);
-    }
+    w->directory = target.directory;
+    if (status == ATTN_OK && target.path)
+        status = w->format->is_directory ? open_directory(w, target.path, err)
+                                         : open_file(w, target.path, err);
+    if (status == ATTN_OK && w->directory)
+        status = attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err);
     if (status == ATTN_OK)
-        status = w->ops->open(w, target.path, err);
+        status = w->ops->open(w, err);
     if (status == ATTN_OK && w->is_in_order)
         status = attn_event_queue_create(w, &w->queue, err);
     return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
@@ -370,6 +393,15 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
     return create(format, (struct target){.sink = sink}, run, options, writer, err);
 }
 
+enum attn_status attn_writer_create_in(const struct attn_format *format,
+                                       struct attn_directory *directory,
+                                       const struct attn_labels *labels,
+                                       const struct attn_writer_options *options,
+                                       struct attn_writer **writer, struct attn_error *err)
+{
+    return create(format, (struct target){.directory = directory}, labels, options, writer, err);
+}
+
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
@@ -410,6 +442,8 @@ void attn_writer_free(struct attn_writer *writer)
     attn_pieces_free(writer->pieces);
     if (writer->owns_sink)
         attn_sink_free(writer->sink);
+    if (writer->owns_directory)
+        attn_directory_close(writer->directory);
     attn_free(writer->queries);
     attn_free(writer->query_rank);
     attn_free(writer->rows_left);

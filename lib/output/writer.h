@@ -10,6 +10,7 @@
 #define ATTN_OUTPUT_WRITER_H
 
 #include "base/pieces.h"
+#include "output/directory.h"
 #include "output/output.h"
 #include "trace/row.h"
 
@@ -31,12 +32,12 @@ struct attn_place {
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
-    /* PATH is NULL when writing to a sink, which the frame has opened unless the format is one of
-     * directories. After a failure _release is still called. */
-    enum attn_status (*open)(struct attn_writer *writer, const char *path, struct attn_error *err);
+    /* The frame has opened the writer's sink or directory. A format of directories adds to run->files
+     * all that it will write. After a failure _release is still called. */
+    enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);
-    /* All events came. The frame commits the sink afterwards. */
+    /* All events came. The frame commits the sink, or finishes the directory, afterwards. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
     /* What comes next, after all events; NULL unless the format has_predictions. */
     enum attn_status (*predictions)(struct attn_writer *writer,
@@ -67,6 +68,9 @@ struct attn_writer {
     struct attn_writer_options options;
     struct attn_sink *sink; /* NULL for a directory */
     bool owns_sink;
+    struct attn_directory *directory; /* NULL for a sink */
+    bool owns_directory;
+    struct attn_manifest_run *run;  /* borrowed from the directory; what is written there */
     bool is_in_order;               /* set by _open: events come as event_queue.h orders them */
     struct attn_event_queue *queue; /* owns; NULL unless is_in_order */
     size_t n_position;              /* positions of the run */
@@ -78,6 +82,13 @@ struct attn_writer {
     struct attn_pieces *pieces; /* owns; NULL until rows are written as text */
     struct attn_error failure;  /* the first; it is repeated from then on */
 };
+
+/* attn_writer_create into a DIRECTORY that is locked, and borrowed for the writer's life. */
+enum attn_status attn_writer_create_in(const struct attn_format *format,
+                                       struct attn_directory *directory,
+                                       const struct attn_labels *labels,
+                                       const struct attn_writer_options *options,
+                                       struct attn_writer **writer, struct attn_error *err);
 
 /* A site of a layer (ATTN_NO_LAYER for sites of the model) as an index, and how many there are. */
 static inline size_t attn_writer_slot(enum attn_site site, int layer)

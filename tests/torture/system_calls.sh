@@ -120,6 +120,7 @@ torture() { # FORMAT MODEL_OPTIONS
     mv "$scratch/seen" "$scratch/good"
     cp "$scratch/out" "$scratch/good.out"
     cp -r "$scratch/good" "$scratch/old"
+    find "$scratch/old" -name run.json -delete # of files that no run is known to have written
     find "$scratch/old" -type f -exec sh -c 'for f; do echo "$f" >"$f"; done' sh {} +
 
     count_calls "$1" "$2" >"$scratch/calls"

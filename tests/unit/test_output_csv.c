@@ -24,7 +24,7 @@ static void set_up(const struct attn_dims *dims, const char *const *tokens)
     attn_made_up_run_init(&made, dims, tokens);
 }
 
-/* Removes DIRECTORY with the files in it; returns how many there were. */
+/* Removes DIRECTORY with the files in it; returns how many there were beside the manifest. */
 static int remove_all(const char *directory)
 {
     DIR *dir = opendir(directory);
@@ -34,7 +34,7 @@ static int remove_all(const char *directory)
     while (dir && (entry = readdir(dir)))
         if (entry->d_name[0] != '.' || entry->d_name[1] == 'a') { /* .attn-... too */
             unlinkat(dirfd(dir), entry->d_name, 0);
-            n++;
+            n += strcmp(entry->d_name, "run.json") != 0;
         }
     if (dir)
         closedir(dir);

@@ -176,7 +176,9 @@ START_TEST(arrays_hold_the_tokens_of_the_source)
     fclose(file);
     ck_assert_ptr_nonnull(strstr(bytes + 10, "'<U6', 'fortran_order': False, 'shape': (3,)"));
     ck_assert_int_eq(memcmp(bytes + 128, U"le\0\0\0\0petit,\\xffx", sizeof(uint32_t[3][5])), 0);
-    ck_assert_int_eq(unlink("d/source_tokens.npy") | unlink("d/tokens.npy") | rmdir("d"), 0);
+    ck_assert_int_eq(unlink("d/source_tokens.npy") | unlink("d/tokens.npy") | unlink("d/run.json") |
+                         rmdir("d"),
+                     0);
     attn_folder_leave();
 }
 END_TEST

@@ -88,7 +88,7 @@ START_TEST(formats_are_found_by_their_names)
 
         ck_assert_ptr_eq(attn_format_find(format->name), format);
         ck_assert(!format->argument == !format->help);
-        ck_assert(format->tensors || format->write_table);
+        ck_assert(format->tensors || format->has_tables);
         ck_assert(format->is_directory || !format->needs_directory);
         ck_assert_ptr_nonnull(format->title);
     }

@@ -1,0 +1,314 @@
+/* manifest.c - see manifest.h. */
+#include "output/manifest.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/json_string.h"
+#include "base/memory.h"
+#include "base/version.h"
+#include "formats/json.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- Names of files -------------------------------------------------------------------------- */
+
+void attn_file_names_append(struct attn_file_names *names, const char *name)
+{
+    attn_buffer_append(&names->text, name, strlen(name) + 1);
+    names->n++;
+}
+
+const char *attn_file_names_next(const struct attn_file_names *names, const char *name)
+{
+    const char *next = name ? name + strlen(name) + 1 : names->text.data;
+
+    return names->n > 0 && next < names->text.data + names->text.size ? next : NULL;
+}
+
+void attn_file_names_release(struct attn_file_names *names)
+{
+    attn_buffer_release(&names->text);
+    names->n = 0;
+}
+
+/* --- Runs ------------------------------------------------------------------------------------ */
+
+static void free_run(struct attn_manifest_run *run)
+{
+    attn_free(run->format);
+    attn_buffer_release(&run->facts);
+    attn_file_names_release(&run->files);
+    attn_free(run);
+}
+
+/* A run of FORMAT at the end of the list; NULL on failure, with err set. */
+static struct attn_manifest_run *append_run(struct attn_manifest *manifest, const char *format,
+                                            struct attn_error *err)
+{
+    void *runs = manifest->runs;
+    enum attn_status status =
+        attn_grow(&runs, &manifest->capacity, manifest->n + 1, sizeof *manifest->runs, err);
+    struct attn_manifest_run *run;
+
+    manifest->runs = runs;
+    run = status == ATTN_OK ? attn_alloc(1, sizeof *run, err) : NULL;
+    if (!run)
+        return NULL;
+    run->format = attn_strndup(format, strlen(format), err);
+    if (!run->format) {
+        free_run(run);
+        return NULL;
+    }
+    manifest->runs[manifest->n++] = run;
+    return run;
+}
+
+void attn_manifest_drop_empty(struct attn_manifest *manifest)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < manifest->n; i++) {
+        if (manifest->runs[i]->files.n > 0 || manifest->runs[i]->is_current)
+            manifest->runs[n++] = manifest->runs[i];
+        else
+            free_run(manifest->runs[i]);
+    }
+    manifest->n = n;
+}
+
+void attn_manifest_release(struct attn_manifest *manifest)
+{
+    for (size_t i = 0; i < manifest->n; i++)
+        free_run(manifest->runs[i]);
+    attn_free(manifest->runs);
+    *manifest = (struct attn_manifest){0};
+}
+
+/* --- Facts ----------------------------------------------------------------------------------- */
+
+static void append_string(struct attn_buffer *out, const char *text)
+{
+    if (text)
+        attn_json_append_string(out, text, strlen(text));
+    else
+        attn_buffer_append_string(out, "null");
+}
+
+/* The same with what is not printable escaped. */
+static void append_escaped(struct attn_buffer *out, const char *text)
+{
+    struct attn_buffer escaped = {0};
+
+    attn_escape_append(&escaped, text ? text : "", text ? strlen(text) : 0);
+    append_string(out, text ? attn_buffer_string(&escaped) : NULL);
+    out->has_failed |= escaped.has_failed;
+    attn_buffer_release(&escaped);
+}
+
+enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct attn_format *format,
+                                   const struct attn_labels *labels, struct attn_manifest_run **run,
+                                   struct attn_error *err)
+{
+    struct attn_manifest_run *added = append_run(manifest, format->name, err);
+
+    if (!added)
+        return ATTN_NO_MEMORY;
+    added->is_current = true;
+    attn_buffer_append_string(&added->facts, "\"version\": \"" ATTN_VERSION "\", \"model\": ");
+    append_escaped(&added->facts, labels->model);
+    attn_buffer_append_string(&added->facts, ", \"options\": {");
+    for (size_t i = 0; i < labels->n_option; i++) {
+        attn_buffer_append_string(&added->facts, i > 0 ? ", " : "");
+        append_escaped(&added->facts, labels->options[i].name);
+        attn_buffer_append_string(&added->facts, ": ");
+        append_escaped(&added->facts, labels->options[i].value);
+    }
+    attn_buffer_append_string(&added->facts, "}");
+    *run = added;
+    return attn_buffer_check(&added->facts, err);
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static enum attn_status refuse(const struct attn_json *json, const char *what,
+                               struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT, "'%s' %s, expected the list of what was written here",
+                          attn_quote_string(attn_json_name(json)).text, what);
+}
+
+/* The name of a file in the same directory, and no other, that is not hidden. */
+static bool is_plain_name(const char *name)
+{
+    return name && *name != '\0' && *name != '.' && !strchr(name, '/') &&
+           strcmp(name, ATTN_MANIFEST_NAME) != 0;
+}
+
+static enum attn_status read_files(struct attn_manifest_run *run, const struct attn_json *json,
+                                   const struct attn_node *files, struct attn_error *err)
+{
+    for (const struct attn_node *node = attn_node_first(files); node; node = attn_node_next(node)) {
+        if (!is_plain_name(attn_node_string(node)))
+            return refuse(json, "names a file that is not one in its directory", err);
+        attn_file_names_append(&run->files, attn_node_string(node));
+    }
+    return attn_buffer_check(&run->files.text, err);
+}
+
+/* The facts again as they were written. */
+static enum attn_status read_facts(struct attn_manifest_run *run, const struct attn_json *json,
+                                   const struct attn_node *node, struct attn_error *err)
+{
+    const struct attn_node *model = attn_node_find(node, "model");
+    const struct attn_node *version = attn_node_find(node, "version");
+    const struct attn_node *options = attn_node_find(node, "options");
+    const struct attn_node *option;
+
+    if (!version || !attn_node_string(version) || !options || !attn_node_is_object(options) ||
+        !model || (!attn_node_string(model) && !attn_node_is_null(model)))
+        return refuse(json, "has a run without version, model or options", err);
+    attn_buffer_append_string(&run->facts, "\"version\": ");
+    append_string(&run->facts, attn_node_string(version));
+    attn_buffer_append_string(&run->facts, ", \"model\": ");
+    append_string(&run->facts, attn_node_string(model));
+    attn_buffer_append_string(&run->facts, ", \"options\": {");
+    for (option = attn_node_first(options); option; option = attn_node_next(option)) {
+        if (!attn_node_string(option))
+            return refuse(json, "has an option whose value is no text", err);
+        attn_buffer_append_string(&run->facts, option != attn_node_first(options) ? ", " : "");
+        append_string(&run->facts, attn_node_key(option));
+        attn_buffer_append_string(&run->facts, ": ");
+        append_string(&run->facts, attn_node_string(option));
+    }
+    attn_buffer_append_string(&run->facts, "}");
+    return attn_buffer_check(&run->facts, err);
+}
+
+static enum attn_status read_run(struct attn_manifest *manifest, const struct attn_json *json,
+                                 const struct attn_node *node, struct attn_error *err)
+{
+    const struct attn_node *format, *files;
+    struct attn_manifest_run *run;
+    enum attn_status status;
+
+    if (!attn_node_is_object(node))
+        return refuse(json, "has a run that is no object", err);
+    format = attn_node_find(node, "format");
+    files = attn_node_find(node, "files");
+    if (!format || !attn_node_string(format) || !files || !attn_node_is_array(files))
+        return refuse(json, "has a run without format or files", err);
+    run = append_run(manifest, attn_node_string(format), err);
+    if (!run)
+        return ATTN_NO_MEMORY;
+    status = read_facts(run, json, node, err);
+    return status == ATTN_OK ? read_files(run, json, files, err) : status;
+}
+
+static enum attn_status read_runs(struct attn_manifest *manifest, const struct attn_json *json,
+                                  struct attn_error *err)
+{
+    const struct attn_node *runs = attn_node_find(attn_json_root(json), "runs");
+    enum attn_status status = ATTN_OK;
+
+    if (!runs || !attn_node_is_array(runs))
+        return refuse(json, "has no 'runs'", err);
+    for (const struct attn_node *node = attn_node_first(runs); node && status == ATTN_OK;
+         node = attn_node_next(node))
+        status = read_run(manifest, json, node, err);
+    return status;
+}
+
+/* Whether there is a manifest at PATH, and one that may be opened. */
+static enum attn_status look_for(const char *path, bool *exists, struct attn_error *err)
+{
+    struct stat info;
+
+    *exists = lstat(path, &info) == 0;
+    if (!*exists)
+        return errno == ENOENT ? ATTN_OK : attn_error_errno(err, "read", path, errno);
+    if (!S_ISREG(info.st_mode))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' is no regular file",
+                              attn_quote_string(path).text);
+    if (info.st_size > ATTN_MANIFEST_MAX)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %lld bytes, expected at most %d",
+                              attn_quote_string(path).text, (long long)info.st_size,
+                              ATTN_MANIFEST_MAX);
+    return ATTN_OK;
+}
+
+static enum attn_status read_file(struct attn_manifest *manifest, const char *path,
+                                  struct attn_error *err)
+{
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status = attn_file_open(path, ATTN_READ, &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, &json, err);
+    if (status == ATTN_OK)
+        status = read_runs(manifest, json, err);
+    attn_json_free(json);
+    attn_file_close(&file);
+    return status;
+}
+
+enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *path,
+                                    struct attn_error *err)
+{
+    bool exists;
+    enum attn_status status = look_for(path, &exists, err);
+
+    if (status == ATTN_OK && exists)
+        status = read_file(manifest, path, err);
+    if (status == ATTN_FORMAT)
+        attn_error_hint(err, "choose another directory, or move that file away");
+    return status;
+}
+
+/* --- Writing --------------------------------------------------------------------------------- */
+
+static void append_run_text(struct attn_buffer *text, const struct attn_manifest_run *run)
+{
+    const char *name = NULL;
+
+    attn_buffer_append_string(text, "{\"format\": ");
+    append_string(text, run->format);
+    attn_buffer_append_string(text, ", ");
+    attn_buffer_append(text, run->facts.data, run->facts.size);
+    attn_buffer_append_string(text, ",\n\"files\": [");
+    while ((name = attn_file_names_next(&run->files, name))) {
+        attn_buffer_append_string(text, name != run->files.text.data ? ", " : "");
+        append_string(text, name);
+    }
+    attn_buffer_append_string(text, "]}");
+}
+
+enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *path,
+                                     struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    struct attn_sink *sink = NULL;
+    enum attn_status status;
+
+    attn_buffer_append_string(&text, "{\n\"runs\": [");
+    for (size_t i = 0; i < manifest->n; i++) {
+        attn_buffer_append_string(&text, i > 0 ? ",\n" : "\n");
+        append_run_text(&text, manifest->runs[i]);
+    }
+    attn_buffer_append_string(&text, "\n]\n}\n");
+    status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK && text.size > ATTN_MANIFEST_MAX)
+        status = attn_error_set(err, ATTN_INVALID, "'%s' would have %zu bytes, it may have %d",
+                                attn_quote_string(path).text, text.size, ATTN_MANIFEST_MAX);
+    if (status == ATTN_OK)
+        status = attn_sink_create_file(path, &sink, err);
+    if (status == ATTN_OK) {
+        attn_sink_write(sink, text.data, text.size);
+        status = attn_sink_commit(sink, err);
+    }
+    attn_sink_free(sink);
+    attn_buffer_release(&text);
+    return status;
+}
