@@ -32,26 +32,26 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     return part;
 }
 
-/* SITE of the current layer in the order in which everything is computed. */
-static struct attn_end place_of(const struct attn_forward *f, enum attn_site site)
+struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer)
 {
     if (attn_site_is_in_layer(site))
-        return (struct attn_end){f->step.layer, site};
-    return (struct attn_end){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
+        return (struct attn_place){layer, site};
+    return (struct attn_place){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
+}
+
+int attn_place_compare(struct attn_place a, struct attn_place b)
+{
+    return a.layer != b.layer ? a.layer - b.layer : (int)a.site - (int)b.site;
 }
 
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
 {
-    const struct attn_end place = place_of(f, site);
-
-    return place.layer < f->end.layer || (place.layer == f->end.layer && place.site <= f->end.site);
+    return attn_place_compare(attn_forward_place(f, site, f->step.layer), f->end) <= 0;
 }
 
 bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
 {
-    const struct attn_end place = place_of(f, site);
-
-    return place.layer > f->end.layer || (place.layer == f->end.layer && place.site >= f->end.site);
+    return attn_place_compare(attn_forward_place(f, site, f->step.layer), f->end) >= 0;
 }
 
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)

@@ -24,8 +24,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-/* The last tensor that anything wanted depends on. */
-struct attn_end {
+/* A tensor in the order in which they are computed: by layer, then by site. */
+struct attn_place {
     int layer; /* -1: the embedding; n_layer: what follows the last block */
     enum attn_site site;
 };
@@ -59,8 +59,8 @@ struct attn_forward {
     const struct attn_edit *edits;          /* [n_edit] */
     size_t n_edit;
     const struct attn_trace *trace; /* NULL: nothing is watched */
-    struct attn_end end;
-    bool has_logits;       /* rows that the output layer reads are kept for later */
+    struct attn_place end;          /* the last tensor that anything wanted depends on */
+    bool has_logits;                /* rows that the output layer reads are kept for later */
     bool is_rewindable;    /* keys and values of all layers stay after a step, not of one layer */
     struct attn_dims dims; /* n_position: the most at any time; n_source: most rows of a source */
     const volatile sig_atomic_t *cancel; /* NULL: never */
@@ -110,6 +110,11 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
 
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);
+
+/* SITE of LAYER, which is ignored for sites of the model; below 0, 0 or above 0 when A comes before B,
+ * is B, comes after B. */
+struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer);
+int attn_place_compare(struct attn_place a, struct attn_place b);
 
 /* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
  * needs, or comes behind that. */

@@ -125,23 +125,38 @@ const char *attn_model_name(const struct attn_model *model)
     return model->name;
 }
 
-enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,
-                                  float *x, struct attn_error *err)
+enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
+                                      size_t first, struct attn_error *err)
 {
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const struct attn_tensor *table = &model->weights.embed;
-    const size_t d = model->config.d_model, n_vocab = model->config.n_vocab;
-    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+    const size_t n_vocab = model->config.n_vocab;
 
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
             return attn_error_set(err, ATTN_INVALID,
                                   "token id %d at position %zu is out of range, expected 0 to %zu",
-                                  ids[i], i, n_vocab - 1);
+                                  ids[i], first + i, n_vocab - 1);
+    return ATTN_OK;
+}
+
+void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
+                       const int32_t *ids, size_t n, float *x)
+{
+    const struct attn_tensor *table = &model->weights.embed;
+    const size_t d = model->config.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+
     for (size_t i = 0; i < n; i++)
         kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes, table->dtype, d,
                          x + i * d);
-    return ATTN_OK;
+}
+
+enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,
+                                  float *x, struct attn_error *err)
+{
+    const enum attn_status status = attn_model_check_ids(model, ids, n, 0, err);
+
+    if (status == ATTN_OK)
+        attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
+    return status;
 }
 
 const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model)

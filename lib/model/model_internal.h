@@ -14,4 +14,13 @@ struct attn_model {
     char *name;                /* owns */
 };
 
+/* Whether IDS [n], at the positions from FIRST on, are tokens of the model: ATTN_INVALID names one
+ * that is not. */
+enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
+                                      size_t first, struct attn_error *err);
+
+/* Rows IDS [n] of the embedding as float32: X [n, D]. */
+void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
+                       const int32_t *ids, size_t n, float *x);
+
 #endif

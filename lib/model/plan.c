@@ -10,35 +10,24 @@ enum {
     LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
 };
 
-static bool is_later(struct attn_end a, struct attn_end b)
+struct attn_place attn_plan_end(const struct attn_forward *f)
 {
-    return a.layer > b.layer || (a.layer == b.layer && a.site > b.site);
-}
-
-struct attn_end attn_plan_end(const struct attn_forward *f)
-{
-    const struct attn_trace *trace = f->trace;
-    const int n_layer = (int)f->dims.n_layer;
-    struct attn_end end = {-1, ATTN_SITE_EMBED};
+    struct attn_place end = attn_forward_place(f, ATTN_SITE_EMBED, ATTN_NO_LAYER);
 
     if (f->has_logits)
-        return (struct attn_end){n_layer, ATTN_SITE_LOGITS};
-    if (trace == NULL)
+        return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    if (f->trace == NULL)
         return end;
-    for (int i = 0; i < ATTN_N_SITE; i++) {
-        const enum attn_site site = (enum attn_site)i;
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        const size_t n = attn_site_is_in_layer((enum attn_site)site) ? f->dims.n_layer : 1;
 
-        if (!attn_site_is_in_layer(site)) {
-            const struct attn_end found = {site == ATTN_SITE_EMBED ? -1 : n_layer, site};
+        for (int layer = 0; layer < (int)n; layer++) {
+            const struct attn_place place = attn_forward_place(f, (enum attn_site)site, layer);
 
-            if (attn_selection_wants(trace->selection, site, ATTN_NO_LAYER) && is_later(found, end))
-                end = found;
-            continue;
+            if (attn_selection_wants(f->trace->selection, place.site, layer) &&
+                attn_place_compare(place, end) > 0)
+                end = place;
         }
-        for (int layer = 0; layer < n_layer; layer++)
-            if (attn_selection_wants(trace->selection, site, layer) &&
-                is_later((struct attn_end){layer, site}, end))
-                end = (struct attn_end){layer, site};
     }
     return end;
 }

@@ -401,24 +401,16 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
 {
     struct attn_forward *f = &session->forward;
     const struct attn_tensor *table = &f->model->weights.embed;
-    const size_t d = f->dims.d_model, n_vocab = f->dims.n_vocab;
-    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
     enum attn_status status = check_feed(session, n, err);
 
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        if (ids[i] < 0 || (size_t)ids[i] >= n_vocab)
-            status = attn_error_set(err, ATTN_INVALID,
-                                    "token id %d at position %zu is out of range, expected 0 to "
-                                    "%zu",
-                                    ids[i], session->n_position + i, n_vocab - 1);
+    if (status == ATTN_OK)
+        status = attn_model_check_ids(f->model, ids, n, session->n_position, err);
     if (status != ATTN_OK)
         return status;
     attn_decoder_begin(f, session->n_position, n, err);
-    for (size_t i = 0; i < n; i++)
-        f->engine.kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes,
-                                   table->dtype, d, f->resid + i * d);
+    attn_model_gather(f->model, f->engine.kernels, ids, n, f->resid);
     if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
-        attn_file_drop_pages(table->data, n_vocab * row_bytes);
+        attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
     return run_step(session);
 }
 

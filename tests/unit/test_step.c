@@ -65,6 +65,7 @@ static void open_trial(struct trial *trial, const char *directory, enum attn_com
     trial->options.has_logits = true;
     ck_assert(attn_pool_create(n_thread, &trial->options.pool, &err) == ATTN_OK);
     trial->n_logit = n * config->n_vocab;
+    ck_assert_uint_gt(trial->n_logit, 0);
     trial->plain = calloc(2 * trial->n_logit, sizeof *trial->plain);
     ck_assert_ptr_nonnull(trial->plain);
     trial->found = trial->plain + trial->n_logit;
@@ -138,7 +139,7 @@ END_TEST
 static void check_edit(struct trial *trial, int site)
 {
     const size_t size = trial->n_logit * sizeof *trial->plain;
-    float *watched = calloc(trial->n_logit, sizeof *watched);
+    float *watched = malloc(size);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     ck_assert_ptr_nonnull(watched);
