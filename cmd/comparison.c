@@ -244,77 +244,57 @@ static int print_comparison(const struct comparison *comparison, struct attn_sin
 
 /* --- CSV --------------------------------------------------------------------------------------- */
 
-/* Writes TABLE to OUT or else as the file NAME of DIRECTORY, and frees it. */
-static enum attn_status write_table(struct attn_table *table, int precision, const char *path,
+/* Writes the table of a PART as CSV to OUT. */
+static enum attn_status write_table(const struct comparison *comparison,
+                                    enum attn_comparison_part part, int precision,
                                     struct attn_sink *out, struct attn_error *err)
 {
-    struct attn_sink *file = NULL;
-    enum attn_status status = ATTN_OK;
-    if (path)
-        status = attn_sink_create_file(path, &file, err);
+    struct attn_table *table = NULL;
+    enum attn_status status = attn_comparison_tabulate(comparison->found, part, comparison->labels,
+                                                       comparison->tokenizer, &table, err);
     if (status == ATTN_OK)
-        status = attn_table_write(table, ATTN_TABLE_CSV, precision, path ? file : out, err);
-    if (status == ATTN_OK && path)
-        status = attn_sink_commit(file, err);
-    attn_sink_free(file);
+        status = attn_table_write(table, ATTN_TABLE_CSV, precision, out, err);
     attn_table_free(table);
     return status;
 }
 
 /* The same as the file NAME in DIRECTORY. */
-static enum attn_status write_file(struct attn_table *table, int precision, const char *directory,
-                                   const char *name, struct attn_error *err)
+static enum attn_status write_file(const struct comparison *comparison,
+                                   enum attn_comparison_part part, int precision,
+                                   const char *directory, const char *name, struct attn_error *err)
 {
+    struct attn_sink *sink = NULL;
     char *path;
-    if (asprintf(&path, "%s/%s", directory, name) < 0) {
-        attn_table_free(table);
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
         return attn_error_set(err, ATTN_NO_MEMORY, "%s", attn_status_text(ATTN_NO_MEMORY));
-    }
-    enum attn_status status = write_table(table, precision, path, NULL, err);
+    enum attn_status status = attn_sink_create_file(path, &sink, err);
     free(path);
+    if (status == ATTN_OK)
+        status = write_table(comparison, part, precision, sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_commit(sink, err);
+    attn_sink_free(sink);
     return status;
-}
-
-/* compare.csv with a line for each head and error, compare_cost.csv with one for each layer,
- * compare_logits.csv with one for each position. */
-static enum attn_status write_files(const struct comparison *comparison, int precision,
-                                    const char *directory, struct attn_error *err)
-{
-    const struct attn_comparison *found = comparison->found;
-    const struct attn_labels *labels = comparison->labels;
-    struct attn_table *table;
-    enum attn_status status = attn_comparison_tabulate_heads(found, labels, &table, err);
-    if (status == ATTN_OK)
-        status = write_file(table, precision, directory, "compare.csv", err);
-    if (status == ATTN_OK)
-        status = attn_comparison_tabulate_costs(found, &table, err);
-    if (status == ATTN_OK) /* seconds are small: they keep their digits */
-        status = write_file(table, -1, directory, "compare_cost.csv", err);
-    if (status != ATTN_OK || found->n_logits == 0)
-        return status;
-    status =
-        attn_comparison_tabulate_logits(found, labels->ids, comparison->tokenizer, &table, err);
-    return status == ATTN_OK ? write_file(table, precision, directory, "compare_logits.csv", err)
-                             : status;
 }
 
 static int write_csv(const struct comparison *comparison, const char *path, int precision,
                      struct attn_sink *out)
 {
-    struct attn_table *table;
     struct attn_error err = {0};
     enum attn_status status;
     if (strcmp(path, "-") == 0) {
-        status =
-            attn_comparison_tabulate_heads(comparison->found, comparison->labels, &table, &err);
-        if (status == ATTN_OK)
-            status = write_table(table, precision, NULL, out, &err);
-    } else {
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return report_problem(EXIT_OUTPUT, NULL, "cannot make directory '%s': %s", path,
-                                  strerror(errno));
-        status = write_files(comparison, precision, path, &err);
+        status = write_table(comparison, ATTN_COMPARISON_HEADS, precision, out, &err);
+        return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
     }
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return report_problem(EXIT_OUTPUT, NULL, "cannot make directory '%s': %s", path,
+                              strerror(errno));
+    status = write_file(comparison, ATTN_COMPARISON_HEADS, precision, path, "compare.csv", &err);
+    if (status == ATTN_OK) /* seconds are small: they keep their digits */
+        status = write_file(comparison, ATTN_COMPARISON_COSTS, -1, path, "compare_cost.csv", &err);
+    if (status == ATTN_OK && comparison->found->n_logits > 0)
+        status = write_file(comparison, ATTN_COMPARISON_LOGITS, precision, path,
+                            "compare_logits.csv", &err);
     return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }
 

@@ -2,7 +2,7 @@
  * difference.h - how far an attention is from the exact one: a measure (metric.h) on rows of the
  * pattern and on context vectors, in double precision.
  *
- *     struct attn_difference d; // as attn_compare_run finds it
+ *     struct attn_difference d = found->heads[0].local; // as attn_compare finds it
  *     printf("%g\n", d.values[ATTN_DIFFERENCE_TV]);
  *
  * Letters: a are the exact weights of a row, b those of the other; weights are >= 0. A row whose
@@ -65,6 +65,6 @@ ATTN_API void attn_difference_cells(const struct attn_difference *difference,
                                     struct attn_cell cells[ATTN_N_DIFFERENCE]);
 
 /* KL(p || q) in nats of the two distributions whose logits these are [n], not yet normalized. */
-ATTN_API double attn_logits_kl(const float *exact, const float *other, size_t n);
+double attn_logits_kl(const float *exact, const float *other, size_t n);
 
 #endif

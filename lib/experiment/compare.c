@@ -5,7 +5,7 @@
  * an event with rows of one head leads to the same rows of the exact pattern being computed from q
  * and k, by attention on the arrays of that head alone, and both are measured where they lie.
  */
-#include "experiment/compare.h"
+#include "experiment/compare_internal.h"
 
 #include "analysis/metric.h"
 #include "attention/kind.h"
@@ -751,7 +751,7 @@ enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
     enum attn_status status = run->model ? compare_run_of_model(run, n_recalled, &found, err)
                                          : compare_run_of_arrays(run, n_recalled, &found, err);
 
-    if (status == ATTN_OK) /* after it was looked at last */
+    if (status == ATTN_OK) /* the flag may have been set after the last look */
         status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
     if (status == ATTN_OK)
         *comparison = found;

@@ -1,78 +1,39 @@
 /*
- * compare.h - a kind of attention beside exact attention: how far every head is from it, alone and
- * carried through the model, what becomes of the predictions, and what both cost.
+ * compare.h - attention beside exact attention: how far every head is from it, alone and carried
+ * through the model, what that does to the predictions, and what both cost.
  *
- *     struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
- *     args.model = model, args.ids = ids, args.n = n;
- *     args.attention = chosen, args.selection = selection;
  *     struct attn_comparison *found;
- *     attn_compare_run(&args, &found, &err);
- *     ... found->heads[i].local.values[ATTN_DIFFERENCE_TV] ...
+ *     attn_run_prepare(host, &request, &run, &err);
+ *     attn_compare(run, 5, &found, &err);
+ *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
  *     attn_comparison_free(found);
  *
- * Arrays are compared likewise, with attn_compare_attend.
+ * Exact attention is the softmax of the same scores over every pair that the mask leaves: the chosen
+ * attention with kind `full`, masked before the softmax, without dropout, in float32. There are two
+ * errors of it:
  *
- * Exact attention is the softmax over every pair that the mask leaves, of the same scores: what was
- * chosen with kind `full`, masked before the softmax and without dropout. The error is told twice,
- * for the two differ:
- *
- *     local       a layer computes what was chosen from q, k and v of the exact run
- *     propagated  all layers compute it: from layer 1 on q, k and v are others, too
+ *     local       a layer computes the chosen attention from q, k and v of the exact run
+ *     propagated  all layers compute it: from layer 1 on q, k and v differ as well
  */
 #ifndef ATTN_EXPERIMENT_COMPARE_H
 #define ATTN_EXPERIMENT_COMPARE_H
 
-#include "attention/attend.h"
 #include "experiment/comparison.h"
-#include "model/session.h"
 #include "run/run.h"
 
-struct attn_compare_args {
-    size_t size;                    /* of this struct */
-    const struct attn_model *model; /* its compute is that of the run that was chosen; the exact
-                                       one multiplies in float32 */
-    const int32_t *ids;             /* [n], n >= 1 */
-    const float *embeddings;        /* [n, d_model] in place of ids, or NULL */
-    size_t n;
-    const float *source; /* [n_source, d_source] for models with cross-attention, else NULL */
-    size_t n_source;
-    const struct attn_attention *attention; /* [n_layer] what was chosen */
-
-    /* Layers, heads and queries that are compared; sites pattern and z, those of them that there
-     * are. Logits are compared after these queries. */
-    const struct attn_selection *selection;
-    size_t n_recalled;                   /* K of ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED */
-    struct attn_pool *pool;              /* NULL: the caller's thread alone */
-    const volatile sig_atomic_t *cancel; /* polled; not 0: ATTN_CANCELED */
-    enum attn_gemm gemm;                 /* in float32 speed only */
-    enum attn_isa isa;                   /* likewise */
-};
-
-#define ATTN_COMPARE_ARGS_DEFAULT                                                                  \
-    ((struct attn_compare_args){                                                                   \
-        .size = sizeof(struct attn_compare_args), .n_recalled = 5, .isa = ATTN_ISA_BEST})
-
 /*
- * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go
- * together, and for attention that is exact in every layer of a model that computes in float32;
- * otherwise fails as attn_session_create and attn_session_feed do. Memory: q, k, v and z
- * of the selected layers of the exact run, n (2H + G) floats of d_head or d_value a layer; two
- * sessions that remember one layer; never a whole matrix that is larger than 64 MiB.
+ * Compares what RUN asks for, of a model or of arrays; its edits and outputs play no part. The
+ * layers, heads and queries that it selects are compared, and the logits after these queries. Of
+ * arrays errors are local, as those of layer 0. N_RECALLED is K of ATTN_DIFFERENCE_RECALL,
+ * 1..ATTN_MOST_RECALLED. *comparison is the caller's.
+ *
+ * A model runs twice, the attention of each layer once more beside it. Memory: q, k, v and z of the
+ * selected layers, n (2H + G) floats of d_head or d_value a layer; two sessions with one layer's keys
+ * and values; never a whole matrix that is larger than 64 MiB. Of arrays: z twice.
+ *
+ * Errors have a stage, as those of attn_run_perform. ATTN_INVALID at ATTN_STAGE_OPTIONS where the
+ * attention of every layer is exact.
  */
-ATTN_API enum attn_status attn_compare_run(const struct attn_compare_args *args,
-                                           struct attn_comparison **comparison,
-                                           struct attn_error *err);
-
-/*
- * The same of attention on arrays, whose trace is not used: errors are local, as those of layer 0.
- * SELECTION is for attn_attend_dims of ARGS. Fails as attn_attend does. Memory: z twice.
- */
-ATTN_API enum attn_status
-attn_compare_attend(const struct attn_attend_args *args, const struct attn_selection *selection,
-                    size_t n_recalled, struct attn_comparison **comparison, struct attn_error *err);
-
-/* The same of what RUN asks for, a run of a model or of arrays; its edits and outputs play no part.
- * Failures have a stage, as those of attn_run_perform. */
 ATTN_API enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
                                        struct attn_comparison **comparison, struct attn_error *err);
 

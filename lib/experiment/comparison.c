@@ -61,53 +61,67 @@ static enum attn_status append_head(struct attn_table *table, struct attn_head_p
     return attn_table_append(table, cells, N_PLACE + ATTN_N_DIFFERENCE, err);
 }
 
-enum attn_status attn_comparison_tabulate_heads(const struct attn_comparison *comparison,
-                                                const struct attn_labels *labels,
-                                                struct attn_table **table, struct attn_error *err)
+static enum attn_status create_heads(const struct attn_labels *labels, struct attn_table **table,
+                                     struct attn_error *err)
 {
     struct attn_column columns[N_PLACE + ATTN_N_DIFFERENCE] = {
         {.name = labels->axes != NULL ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
         {.name = "error", .type = ATTN_VALUE_TEXT}};
-    struct attn_table *made;
-    enum attn_status status;
 
     attn_difference_columns(columns + N_PLACE);
-    status = attn_table_create("heads", columns, N_PLACE + ATTN_N_DIFFERENCE, &made, err);
-    if (status != ATTN_OK)
-        return status;
+    return attn_table_create("heads", columns, N_PLACE + ATTN_N_DIFFERENCE, table, err);
+}
+
+static enum attn_status append_heads(struct attn_table *table,
+                                     const struct attn_comparison *comparison,
+                                     const struct attn_labels *labels, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
     for (size_t i = 0; status == ATTN_OK && i < comparison->n_head; i++) {
         const struct attn_compared_head *head = &comparison->heads[i];
         const struct attn_head_place place = attn_comparison_place(head, labels);
 
-        status = append_head(made, place, "local", &head->local, err);
+        status = append_head(table, place, "local", &head->local, err);
         if (status == ATTN_OK && comparison->has_propagated)
-            status = append_head(made, place, "propagated", &head->propagated, err);
+            status = append_head(table, place, "propagated", &head->propagated, err);
     }
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
     return status;
 }
 
-enum attn_status attn_comparison_tabulate_costs(const struct attn_comparison *comparison,
-                                                struct attn_table **table, struct attn_error *err)
-{
-    static const struct attn_column columns[] = {
-        {.name = "layer", .type = ATTN_VALUE_INTEGER},
-        {.name = "exact_pairs", .type = ATTN_VALUE_INTEGER},
-        {.name = "chosen_pairs", .type = ATTN_VALUE_INTEGER},
-        {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
-        {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
-        {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"}};
-    enum { N_COLUMN = sizeof columns / sizeof *columns };
-    struct attn_table *made;
-    enum attn_status status = attn_table_create("costs", columns, N_COLUMN, &made, err);
+static const struct attn_column cost_columns[] = {
+    {.name = "layer", .type = ATTN_VALUE_INTEGER},
+    {.name = "exact_pairs", .type = ATTN_VALUE_INTEGER},
+    {.name = "chosen_pairs", .type = ATTN_VALUE_INTEGER},
+    {.name = "exact_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+    {.name = "chosen_bytes", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
+    {.name = "exact_seconds", .type = ATTN_VALUE_REAL, .unit = "s"},
+    {.name = "chosen_seconds", .type = ATTN_VALUE_REAL, .unit = "s"}};
 
-    if (status != ATTN_OK)
-        return status;
+static const struct attn_column logits_columns[] = {
+    {.name = "query", .type = ATTN_VALUE_INTEGER},
+    {.name = "kl",
+     .type = ATTN_VALUE_REAL,
+     .unit = "nats",
+     .notation = ATTN_NOTATION_FIXED,
+     .digits = 4},
+    {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
+    {.name = "chosen_first", .type = ATTN_VALUE_INTEGER},
+    {.name = "query_token", .type = ATTN_VALUE_TEXT},
+    {.name = "exact_token", .type = ATTN_VALUE_TEXT},
+    {.name = "chosen_token", .type = ATTN_VALUE_TEXT}};
+
+enum { N_COLUMN = 7 }; /* of costs and of logits */
+_Static_assert(sizeof cost_columns == N_COLUMN * sizeof *cost_columns, "costs");
+_Static_assert(sizeof logits_columns == N_COLUMN * sizeof *logits_columns, "logits");
+
+static enum attn_status append_costs(struct attn_table *table,
+                                     const struct attn_comparison *comparison,
+                                     struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
     for (size_t i = 0; status == ATTN_OK && i < comparison->n_layer; i++) {
         const struct attn_compared_layer *layer = &comparison->layers[i];
         const struct attn_cell cells[N_COLUMN] = {attn_cell_integer(layer->layer),
@@ -118,12 +132,8 @@ enum attn_status attn_comparison_tabulate_costs(const struct attn_comparison *co
                                                   attn_cell_real(layer->exact.seconds),
                                                   attn_cell_real(layer->chosen.seconds)};
 
-        status = attn_table_append(made, cells, N_COLUMN, err);
+        status = attn_table_append(table, cells, N_COLUMN, err);
     }
-    if (status == ATTN_OK)
-        *table = made;
-    else
-        attn_table_free(made);
     return status;
 }
 
@@ -138,29 +148,13 @@ static struct attn_cell token_cell(const struct attn_tokenizer *tokenizer, const
     return attn_cell_text(text, size);
 }
 
-enum attn_status attn_comparison_tabulate_logits(const struct attn_comparison *comparison,
-                                                 const int32_t *ids,
-                                                 const struct attn_tokenizer *tokenizer,
-                                                 struct attn_table **table, struct attn_error *err)
+static enum attn_status append_logits(struct attn_table *table,
+                                      const struct attn_comparison *comparison, const int32_t *ids,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_error *err)
 {
-    static const struct attn_column columns[] = {
-        {.name = "query", .type = ATTN_VALUE_INTEGER},
-        {.name = "kl",
-         .type = ATTN_VALUE_REAL,
-         .unit = "nats",
-         .notation = ATTN_NOTATION_FIXED,
-         .digits = 4},
-        {.name = "exact_first", .type = ATTN_VALUE_INTEGER},
-        {.name = "chosen_first", .type = ATTN_VALUE_INTEGER},
-        {.name = "query_token", .type = ATTN_VALUE_TEXT},
-        {.name = "exact_token", .type = ATTN_VALUE_TEXT},
-        {.name = "chosen_token", .type = ATTN_VALUE_TEXT}};
-    enum { N_COLUMN = sizeof columns / sizeof *columns };
-    struct attn_table *made;
-    enum attn_status status = attn_table_create("logits", columns, N_COLUMN, &made, err);
+    enum attn_status status = ATTN_OK;
 
-    if (status != ATTN_OK)
-        return status;
     for (size_t i = 0; status == ATTN_OK && i < comparison->n_logits; i++) {
         const struct attn_compared_logits *logits = &comparison->logits[i];
         const struct attn_cell cells[N_COLUMN] = {
@@ -172,8 +166,34 @@ enum attn_status attn_comparison_tabulate_logits(const struct attn_comparison *c
             token_cell(tokenizer, &logits->exact_first),
             token_cell(tokenizer, &logits->chosen_first)};
 
-        status = attn_table_append(made, cells, N_COLUMN, err);
+        status = attn_table_append(table, cells, N_COLUMN, err);
     }
+    return status;
+}
+
+enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparison,
+                                          enum attn_comparison_part part,
+                                          const struct attn_labels *labels,
+                                          const struct attn_tokenizer *tokenizer,
+                                          struct attn_table **table, struct attn_error *err)
+{
+    struct attn_table *made = NULL;
+    enum attn_status status;
+
+    if (part == ATTN_COMPARISON_HEADS)
+        status = create_heads(labels, &made, err);
+    else if (part == ATTN_COMPARISON_COSTS)
+        status = attn_table_create("costs", cost_columns, N_COLUMN, &made, err);
+    else
+        status = attn_table_create("logits", logits_columns, N_COLUMN, &made, err);
+    if (status != ATTN_OK)
+        return status;
+    if (part == ATTN_COMPARISON_HEADS)
+        status = append_heads(made, comparison, labels, err);
+    else if (part == ATTN_COMPARISON_COSTS)
+        status = append_costs(made, comparison, err);
+    else
+        status = append_logits(made, comparison, labels->ids, tokenizer, err);
     if (status == ATTN_OK)
         *table = made;
     else

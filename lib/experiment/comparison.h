@@ -2,9 +2,9 @@
  * comparison.h - what a comparison with exact attention finds (experiment/compare.h makes it).
  *
  *     struct attn_comparison *found;
- *     attn_compare_run(&args, &found, &err);
+ *     attn_compare(run, 5, &found, &err);
  *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
- *     attn_comparison_tabulate_heads(found, &labels, &table, &err);    // the same as a table
+ *     attn_comparison_tabulate(found, ATTN_COMPARISON_HEADS, attn_run_labels(run), NULL, &table, &err);
  *     attn_comparison_free(found);
  */
 #ifndef ATTN_EXPERIMENT_COMPARISON_H
@@ -61,25 +61,22 @@ struct attn_head_place {
 ATTN_API struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
                                                       const struct attn_labels *labels);
 
-/* The table of heads: layer (of arrays batch), head, error (local, propagated), and the values of
- * struct attn_difference; one row a head and error. Errors: ATTN_NO_MEMORY. The caller owns *table. */
-ATTN_API enum attn_status attn_comparison_tabulate_heads(const struct attn_comparison *comparison,
-                                                         const struct attn_labels *labels,
-                                                         struct attn_table **table,
-                                                         struct attn_error *err);
+/*
+ * The tables of a comparison; columns that hold a difference are those of attn_difference_columns.
+ *
+ * HEADS   layer (of arrays batch), head, error (local or propagated), difference
+ * COSTS   layer, then pairs, bytes and seconds of exact and of chosen attention
+ * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query and
+ *         of these two
+ */
+enum attn_comparison_part { ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS, ATTN_COMPARISON_LOGITS };
 
-/* The table of costs: layer, then pairs, bytes and seconds of exact and of chosen attention. */
-ATTN_API enum attn_status attn_comparison_tabulate_costs(const struct attn_comparison *comparison,
-                                                         struct attn_table **table,
-                                                         struct attn_error *err);
-
-/* The table of next tokens: query, kl, exact_first, chosen_first (ids), and the texts of the token at
- * the query and of these two. Without IDS or TOKENIZER texts are missing. */
-ATTN_API enum attn_status attn_comparison_tabulate_logits(const struct attn_comparison *comparison,
-                                                          const int32_t *ids,
-                                                          const struct attn_tokenizer *tokenizer,
-                                                          struct attn_table **table,
-                                                          struct attn_error *err);
+/* Makes the table of a PART. TOKENIZER may be NULL: texts are missing then. The caller owns *table.
+ * Errors: ATTN_NO_MEMORY. */
+ATTN_API enum attn_status
+attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_comparison_part part,
+                         const struct attn_labels *labels, const struct attn_tokenizer *tokenizer,
+                         struct attn_table **table, struct attn_error *err);
 
 /* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
 enum attn_status attn_comparison_create(const struct attn_selection *selection,

@@ -6,6 +6,7 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
+#include "experiment/compare_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

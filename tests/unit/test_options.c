@@ -3,6 +3,7 @@
  */
 #include "attn.h"
 #include "base/options.h"
+#include "experiment/compare_internal.h"
 #include "tests/support/suite.h"
 
 #include <string.h>
