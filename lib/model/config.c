@@ -72,9 +72,13 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
     const bool is_bare = config->n_layer == 1 && config->d_mlp == 0 && !config->has_residual &&
                          !config->has_final_norm && config->output == ATTN_OUTPUT_NONE;
 
-    if (config->n_head % config->n_kv_head != 0)
-        return attn_error_set(err, ATTN_FORMAT, "n_kv_head %zu does not divide n_head %zu in '%s'",
-                              config->n_kv_head, config->n_head, name.text);
+    if (config->n_head % config->n_kv_head != 0) {
+        attn_error_set(err, ATTN_FORMAT, "n_kv_head %zu does not divide n_head %zu in '%s'",
+                       config->n_kv_head, config->n_head, name.text);
+        attn_error_hint(err, "n_kv_head %zu divides it",
+                        attn_config_nearest_divisor(config->n_head, config->n_kv_head));
+        return ATTN_FORMAT;
+    }
     if (!config->has_projections && (config->n_head != 1 || config->d_head != config->d_model ||
                                      config->d_value != config->d_model))
         return attn_error_set(err, ATTN_FORMAT,
@@ -94,6 +98,14 @@ static enum attn_status check_sizes(const struct attn_json *json, const struct a
                               "%zu * %zu and %zu",
                               name.text, config->n_head, config->d_value, config->d_model);
     return ATTN_OK;
+}
+
+size_t attn_config_nearest_divisor(size_t whole, size_t n)
+{
+    n = n < whole ? n : whole;
+    while (whole % n != 0)
+        n--;
+    return n;
 }
 
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,

@@ -32,6 +32,9 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err);
 
+/* The largest number up to N that divides WHOLE, both above 0. For hints. */
+size_t attn_config_nearest_divisor(size_t whole, size_t n);
+
 /* Stores the known spelling of an activation's NAME; ATTN_UNSUPPORTED names those there are. */
 enum attn_status attn_config_set_activation(const struct attn_json *json,
                                             struct attn_config *config, const char *key,

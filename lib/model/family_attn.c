@@ -114,11 +114,14 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
             return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", sizes[i].key,
                                   name.text);
     }
-    if (config->d_head == 0 && config->d_model % config->n_head != 0)
-        return attn_error_set(
-            err, ATTN_FORMAT,
-            "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
-            config->n_head, config->d_model, name.text);
+    if (config->d_head == 0 && config->d_model % config->n_head != 0) {
+        attn_error_set(err, ATTN_FORMAT,
+                       "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
+                       config->n_head, config->d_model, name.text);
+        attn_error_hint(err, "n_head %zu divides it; with d_head any n_head will do",
+                        attn_config_nearest_divisor(config->d_model, config->n_head));
+        return ATTN_FORMAT;
+    }
     if (config->d_head == 0)
         config->d_head = config->d_model / config->n_head;
     if (config->d_value == 0)

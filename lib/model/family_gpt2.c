@@ -54,9 +54,13 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         status = attn_json_get_size(json, root, "n_inner", 1, ATTN_MAX_WIDTH, &config->d_mlp, err);
     if (status != ATTN_OK)
         return status;
-    if (n_embd % config->n_head != 0)
-        return attn_error_set(err, ATTN_FORMAT, "n_head %zu does not divide n_embd %zu in '%s'",
-                              config->n_head, n_embd, attn_quote_string(attn_json_name(json)).text);
+    if (n_embd % config->n_head != 0) {
+        attn_error_set(err, ATTN_FORMAT, "n_head %zu does not divide n_embd %zu in '%s'",
+                       config->n_head, n_embd, attn_quote_string(attn_json_name(json)).text);
+        attn_error_hint(err, "n_head %zu divides it",
+                        attn_config_nearest_divisor(n_embd, config->n_head));
+        return ATTN_FORMAT;
+    }
     config->n_kv_head = config->n_head;
     config->d_model = config->d_source = n_embd;
     config->d_head = config->d_value = n_embd / config->n_head;

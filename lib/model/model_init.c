@@ -24,23 +24,43 @@ struct attn_init {
 
 /* --- making ------------------------------------------------------------------------------------- */
 
-/* Reads the config that was just written, as opening the directory will. */
-static enum attn_status read_config(const struct attn_init *init, struct attn_config *config,
-                                    struct attn_config_layers *layers, bool *has_biases,
-                                    struct attn_error *err)
+/* What messages call the config: the file it begins with and the settings, as they are typed. */
+static enum attn_status name_config(const struct attn_init_options *options,
+                                    struct attn_buffer *name, struct attn_error *err)
 {
-    char name[] = "config.json";
-    const struct attn_file file = {
-        .data = (const unsigned char *)init->config.data, .size = init->config.size, .path = name};
-    struct attn_json *json = NULL;
-    enum attn_status status = attn_json_parse(&file, &json, err);
+    if (options->config)
+        attn_buffer_append_string(name, options->config);
+    else if (options->n_setting == 0)
+        attn_buffer_append_string(name, "the config");
+    for (size_t i = 0; i < options->n_setting; i++)
+        attn_buffer_append_format(name, "%s--set %s", name->size > 0 ? " " : "",
+                                  options->settings[i]);
+    attn_buffer_append_char(name, '\0');
+    return attn_buffer_check(name, err);
+}
 
+/* Reads the config that was just written, as opening the directory will. */
+static enum attn_status read_config(const struct attn_init *init,
+                                    const struct attn_init_options *options,
+                                    struct attn_config *config, struct attn_config_layers *layers,
+                                    bool *has_biases, struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    struct attn_file file = {.data = (const unsigned char *)init->config.data,
+                             .size = init->config.size};
+    struct attn_json *json = NULL;
+    enum attn_status status = name_config(options, &name, err);
+
+    file.path = name.data;
+    if (status == ATTN_OK)
+        status = attn_json_parse(&file, &json, err);
     if (status == ATTN_OK)
         status = attn_family_read_config(json, config, layers, err);
     if (status == ATTN_OK)
         status = attn_json_get_bool(json, attn_json_root(json), "bias", has_biases, err);
     attn_json_free(json);
-    if (status == ATTN_FORMAT)
+    attn_buffer_release(&name);
+    if (status == ATTN_FORMAT && options->n_setting == 0)
         attn_error_hint(err, "--set KEY=VALUE says what the config lacks");
     return status;
 }
@@ -84,7 +104,7 @@ enum attn_status attn_init_create(const struct attn_init_options *given, struct 
         return ATTN_NO_MEMORY;
     status = attn_init_config_write(&made->config, &options, err);
     if (status == ATTN_OK)
-        status = read_config(made, &config, &layers, &has_biases, err);
+        status = read_config(made, &options, &config, &layers, &has_biases, err);
     if (status == ATTN_OK)
         status = write_vocabulary(made, options.words, &config, err);
     if (status == ATTN_OK)
