@@ -7,12 +7,23 @@
 # as the models do), and test_model_damaged, which opens a model for every bit of it.
 set -u
 cd "$(dirname "$0")/.." || exit 1
+. tests/support/part.sh
 
 command -v valgrind >/dev/null || { echo 'no valgrind (Debian package valgrind)' && exit 1; }
-build=${BUILD:-build/release}
-passed=0 failed=0
-output=$(mktemp)
-trap 'rm -f "$output"' EXIT
+
+check_program() { # PROGRAM
+    local output status start=$SECONDS
+    output=$(CK_FORK=no valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        --suppressions=tests/valgrind.supp "$1" 2>&1)
+    status=$?
+    echo "$1: status $status, $((SECONDS - start)) s"
+    if [ $status -eq 0 ]; then
+        pass
+    else
+        printf '%s\n' "$output"
+        fail "tests/run_valgrind.sh $1"
+    fi
+}
 
 programs=("$@")
 if [ $# -eq 0 ]; then
@@ -20,22 +31,12 @@ if [ $# -eq 0 ]; then
         programs+=("$build/tests/unit/$(basename "$source" .c)")
     done
 fi
-
+chosen=()
 for program in "${programs[@]}"; do
     case $program in
-    */test_cli_* | */test_gemm | */test_model_damaged) continue ;;
+    */test_cli_* | */test_gemm | */test_model_damaged) ;;
+    *) chosen+=("$program") ;;
     esac
-    start=$SECONDS
-    CK_FORK=no valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
-        --suppressions=tests/valgrind.supp "$program" >"$output" 2>&1 </dev/null
-    status=$?
-    echo "$program: status $status, $((SECONDS - start)) s"
-    if [ $status -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        cat "$output"
-    fi
 done
-echo "valgrind: $passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+side_by_side check_program "${chosen[@]}"
+finish valgrind
