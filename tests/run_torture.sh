@@ -3,13 +3,26 @@
 #
 #   run_torture.sh [PART...]    PART is a script of tests/torture without its .sh; all by default
 #
-# Takes seconds, as a part of `make test`; TORTURE=full (`make torture`) tries everything, which
-# takes many minutes. What the machine lacks is skipped and named.
+# The parts run side by side. It takes seconds, as a part of `make test`; TORTURE=full (`make torture`)
+# tries everything, which takes many minutes. What the machine lacks is skipped and named.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
 
-output=$scratch/output
+# The part itself prints its failures; its last line counts them.
+run_part() { # PART
+    local output start=$SECONDS
+    # A shell tells of every command of its that a signal ended; the parts tell themselves.
+    output=$("tests/torture/$1.sh" 2>/dev/null)
+    printf '%s\n' "$output"
+    [ "${TORTURE-}" != full ] || echo "$1 took $((SECONDS - start)) s"
+    if [[ ${output##*$'\n'} =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+        passed=${BASH_REMATCH[1]} failed=${BASH_REMATCH[2]}
+    else
+        echo "$1 ended without counting"
+        fail "tests/run_torture.sh $1"
+    fi
+}
 
 parts=("$@")
 if [ $# -eq 0 ]; then
@@ -18,18 +31,5 @@ if [ $# -eq 0 ]; then
     done
 fi
 
-for part in "${parts[@]}"; do
-    start=$SECONDS
-    # A shell tells of every command of its that a signal ended; the parts tell themselves.
-    "tests/torture/$part.sh" 2>/dev/null >"$output"
-    cat "$output"
-    [ "${TORTURE-}" != full ] || echo "$part took $((SECONDS - start)) s"
-    if [[ $(tail -n 1 "$output") =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
-        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-    else
-        echo "$part ended without counting"
-        fail "tests/run_torture.sh $part"
-    fi
-done
-
+side_by_side run_part "${parts[@]}"
 finish torture
