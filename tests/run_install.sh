@@ -18,7 +18,18 @@ make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch
 same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }
 files_of() { (cd "$1" && find . ! -type d | LC_ALL=C sort); }
 
-run_one_head() { "$scratch/one_head" models/tiny-gpt2 2.1 'The cat sat on the mat'; }
+# Runs both examples, whose output is below tests/install.
+run_examples() {
+    "$scratch/one_head" models/tiny-gpt2 2.1 'The cat sat on the mat' >"$scratch/seen" &&
+        same tests/install/one_head.out "$scratch/seen" && "$scratch/first_number" >"$scratch/seen" &&
+        same tests/install/first_number.out "$scratch/seen"
+}
+# Compiles both with ARGUMENT...
+compile_examples() {
+    for name in one_head first_number; do
+        "${CC:-cc}" -std=c11 "lib/examples/$name.c" -o "$scratch/$name" "$@" || return
+    done
+}
 needed() { readelf -d "$1" | sed -nE 's/.*\(NEEDED\).*\[(.*)\]/\1/p'; }
 
 installs_the_listed_files() {
@@ -59,20 +70,18 @@ finds_the_installed_models() {
 
 # The word splitting of its output is how pkg-config is used.
 # shellcheck disable=SC2046
-runs_a_program_linked_with_the_shared_library() {
-    "${CC:-cc}" -std=c11 lib/examples/one_head.c -o "$scratch/one_head" \
-        $("$pkg_config" --cflags --libs attn) || return
+runs_programs_linked_with_the_shared_library() {
+    compile_examples $("$pkg_config" --cflags --libs attn) || return
     needed "$scratch/one_head" | grep -qxF "$soname" || return
-    LD_LIBRARY_PATH=$prefix/lib run_one_head >"$scratch/seen" &&
-        same tests/install/one_head.out "$scratch/seen"
+    LD_LIBRARY_PATH=$prefix/lib run_examples
 }
 
 # shellcheck disable=SC2046
-runs_a_program_linked_with_the_archive() {
-    "${CC:-cc}" -std=c11 lib/examples/one_head.c -o "$scratch/one_head" $("$pkg_config" --cflags attn) \
+runs_programs_linked_with_the_archive() {
+    compile_examples $("$pkg_config" --cflags attn) \
         $("$pkg_config" --static --libs attn | sed 's/-lattn/-l:libattn.a/') || return
     ! needed "$scratch/one_head" | grep -F libattn || return
-    run_one_head >"$scratch/seen" && same tests/install/one_head.out "$scratch/seen"
+    run_examples
 }
 
 names_no_DESTDIR_in_what_it_installs() {
@@ -89,7 +98,7 @@ uninstalls_every_file() {
 }
 
 tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language finds_the_installed_models
-    runs_a_program_linked_with_the_shared_library runs_a_program_linked_with_the_archive
+    runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs uninstalls_every_file)
 [ $# -eq 0 ] || tests=("$@")
 [ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit

@@ -4,6 +4,12 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "model/builtin.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 static enum attn_status open_model(struct attn_host *host, const struct attn_source *source,
                                    struct attn_error *err)
@@ -45,18 +51,20 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
 }
 
 enum attn_status attn_host_create(const struct attn_source *source,
-                                  const struct attn_host_options *options, struct attn_host **host,
+                                  const struct attn_host_options *given, struct attn_host **host,
                                   struct attn_error *err)
 {
-    struct attn_host *made = attn_alloc(1, sizeof(*made), err);
-    enum attn_status status;
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    enum attn_status status = attn_options_read(given, &options, err);
+    struct attn_host *made;
 
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    made = attn_alloc(1, sizeof(*made), err);
     if (!made)
         return ATTN_NO_MEMORY;
-    made->options = ATTN_HOST_OPTIONS_DEFAULT;
-    status = attn_options_read(options, &made->options, err);
-    if (status == ATTN_OK)
-        status = attn_pool_create(made->options.n_thread, &made->pool, err);
+    made->options = options;
+    status = attn_pool_create(options.n_thread, &made->pool, err);
     if (status == ATTN_OK && source)
         status = open_model(made, source, err);
     if (status == ATTN_OK && source)
@@ -66,6 +74,50 @@ enum attn_status attn_host_create(const struct attn_source *source,
     else
         attn_host_free(made);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+/* --- By name ------------------------------------------------------------------------------------ */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Writes the path of NAME in the first of FOLDERS that has it into PATH; whether one has. */
+static bool look_up(const char *folders, const char *name, char path[PATH_MAX])
+{
+    for (const char *folder = folders; folder; folder = strchr(folder, ':')) {
+        folder += *folder == ':';
+        const int size = (int)strcspn(folder, ":");
+        const int length = snprintf(path, PATH_MAX, "%.*s/%s", size, folder, name);
+
+        if (size > 0 && length < PATH_MAX && is_directory(path))
+            return true;
+    }
+    return false;
+}
+
+enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
+                                struct attn_host **host, struct attn_error *err)
+{
+    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+    struct attn_source source = {.name = name};
+    char path[PATH_MAX];
+
+    if (attn_options_read(given, &options, err) != ATTN_OK)
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    if (is_directory(name) || strchr(name, '/')) {
+        source.directory = name;
+    } else if (look_up(options.folders, name, path)) {
+        source.directory = path;
+    } else if (!attn_builtin_find(name, &source)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is neither a directory nor the name of a model",
+                       attn_quote_string(name).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    }
+    return attn_host_create(&source, &options, host, err);
 }
 
 void attn_host_free(struct attn_host *host)

@@ -1,10 +1,8 @@
 /*
  * host.h - what serves requests: a model with its tokenizer, threads, and a flag that ends it all.
  *
- *     struct attn_source source = {.directory = "gpt2"};
- *     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
  *     struct attn_host *host;
- *     attn_host_create(&source, &options, &host, &err);
+ *     attn_host_open("fable", NULL, &host, &err);
  *     ... attn_run_request(host, &request, &result, &err), any number of times (run/run.h) ...
  *     attn_host_free(host);
  *
@@ -35,19 +33,29 @@ struct attn_host_options {
     const volatile sig_atomic_t *cancel; /* borrowed; not 0: requests end with ATTN_CANCELED */
     attn_note_fn on_note;                /* told of tensors that the model does not use; or NULL */
     void *user;                          /* for on_note */
+    const char
+        *folders; /* where attn_host_open looks for models by name, separated by colons; NULL:
+                            nowhere */
 };
 
 #define ATTN_HOST_OPTIONS_DEFAULT                                                                  \
     ((struct attn_host_options){.size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST})
 
 /*
- * Opens the model of SOURCE and its tokenizer, with OPTIONS, NULL for the defaults. SOURCE NULL: neither, for attention on arrays. A
- * missing vocabulary is a failure only of requests that need it. Fails as attn_model_open does, with
- * the stage ATTN_STAGE_MODEL; *host is untouched then.
+ * Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays. OPTIONS
+ * may be NULL: the defaults. A missing vocabulary is a failure only of requests that need it. Fails as
+ * attn_model_open does, with the stage ATTN_STAGE_MODEL; *host is untouched then.
  */
 ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
                                            const struct attn_host_options *options,
                                            struct attn_host **host, struct attn_error *err);
+
+/*
+ * The same by name: a directory, or a model in one of the option's folders, or a built-in model, in
+ * this order. A NAME that holds a slash is a directory. ATTN_INVALID when there is none of these.
+ */
+ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_host_options *options,
+                                         struct attn_host **host, struct attn_error *err);
 
 /* No request may be in progress. NULL is allowed. */
 ATTN_API void attn_host_free(struct attn_host *host);

@@ -195,20 +195,21 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     return choose_tensors(run, &dims, sizes.n_batch, err);
 }
 
-enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *request,
+enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
                                   struct attn_run **run, struct attn_error *err)
 {
-    struct attn_run *made = attn_alloc(1, sizeof(*made), err);
-    enum attn_status status;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    enum attn_status status = attn_options_read(given, &request, err);
+    struct attn_run *made;
 
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    made = attn_alloc(1, sizeof(*made), err);
     if (!made)
         return ATTN_NO_MEMORY;
     made->host = host;
-    made->request = ATTN_REQUEST_DEFAULT;
-    status = attn_options_read(request, &made->request, err);
-    if (status != ATTN_OK) {
-        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    } else if (attn_input_is_arrays(&made->request.input)) {
+    made->request = request;
+    if (attn_input_is_arrays(&request.input)) {
         status = prepare_arrays(made, err);
     } else if (host->model) {
         made->model = host->model;
