@@ -40,18 +40,18 @@ static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t 
 static void compute_scores(const struct work *work, size_t first, size_t n_panel)
 {
     const size_t d_head = work->shape->d_head;
-    const struct attn_gemm_shape shape = {.m = ATTN_KEY_BLOCK,
+    const struct attn_gemm_shape shape = {.m = ATTN_PANEL,
                                           .n = work->tile->n_row,
                                           .k = d_head,
-                                          .lda = ATTN_KEY_BLOCK,
+                                          .lda = ATTN_PANEL,
                                           .ldb = work->shape->ldq,
                                           .ldc = LD_SCORES};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(work->engine, &shape);
     const float *keys = work->tile->kv->keys + first * d_head;
 
     for (size_t p = 0; p < n_panel; p++)
-        attn_gemm_kernel_run(&kernel, keys + p * d_head * ATTN_KEY_BLOCK, work->tile->q,
-                             work->x + p * ATTN_KEY_BLOCK, 1);
+        attn_gemm_kernel_run(&kernel, keys + p * d_head * ATTN_PANEL, work->tile->q,
+                             work->x + p * ATTN_PANEL, 1);
 }
 
 /* product = x v for N_PANEL panels of keys from FIRST on */
@@ -59,12 +59,12 @@ static void compute_product(const struct work *work, size_t first, size_t n_pane
 {
     const struct attn_panels panels = attn_panels_split(work->shape->d_value);
     struct attn_gemm_shape shape = {.n = work->tile->n_row,
-                                    .k = ATTN_KEY_BLOCK,
+                                    .k = ATTN_PANEL,
                                     .lda = work->ld_value,
                                     .ldb = LD_SCORES,
                                     .ldc = work->ld_value,
-                                    .step_a = ATTN_KEY_BLOCK * work->ld_value,
-                                    .step_b = ATTN_KEY_BLOCK};
+                                    .step_a = ATTN_PANEL * work->ld_value,
+                                    .step_b = ATTN_PANEL};
 
     for (size_t p = 0; p < panels.n_panel; p++) {
         const size_t column = attn_panel_first(&panels, p);
@@ -88,7 +88,7 @@ static void compute_weights(struct work *work, size_t first, size_t n_panel)
 
         if (n == 0)
             continue;
-        factor = kernels->softmax_block(work->x + i * LD_SCORES, n, n_panel * ATTN_KEY_BLOCK,
+        factor = kernels->softmax_block(work->x + i * LD_SCORES, n, n_panel * ATTN_PANEL,
                                         work->scale, &work->softmax[i]);
         kernels->scale(sum, factor, work->shape->d_value, sum);
     }
@@ -99,7 +99,7 @@ static void run_block(struct work *work, size_t first)
 {
     const struct attn_tile *tile = work->tile;
     const size_t n_key = n_visible_in_block(tile, tile->n_row - 1, first);
-    const size_t n_panel = (n_key + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK;
+    const size_t n_panel = (n_key + ATTN_PANEL - 1) / ATTN_PANEL;
 
     compute_scores(work, first, n_panel);
     compute_weights(work, first, n_panel);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* What lies behind the diagonal is computed in pieces of so many keys. */
-enum { HALF_BLOCK = ATTN_KEY_BLOCK / 2 };
+enum { HALF_BLOCK = ATTN_PANEL / 2 };
 
 static size_t round_up(size_t n, size_t to)
 {
@@ -23,7 +23,7 @@ static size_t round_up(size_t n, size_t to)
  * cache set. */
 static size_t ld_scores(const struct attn_head_shape *shape)
 {
-    return round_up(shape->n_max, ATTN_KEY_BLOCK) + 16;
+    return round_up(shape->n_max, ATTN_PANEL) + 16;
 }
 
 size_t attn_dense_scratch(const struct attn_head_shape *shape,
@@ -52,10 +52,10 @@ static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *e
 {
     const struct attn_panels *panels = &dense->value_panels;
     const size_t ld = attn_kv_ld_value(shape);
-    struct attn_gemm_shape scores = {.m = ATTN_KEY_BLOCK,
+    struct attn_gemm_shape scores = {.m = ATTN_PANEL,
                                      .n = n,
                                      .k = shape->d_head,
-                                     .lda = ATTN_KEY_BLOCK,
+                                     .lda = ATTN_PANEL,
                                      .ldb = shape->ldq,
                                      .ldc = ld_scores(shape)};
     struct attn_gemm_shape values = {.n = n,
@@ -101,7 +101,7 @@ struct work {
     size_t n_edited;    /* rows changed */
 };
 
-/* Whether masked cells are computed as well: somebody sees them, or the mask comes later. */
+/* Whether masked cells are computed as well: they are watched, or the mask comes later. */
 static bool is_whole(const struct attn_tile *tile)
 {
     const bool is_sparse = tile->feed->attention->kind != ATTN_ATTENTION_FULL;
@@ -134,7 +134,7 @@ static void choose_panels(struct work *work)
         first = 0;
         last = tile->n_key;
     }
-    work->first = last == 0 ? 0 : first / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
+    work->first = last == 0 ? 0 : first / ATTN_PANEL * ATTN_PANEL;
     work->last = last == 0 ? HALF_BLOCK : round_up(last, HALF_BLOCK);
 }
 
@@ -203,8 +203,8 @@ static void compute_products(struct work *work)
     const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
     const size_t d_head = work->shape->d_head;
 
-    for (size_t s = work->first; tile->given == NULL && s < work->last; s += ATTN_KEY_BLOCK)
-        attn_gemm_kernel_run(&scores[work->last - s < ATTN_KEY_BLOCK], tile->kv->keys + s * d_head,
+    for (size_t s = work->first; tile->given == NULL && s < work->last; s += ATTN_PANEL)
+        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL], tile->kv->keys + s * d_head,
                              tile->q, work->x + s, 1);
     for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
         memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
@@ -298,12 +298,11 @@ static void drop_weights(struct work *work)
 /* z = sums + 0 */
 static void make_canonical(const struct work *work, const float *sums, float *z)
 {
-    static const float zeros[ATTN_KEY_BLOCK];
+    static const float zeros[ATTN_PANEL];
     const size_t n = work->shape->d_value;
 
-    for (size_t j = 0; j < n; j += ATTN_KEY_BLOCK)
-        work->dense->kernels->add(sums + j, zeros, n - j < ATTN_KEY_BLOCK ? n - j : ATTN_KEY_BLOCK,
-                                  z + j);
+    for (size_t j = 0; j < n; j += ATTN_PANEL)
+        work->dense->kernels->add(sums + j, zeros, n - j < ATTN_PANEL ? n - j : ATTN_PANEL, z + j);
 }
 
 static void compute_z(struct work *work, float *sums)

@@ -8,26 +8,26 @@
 
 static size_t round_up(size_t n)
 {
-    return (n + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
+    return (n + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
 void attn_gather_plan(struct attn_gather *gather, const struct attn_gemm_engine *engine,
                       const struct attn_head_shape *shape)
 {
     const size_t ld = attn_kv_ld_value(shape);
-    const struct attn_gemm_shape scores = {.m = ATTN_KEY_BLOCK,
+    const struct attn_gemm_shape scores = {.m = ATTN_PANEL,
                                            .n = 1,
                                            .k = shape->d_head,
-                                           .lda = ATTN_KEY_BLOCK,
+                                           .lda = ATTN_PANEL,
                                            .ldb = shape->d_head,
-                                           .ldc = ATTN_KEY_BLOCK};
+                                           .ldc = ATTN_PANEL};
     struct attn_gemm_shape values = {.n = 1,
-                                     .k = ATTN_KEY_BLOCK,
+                                     .k = ATTN_PANEL,
                                      .lda = ld,
-                                     .ldb = ATTN_KEY_BLOCK,
+                                     .ldb = ATTN_PANEL,
                                      .ldc = ld,
-                                     .step_a = ATTN_KEY_BLOCK * ld,
-                                     .step_b = ATTN_KEY_BLOCK};
+                                     .step_a = ATTN_PANEL * ld,
+                                     .step_b = ATTN_PANEL};
 
     gather->kernels = engine->kernels;
     gather->value_panels = attn_panels_split(shape->d_value);
@@ -56,8 +56,8 @@ static struct row lay_out(const struct attn_head_shape *shape, size_t most, floa
     struct row row = {.x = scratch};
 
     row.keys = row.x + round_up(most);
-    row.panel = row.keys + ATTN_KEY_BLOCK * shape->d_head;
-    row.values = row.panel + ATTN_KEY_BLOCK * shape->d_head;
+    row.panel = row.keys + ATTN_PANEL * shape->d_head;
+    row.values = row.panel + ATTN_PANEL * shape->d_head;
     row.z = row.values + round_up(most) * attn_kv_ld_value(shape);
     row.wide = row.z + attn_kv_ld_value(shape);
     row.list = row.wide + shape->n_max;
@@ -69,8 +69,8 @@ size_t attn_gather_scratch(const struct attn_head_shape *shape,
 {
     const size_t most = attn_keys_most(attention, shape->n_max), ld = attn_kv_ld_value(shape);
 
-    return round_up(most) * (1 + ld) + (size_t)2 * ATTN_KEY_BLOCK * shape->d_head + ld +
-           shape->n_max + attn_tile_list_size(attention, shape->n_max);
+    return round_up(most) * (1 + ld) + (size_t)2 * ATTN_PANEL * shape->d_head + ld + shape->n_max +
+           attn_tile_list_size(attention, shape->n_max);
 }
 
 /* One row on its way. */
@@ -93,8 +93,8 @@ static void compute_products(struct work *work)
     const struct attn_tile *tile = work->tile;
     const size_t d = work->shape->d_head;
 
-    for (size_t at = 0; tile->given == NULL && at < work->n; at += ATTN_KEY_BLOCK) {
-        const size_t n = work->n - at < ATTN_KEY_BLOCK ? work->n - at : ATTN_KEY_BLOCK;
+    for (size_t at = 0; tile->given == NULL && at < work->n; at += ATTN_PANEL) {
+        const size_t n = work->n - at < ATTN_PANEL ? work->n - at : ATTN_PANEL;
 
         for (size_t j = 0; j < n; j++)
             memcpy(work->row.keys + j * d, tile->kv->keys + (size_t)work->keys[at + j] * d,
@@ -158,7 +158,7 @@ static void compute_z(struct work *work)
 
         attn_gemm_kernel_run(&gather->values[attn_dense_panel_kind(panels, p)],
                              work->row.values + first, work->row.x, work->row.z + first,
-                             n / ATTN_KEY_BLOCK);
+                             n / ATTN_PANEL);
     }
     for (size_t j = 0; j < work->shape->d_value; j++)
         z[j] = n > 0 ? work->row.z[j] + 0.0F : 0;

@@ -1,7 +1,7 @@
 /*
  * gather.h - exact attention of one head over scattered keys, row by row.
  *
- * The keys and values that a row looks at are brought together, and then it is a small dense
+ * The keys and values that a row looks at are gathered, and then it is a small dense
  * problem: work and memory grow with the pairs. Keys lie as rows, [n_max, d_head]. Each row is one
  * chain of operations over its own keys, so how rows are fed or split changes no bit; a row that
  * holds every key gives the bits of dense attention.

@@ -274,7 +274,7 @@ struct wave {
     bool is_streamed;                 /* too much of it for caches */
 };
 
-/* Whether the z of some row is needed; whether somebody watches one. Rows of the whole sequence. */
+/* Whether the z of some row is needed; whether one is watched. Rows of the whole sequence. */
 static bool needs_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
     return heads->z != NULL && heads->caller.needs_rows(heads->caller.context, row0, n_row);

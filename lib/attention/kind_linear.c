@@ -45,7 +45,7 @@ size_t attn_linear_attention_state_size(const struct attn_linear_attention *line
 
 size_t attn_linear_attention_scratch(const struct attn_linear_attention *linear)
 {
-    return ATTN_QUERY_TILE * (linear->d_head + ATTN_KEY_BLOCK);
+    return ATTN_QUERY_TILE * (linear->d_head + ATTN_PANEL);
 }
 
 static void map(const struct attn_linear_attention *linear, const float *x, float *y)
@@ -118,10 +118,10 @@ static void store_visible(const struct attn_tile *tile, const float *divisors,
 {
     float *pattern = attn_tile_watched(tile, ATTN_SITE_PATTERN);
 
-    for (size_t i = 0; i < tile->n_row; i++, products += ATTN_KEY_BLOCK) {
+    for (size_t i = 0; i < tile->n_row; i++, products += ATTN_PANEL) {
         const size_t end = attn_tile_n_visible(tile, i);
         const size_t left = end > first ? end - first : 0;
-        const size_t n = left < ATTN_KEY_BLOCK ? left : ATTN_KEY_BLOCK;
+        const size_t n = left < ATTN_PANEL ? left : ATTN_PANEL;
         float *weights = pattern + i * tile->n_key + first;
 
         memcpy(weights, products, n * sizeof *weights);
@@ -135,12 +135,12 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
                                    const float *divisors, float *scratch)
 {
     const size_t d_head = linear->d_head;
-    const struct attn_gemm_shape shape = {.m = ATTN_KEY_BLOCK,
+    const struct attn_gemm_shape shape = {.m = ATTN_PANEL,
                                           .n = tile->n_row,
                                           .k = d_head,
-                                          .lda = ATTN_KEY_BLOCK,
+                                          .lda = ATTN_PANEL,
                                           .ldb = d_head,
-                                          .ldc = ATTN_KEY_BLOCK};
+                                          .ldc = ATTN_PANEL};
     const struct attn_gemm_kernel product = attn_gemm_kernel_find(engine, &shape);
     float *features = scratch, *products = scratch + ATTN_QUERY_TILE * d_head;
     float *pattern = attn_tile_watched(tile, ATTN_SITE_PATTERN);
@@ -154,7 +154,7 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
     attn_linear_attention_map(linear, &rows);
     memset(pattern, 0, tile->n_row * tile->n_key * sizeof *pattern);
     for (size_t first = 0; first < attn_tile_n_visible(tile, tile->n_row - 1);
-         first += ATTN_KEY_BLOCK) {
+         first += ATTN_PANEL) {
         attn_gemm_kernel_run(&product, keys + first * d_head, features, products, 1);
         store_visible(tile, divisors, products, first);
     }

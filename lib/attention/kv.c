@@ -7,7 +7,7 @@
 
 static size_t n_padded(const struct attn_head_shape *shape)
 {
-    return (shape->n_max + ATTN_KEY_BLOCK - 1) / ATTN_KEY_BLOCK * ATTN_KEY_BLOCK;
+    return (shape->n_max + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
 }
 
 size_t attn_kv_ld_value(const struct attn_head_shape *shape)

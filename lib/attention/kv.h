@@ -15,8 +15,6 @@
 
 #include <stddef.h>
 
-enum { ATTN_KEY_BLOCK = 64 }; /* positions in a panel of keys */
-
 /* Sizes of one head's attention. */
 struct attn_head_shape {
     size_t d_head, d_value;

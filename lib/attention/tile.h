@@ -46,7 +46,7 @@ struct attn_layer_feed {
     size_t n_edit;
 };
 
-/* Where the matrices that somebody watches go. */
+/* Where watched matrices go. */
 struct attn_watched_rows {
     float *sites[ATTN_N_MATRIX_SITE]; /* from ATTN_SITE_QK on: [n_row, ld]; NULL: not watched */
     bool is_streamed;                 /* they are larger than caches: store past these */

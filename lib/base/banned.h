@@ -1,9 +1,9 @@
 /*
- * banned.h - functions that nobody here may call; the Makefile includes it into every source.
+ * banned.h - functions that no source here may call; the Makefile includes it into every source.
  *
  * Copying without a bound: snprintf, memcpy or struct attn_buffer instead. Numbers without a check:
  * the parsers of base/number.h. strtok keeps hidden state. Only declarations, so that this file
- * never brings in a header that a source forgot; a call is a warning, and in a checkout an error.
+ * never includes a header that a source lacks; a call is a warning, and in a checkout an error.
  */
 #ifndef ATTN_BASE_BANNED_H
 #define ATTN_BASE_BANNED_H

@@ -36,7 +36,7 @@ enum attn_status attn_buffer_check(const struct attn_buffer *buffer, struct attn
 const char *attn_buffer_string(struct attn_buffer *buffer);
 
 void attn_buffer_reset(
-    struct attn_buffer *buffer); /* empties, keeps the memory, forgets a failure */
+    struct attn_buffer *buffer); /* empties, keeps the memory, clears a failure */
 void attn_buffer_release(struct attn_buffer *buffer); /* frees and zeroes */
 
 #endif

@@ -48,7 +48,7 @@ enum attn_dtype attn_dtype_find(const char *name, size_t size);
 
 enum { ATTN_MAX_RANK = 16 };
 
-/* A tensor in somebody else's memory. Borrows data. Row-major; data may have any alignment. */
+/* A tensor. Borrows data. Row-major; data may have any alignment. */
 struct attn_tensor {
     const void *data; /* NULL when the tensor is absent */
     enum attn_dtype dtype;

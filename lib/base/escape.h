@@ -21,6 +21,10 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 /* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
 
+/* Appends TEXT [size bytes], which must be UTF-8, as a JSON string: quotes, backslashes and control
+ * characters escaped. */
+void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
+
 enum { ATTN_QUOTE_SIZE = 200 };
 
 /* A short escaped copy for messages, cut with "..." when it does not fit: struct attn_quote q =

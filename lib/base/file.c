@@ -15,7 +15,7 @@
 
 enum { READ_STEP = 64 * 1024 };
 
-/* How a file is brought in. */
+/* How a file is loaded. */
 struct loading {
     enum attn_load load;
     size_t max; /* bytes */

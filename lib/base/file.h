@@ -41,13 +41,13 @@ bool attn_source_has_part(const struct attn_source *source, const char *name);
 
 /*
  * Gives back the memory behind SIZE bytes at DATA, which must lie in a mapped file: the next touch
- * reads them again. For scattered reads, around which the system brings in much that nobody wants.
+ * reads them again. For scattered reads, around which the system reads much that is not used.
  */
 void attn_file_drop_pages(const void *data, size_t size);
 
 /*
  * Reads the SIZE bytes at DATA, which must lie in a mapped file, into COPY by way of the file: the
- * map's pages are not touched, and bringing these in costs more than a copy does. False when the
+ * map's pages are not touched, since reading these costs more than a copy does. False when the
  * file does not give them; COPY then holds anything.
  */
 bool attn_file_read_again(const struct attn_file *file, const void *data, size_t size, void *copy);

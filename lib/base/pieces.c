@@ -1,5 +1,5 @@
 /* pieces.c - see pieces.h. Piece i is made in buffer i modulo their number, once the piece that was
- * there is written: the next one to be written never waits, so somebody always goes on. */
+ * there is written: the next one to be written never waits, so one thread always goes on. */
 #include "base/pieces.h"
 
 #include "base/memory.h"
@@ -60,8 +60,8 @@ static struct attn_buffer *take_text(struct attn_pieces *p, size_t i)
     return &p->texts[i % p->n_text];
 }
 
-/* Writes what is due. While somebody writes, the next piece is not marked as made, so that nobody
- * else begins: who is at it will see that piece I is. */
+/* Writes what is due. While a thread writes, the next piece is not marked as made, so that no other
+ * begins to write: that thread will see that piece I is made. */
 static void give_text(struct attn_pieces *p, size_t i, struct attn_sink *sink)
 {
     pthread_mutex_lock(&p->mutex);

@@ -9,7 +9,7 @@
  * there when it wakes: so the workers keep off that core, whichever it is.
  *
  * Threads wait by spinning for a moment, then in a futex, which costs no system call as long as
- * nobody sleeps.
+ * none sleeps.
  */
 #include "base/pool.h"
 
@@ -56,7 +56,7 @@ struct attn_pool {
     bool cannot_start;      /* the system refused another thread */
     int caller_core;        /* which the workers keep off; -1: none */
 
-    /* The run. Changes while the door is closed and nobody is inside. */
+    /* The run. Changes while the door is closed and no worker is inside. */
     attn_task_fn task;
     void *context;
     size_t n_task;

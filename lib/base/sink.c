@@ -168,13 +168,13 @@ fail:
     return NULL;
 }
 
-static void forget_temporary(struct attn_sink *sink)
+static void drop_temporary(struct attn_sink *sink)
 {
     attn_free(sink->temporary);
     sink->temporary = NULL;
 }
 
-/* Opens sink->temporary beside sink->target: a new name that nobody could have guessed. */
+/* Opens sink->temporary beside sink->target: a new name that cannot be guessed. */
 static int open_temporary(struct attn_sink *sink, mode_t mode)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -206,7 +206,7 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
         if (errno_value != EEXIST)
             break;
     }
-    forget_temporary(sink);
+    drop_temporary(sink);
     return errno_value;
 }
 
@@ -271,7 +271,7 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-/* Waits until a descriptor that somebody made non-blocking takes bytes again. */
+/* Waits until a descriptor that was made non-blocking takes bytes again. */
 static void wait_writable(int descriptor)
 {
     struct pollfd poller = {.fd = descriptor, .events = POLLOUT};
@@ -420,7 +420,7 @@ enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err
         if (rename(sink->temporary, sink->target) != 0)
             fail_write(sink, errno);
         else
-            forget_temporary(sink);
+            drop_temporary(sink);
     }
     return attn_sink_check(sink, err);
 }
@@ -433,7 +433,7 @@ void attn_sink_free(struct attn_sink *sink)
         close_descriptor(sink);
     if (sink->temporary)
         unlink(sink->temporary);
-    forget_temporary(sink);
+    drop_temporary(sink);
     attn_buffer_release(&sink->all);
     attn_free(sink->pending);
     attn_free(sink->target);

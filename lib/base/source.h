@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-/* How files of weights are brought in. */
+/* How files of weights are loaded. */
 enum attn_load {
     ATTN_MAP,  /* map the file privately; falls back to reading where mapping is refused */
     ATTN_READ, /* copy it into memory: immune to a file that is truncated while in use */

@@ -144,7 +144,7 @@ static enum attn_status count_tensors(struct header *header, size_t *count)
     return status;
 }
 
-/* The value of __metadata__: null, or an object of strings, which nobody here needs. */
+/* The value of __metadata__: null, or an object of strings, which is not used. */
 static enum attn_status read_metadata(struct header *header)
 {
     static const char expected[] = "an object of strings as " METADATA;

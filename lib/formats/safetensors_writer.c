@@ -2,7 +2,7 @@
 #include "formats/safetensors_writer.h"
 
 #include "base/buffer.h"
-#include "base/json_string.h"
+#include "base/escape.h"
 
 #include <stdint.h>
 #include <string.h>

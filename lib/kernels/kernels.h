@@ -37,6 +37,11 @@ enum attn_activation {
         ATTN_N_ACTIVATION
 };
 
+enum {
+    ATTN_PANEL = 64
+}; /* columns of the widest panel that keeps the numeric contract, and keys in
+                             a panel of keys */
+
 /*
  * A product as the microkernels see it: c[i, j] = sum_k b[i, k] a[k, j], i < n rows, j < m columns.
  * In bfloat16 a and b are 16-bit, k is even, and two rows of a lie interleaved: [k/2, lda, 2].

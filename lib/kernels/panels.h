@@ -11,10 +11,7 @@
  * How columns are cut into panels: of 64, where a rest of fewer than 17 shares its columns evenly
  * with the panel before it. Fewer than 17 columns in all are padded to 32.
  */
-enum {
-    ATTN_PANEL = 64,        /* columns of the widest that keeps the numeric contract */
-    ATTN_PANEL_PADDED = 32, /* what fewer than the narrowest has are padded to */
-};
+enum { ATTN_PANEL_PADDED = 32 }; /* what fewer than the narrowest has are padded to */
 struct attn_panels {
     size_t n_panel;
     size_t n_col; /* total, without padding */

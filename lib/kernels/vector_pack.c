@@ -104,7 +104,7 @@ static void transpose(const float *x, size_t ldx, size_t rows, size_t n, float *
             y[c * ldy + r] = x[r * ldx + c];
 }
 
-enum { PANEL = 64, TILE = 16 };
+enum { TILE = 16 };
 
 /*
  * What is read next lies in many places, which no processor sees coming: without a word ahead, each
@@ -177,10 +177,11 @@ static void pack_rows(const struct attn_matrix *matrix, const unsigned char *con
 void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
                                           size_t width, float *panel)
 {
-    const unsigned char *columns[PANEL];
+    const unsigned char *columns[ATTN_PANEL];
     size_t size = element_size(matrix->dtype);
 
-    assert(m <= width && width <= PANEL && first <= matrix->n_col && m <= matrix->n_col - first);
+    assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
+           m <= matrix->n_col - first);
     for (size_t c = 0; c < m; c++) {
         size_t group = (first + c) / matrix->group, in_group = (first + c) % matrix->group;
 
@@ -200,10 +201,10 @@ void ATTN_FOR_ISA(attn_vector_pack_keys)(const float *x, size_t ldx, size_t rows
                                          size_t first, float *panels)
 {
     for (size_t r = 0, n_here; r < rows; r += n_here) {
-        size_t at = (first + r) % PANEL;
-        float *panel = panels + (first + r) / PANEL * n * PANEL;
+        size_t at = (first + r) % ATTN_PANEL;
+        float *panel = panels + (first + r) / ATTN_PANEL * n * ATTN_PANEL;
 
-        n_here = PANEL - at < rows - r ? PANEL - at : rows - r;
-        transpose(x + r * ldx, ldx, n_here, n, panel + at, PANEL);
+        n_here = ATTN_PANEL - at < rows - r ? ATTN_PANEL - at : rows - r;
+        transpose(x + r * ldx, ldx, n_here, n, panel + at, ATTN_PANEL);
     }
 }

@@ -6,7 +6,6 @@
 
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/json_string.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"

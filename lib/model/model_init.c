@@ -3,7 +3,6 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
-#include "base/json_string.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "model/draw_internal.h"

@@ -20,7 +20,6 @@
 #include "output/writer.h"
 
 #include "base/escape.h"
-#include "base/json_string.h"
 #include "base/memory.h"
 
 #include <inttypes.h>

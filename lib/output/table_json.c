@@ -2,7 +2,6 @@
 #include "output/table_writer_internal.h"
 
 #include "base/escape.h"
-#include "base/json_string.h"
 
 #include <math.h>
 #include <string.h>

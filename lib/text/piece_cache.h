@@ -1,6 +1,6 @@
 /*
- * piece_cache.h - remembers where in the encoding a piece was encoded before: most words of a text
- * come back, and copying their ids is faster than merging them again.
+ * piece_cache.h - finds where in the encoding a piece was encoded before: most words of a text
+ * are repeated, and copying their ids is faster than merging them again.
  *
  * Whether a piece is a token itself would be quicker to ask, but it is not the same question: some
  * tokens cannot be reached by merging their bytes.

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,7 +63,11 @@ enum attn_site {
         ATTN_N_SITE
 };
 
-enum { ATTN_NO_LAYER = -1, ATTN_ALL_LAYERS = -1, ATTN_ALL_HEADS = -1 };
+enum {
+    ATTN_NO_LAYER = -1,        /* of sites of the model */
+    ATTN_ALL_LAYERS = INT_MIN, /* what is said holds for each */
+    ATTN_ALL_HEADS = -1,       /* likewise; and of sites without heads */
+};
 
 #define ATTN_SITE_BIT(site) (UINT64_C(1) << (site))
 

@@ -28,7 +28,7 @@ struct head {
 
 static struct head head, other;
 static float features[N_MOST * WIDEST], panels[(N_MOST + 63) / 64 * 64 * WIDEST];
-static float scratch[ATTN_QUERY_TILE * (WIDEST + ATTN_KEY_BLOCK)];
+static float scratch[ATTN_QUERY_TILE * (WIDEST + ATTN_PANEL)];
 static double expected[N_MOST * N_MOST];
 
 static void use(struct head *h, enum attn_gemm how, enum attn_isa isa)
