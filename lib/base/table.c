@@ -13,15 +13,15 @@
 
 enum { MAX_DIGITS = 17 };
 
-/* A cell as it is kept. */
+/* A cell as it is kept, in 16 bytes: tables may have millions. */
 struct stored {
-    enum attn_value_type type;
-    size_t size; /* bytes of text, or integers of a list */
     union {
         int64_t integer;
         double real;
         size_t offset; /* in bytes, of the text or the list in its buffer */
     } as;
+    uint32_t size; /* bytes of text, or integers of a list */
+    enum attn_value_type type;
 };
 
 struct attn_table {
@@ -149,13 +149,18 @@ static enum attn_status check_cells(const struct attn_table *table, const struct
                 attn_quote_string(column->name).text, attn_quote_string(table->words).text,
                 cells[i].type <= ATTN_VALUE_LIST ? type_name(cells[i].type) : "of no known type",
                 type_name(column->type));
+        if (cells[i].size > UINT32_MAX)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' of the table '%s' has the size %zu, expected at most %u",
+                                  attn_quote_string(column->name).text,
+                                  attn_quote_string(table->words).text, cells[i].size, UINT32_MAX);
     }
     return ATTN_OK;
 }
 
 static void store(struct attn_table *table, const struct attn_cell *cell, struct stored *to)
 {
-    *to = (struct stored){.type = cell->type, .size = cell->size};
+    *to = (struct stored){.type = cell->type, .size = (uint32_t)cell->size};
     switch (cell->type) {
     case ATTN_VALUE_MISSING:
         break;

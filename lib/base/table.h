@@ -115,8 +115,8 @@ ATTN_API enum attn_status attn_table_create(const char *name, const struct attn_
                                             size_t n_column, struct attn_table **table,
                                             struct attn_error *err);
 
-/* Appends a row: CELLS [n_cell], one a column, each of its column's type or missing. ATTN_INVALID
- * when they are not; after a failure the table is as it was. */
+/* Appends a row: CELLS [n_cell], one a column, each of its column's type or missing, a text
+ * or list below 4 GiB. ATTN_INVALID when they are not; after a failure the table is as it was. */
 ATTN_API enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
                                             size_t n_cell, struct attn_error *err);
 

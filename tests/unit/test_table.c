@@ -215,6 +215,12 @@ START_TEST(rows_that_do_not_fit_are_refused)
     err = (struct attn_error){0};
     ck_assert_int_eq(attn_table_append(table, row, 2, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "2 values are a row of the table 'heads', expected 5");
+    err = (struct attn_error){0};
+    row[1] = attn_cell_real(0);
+    row[2] = attn_cell_text("", (size_t)UINT32_MAX + 1);
+    ck_assert_int_eq(attn_table_append(table, row, N_COLUMN, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "'token' of the table 'heads' has the size 4294967296, expected "
+                                  "at most 4294967295");
     ck_assert_uint_eq(attn_table_n_row(table), 1);
     expect_row(table, 0, 7);
     attn_table_free(table);
