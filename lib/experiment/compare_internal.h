@@ -46,14 +46,14 @@ struct attn_compare_args {
  * of the selected layers of the exact run, n (2H + G) floats of d_head or d_value a layer; two
  * sessions that remember one layer; never a whole matrix that is larger than 64 MiB.
  */
-enum attn_status attn_compare_run(const struct attn_compare_args *args,
+enum attn_status attn_compare_run(const struct attn_compare_args *given,
                                   struct attn_comparison **comparison, struct attn_error *err);
 
 /*
  * The same of attention on arrays, whose trace is not used: errors are local, as those of layer 0.
- * SELECTION is for attn_attend_dims of ARGS. Fails as attn_attend does. Memory: z twice.
+ * SELECTION is for attn_attend_dims of GIVEN. Fails as attn_attend does. Memory: z twice.
  */
-enum attn_status attn_compare_attend(const struct attn_attend_args *args,
+enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      const struct attn_selection *selection, size_t n_recalled,
                                      struct attn_comparison **comparison, struct attn_error *err);
 
