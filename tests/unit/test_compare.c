@@ -406,6 +406,43 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
 }
 END_TEST
 
+START_TEST(tables_hold_what_was_found)
+{
+    struct subject s;
+    struct attn_error err = {0};
+    struct attn_labels labels = {0};
+    struct attn_table *table;
+
+    subject_open(&s, "models/tiny-gpt2", 9, "window:3");
+    ck_assert(attn_selection_set_heads(s.selection, "1.2,2.0", &err) == ATTN_OK);
+    subject_compare(&s);
+    labels.selection = s.selection;
+    labels.ids = s.ids;
+    ck_assert(attn_comparison_tabulate(s.found, ATTN_COMPARISON_HEADS, &labels, NULL, &table,
+                                       &err) == ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), 4); /* local and propagated of two heads */
+    ck_assert_int_eq(attn_table_cell(table, 3, 0).integer, 2);
+    ck_assert_int_eq(attn_table_cell(table, 3, 1).integer, 0);
+    ck_assert_double_eq(attn_table_cell(table, 3, 3 + ATTN_DIFFERENCE_TV).real,
+                        s.found->heads[1].propagated.values[ATTN_DIFFERENCE_TV]);
+    ck_assert_int_eq(attn_table_cell(table, 0, 3 + ATTN_DIFFERENCE_ROWS).integer, 9);
+    attn_table_free(table);
+    ck_assert(attn_comparison_tabulate(s.found, ATTN_COMPARISON_COSTS, &labels, NULL, &table,
+                                       &err) == ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), 2);
+    ck_assert_int_eq(attn_table_cell(table, 1, 2).integer,
+                     (int64_t)s.found->layers[1].chosen.n_pair);
+    attn_table_free(table);
+    ck_assert(attn_comparison_tabulate(s.found, ATTN_COMPARISON_LOGITS, &labels, NULL, &table,
+                                       &err) == ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), 9);
+    ck_assert_double_eq(attn_table_cell(table, 8, 1).real, s.found->logits[8].kl);
+    ck_assert_int_eq(attn_table_cell(table, 8, 4).type, ATTN_VALUE_MISSING); /* no tokenizer */
+    attn_table_free(table);
+    subject_close(&s);
+}
+END_TEST
+
 START_TEST(exact_attention_is_not_compared_with_itself)
 {
     struct subject s;
@@ -799,10 +836,11 @@ ATTN_SUITE("compare", sparse_kinds_differ_as_two_recorded_runs_do,
            linear_kinds_differ_as_two_recorded_runs_do,
            both_errors_are_one_in_the_first_layer_and_two_from_then_on,
            a_kind_that_keeps_everything_is_exact_attention,
-           exact_attention_is_not_compared_with_itself, blockwise_is_exact_but_for_rounding,
-           what_is_selected_alone_is_compared, masks_hold_for_both,
-           rows_that_may_look_at_nothing_are_left_out, low_rank_attention_has_no_pattern_to_compare,
-           dropout_draws_alike_alone_and_in_a_model, a_source_is_attended_to_exactly,
-           threads_change_nothing, arrays_are_compared_as_the_layer_they_came_from,
+           exact_attention_is_not_compared_with_itself, tables_hold_what_was_found,
+           blockwise_is_exact_but_for_rounding, what_is_selected_alone_is_compared,
+           masks_hold_for_both, rows_that_may_look_at_nothing_are_left_out,
+           low_rank_attention_has_no_pattern_to_compare, dropout_draws_alike_alone_and_in_a_model,
+           a_source_is_attended_to_exactly, threads_change_nothing,
+           arrays_are_compared_as_the_layer_they_came_from,
            arrays_may_be_scores_or_have_more_keys_than_queries,
            embeddings_may_take_the_place_of_ids, failures_leave_nothing_behind)

@@ -98,6 +98,24 @@ START_TEST(aligned_columns_line_up)
 }
 END_TEST
 
+START_TEST(a_column_may_be_wider_than_its_cells)
+{
+    static const struct attn_column wide[] = {
+        {.name = "head", .type = ATTN_VALUE_TEXT, .width = 6},
+        {.name = "kl", .type = ATTN_VALUE_INTEGER, .width = 4},
+        {.name = "rows", .type = ATTN_VALUE_INTEGER, .width = 2}};
+    const struct attn_cell row[] = {attn_cell_text("0.1", 3), attn_cell_integer(7),
+                                    attn_cell_integer(123)};
+    struct attn_table *table;
+
+    ck_assert(attn_table_create("heads", wide, 3, &table, NULL) == ATTN_OK);
+    ck_assert(attn_table_append(table, row, 3, NULL) == ATTN_OK);
+    expect(table, ATTN_TABLE_ALIGNED, -1,
+           "head      kl  rows\n"
+           "0.1        7   123\n");
+}
+END_TEST
+
 START_TEST(tabbed_lines_have_no_names)
 {
     expect(create_awkward(), ATTN_TABLE_TABBED, -1,
@@ -341,9 +359,9 @@ START_TEST(failures_are_reported)
 }
 END_TEST
 
-ATTN_SUITE("table_writer", aligned_columns_line_up, tabbed_lines_have_no_names,
-           csv_quotes_what_needs_it, json_lines_are_an_object_a_row, json_is_one_document,
-           a_table_without_rows_is_whole, reals_follow_their_notation,
+ATTN_SUITE("table_writer", aligned_columns_line_up, a_column_may_be_wider_than_its_cells,
+           tabbed_lines_have_no_names, csv_quotes_what_needs_it, json_lines_are_an_object_a_row,
+           json_is_one_document, a_table_without_rows_is_whole, reals_follow_their_notation,
            a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
            the_locale_plays_no_part, rows_are_written_alone,
            an_unknown_form_or_precision_is_refused, a_table_may_have_many_columns,
