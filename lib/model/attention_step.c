@@ -13,16 +13,16 @@ static bool needs_head(const void *context, int head)
     return attn_forward_needs_head(context, ATTN_SITE_Q, head);
 }
 
-/* Whether a later step depends on z of some row, or a watcher of a later site. Earlier layers need
+/* Whether a later feed depends on z of some row, or a watcher of a later site. Earlier layers need
  * all of them. */
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
     const struct attn_forward *f = context;
-    const size_t last = f->step.row0 + f->step.n_row - 1;
+    const size_t last = f->feed.row0 + f->feed.n_row - 1;
     const int n_layer = (int)f->dims.n_layer;
     const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
 
-    if (f->step.layer != last_layer)
+    if (f->feed.layer != last_layer)
         return true;
     /* A rewind may make any position the last, unless only a reset is possible. */
     if (f->has_logits && (f->is_rewindable || row0 + n_row > last))
@@ -48,16 +48,16 @@ static struct attn_heads heads_of(struct attn_forward *f)
 {
     const struct attn_dims *dims = &f->dims;
     const struct attn_selection *selection = f->trace != NULL ? f->trace->selection : NULL;
-    const int layer = f->step.layer;
-    const size_t n_position = f->step.row0 + f->step.n_row;
+    const int layer = f->feed.layer;
+    const size_t n_position = f->feed.row0 + f->feed.n_row;
 
     return (struct attn_heads){
         .feed = {.attention = &f->attention[layer],
                  .shape = &f->shape,
                  .layer = layer,
                  .random_layer = layer,
-                 .row0 = f->step.row0,
-                 .n_row = f->step.n_row,
+                 .row0 = f->feed.row0,
+                 .n_row = f->feed.n_row,
                  .n_key = attn_forward_is_cross(f) ? f->n_source : n_position,
                  .ldz = dims->n_head * dims->d_value,
                  .edits = f->edits,
@@ -65,7 +65,7 @@ static struct attn_heads heads_of(struct attn_forward *f)
         .engines = &f->engines,
         .memory = &f->heads,
         .caller = {needs_head, needs_rows, is_stopped, tell, f},
-        .pool = f->step.pool,
+        .pool = f->feed.pool,
         .n_worker = f->n_worker,
         .cancel = f->cancel,
         .selection = selection,
@@ -126,7 +126,7 @@ static void append_rows(struct attn_forward *f, const struct attn_heads *heads, 
 
     /* Low-rank attention mixes one head after the other in one scratch. */
     if (part.n_row > 0)
-        attn_pool_run(is_shared ? f->step.pool : NULL, n_kv_head, append_head, &appending);
+        attn_pool_run(is_shared ? f->feed.pool : NULL, n_kv_head, append_head, &appending);
 }
 
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
@@ -146,8 +146,8 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
 /* Which weights of the layer stay; draws them when they were not given. */
 static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)
 {
-    const struct attn_attention *attention = &f->attention[f->step.layer];
-    const size_t n_query = f->step.n_row;
+    const struct attn_attention *attention = &f->attention[f->feed.layer];
+    const size_t n_query = f->feed.n_row;
 
     if (attention->dropout_mask.cells == NULL)
         attn_dropout_draw(&f->dropout, attention->dropout, f->dims.n_head * n_query * n_key,
@@ -168,7 +168,7 @@ static void attend(struct attn_forward *f, struct attn_heads heads, float *q)
 
     if (attention->similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
-            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, f->step.n_row,
+            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, f->feed.n_row,
                                 f->dims.d_head);
     if (attention->dropout > 0 || attention->dropout_mask.cells != NULL) {
         dropout = find_dropout(f, heads.feed.n_key);

@@ -22,7 +22,7 @@ void attn_block_run(struct attn_forward *f, int layer)
     const float *kv_input = config->is_cross[layer] ? f->source : f->normed;
     const bool has_mlp = config->d_mlp > 0;
 
-    f->step.layer = layer;
+    f->feed.layer = layer;
     attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
     attn_norm_step(f, &w->ln1, f->resid, f->normed);
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
@@ -38,5 +38,5 @@ void attn_block_run(struct attn_forward *f, int layer)
         attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, f->out);
         attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
     }
-    f->step.layer = ATTN_NO_LAYER;
+    f->feed.layer = ATTN_NO_LAYER;
 }

@@ -4,7 +4,7 @@
 
 #include "model/forward.h"
 
-/* Runs LAYER on the residual stream of the current step. */
+/* Runs LAYER on the residual stream of the current feed. */
 void attn_block_run(struct attn_forward *f, int layer);
 
 #endif

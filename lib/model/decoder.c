@@ -10,7 +10,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t row0, size_t n_row, struc
 {
     const bool is_shared = attn_plan_work(f, n_row) >= ATTN_SHARED_WORK;
 
-    f->step = (struct attn_step){.row0 = row0,
+    f->feed = (struct attn_feed){.row0 = row0,
                                  .n_row = n_row,
                                  .layer = ATTN_NO_LAYER,
                                  .status = ATTN_OK,
@@ -30,8 +30,8 @@ static void add_positions(struct attn_forward *f)
 
     if (f->model->config.positions != ATTN_POSITIONS_LEARNED)
         return;
-    for (size_t i = 0; i < f->step.n_row; i++) {
-        const char *row = (const char *)table->data + (f->step.row0 + i) * row_bytes;
+    for (size_t i = 0; i < f->feed.n_row; i++) {
+        const char *row = (const char *)table->data + (f->feed.row0 + i) * row_bytes;
 
         kernels->convert(row, table->dtype, d, f->vectors);
         kernels->add(f->resid + i * d, f->vectors, d, f->resid + i * d);
@@ -44,10 +44,10 @@ enum attn_status attn_decoder_run(struct attn_forward *f)
 
     attn_visit(f, ATTN_SITE_EMBED, f->resid);
     add_positions(f);
-    attn_forward_check_finite(f, f->resid, f->step.n_row * f->dims.d_model);
+    attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
     for (int layer = 0; layer < n_layer && !attn_forward_is_stopped(f); layer++)
         attn_block_run(f, layer);
     if (!attn_forward_is_stopped(f))
         attn_unembed_run(f);
-    return f->step.status;
+    return f->feed.status;
 }

@@ -1,5 +1,5 @@
 /*
- * draw.h - which weights are drawn, and how: a step of making a model (model_init.h).
+ * draw.h - which weights are drawn, and how: a part of making a model (model_init.h).
  *
  *     struct attn_draw draw;
  *     attn_draw_parse("embed=randn@123", &draw, &err);

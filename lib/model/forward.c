@@ -1,4 +1,4 @@
-/* forward.c - see forward.h: what a step still needs, and when it ends. */
+/* forward.c - see forward.h: what a feed still needs, and when it ends. */
 #include "model/forward.h"
 
 #include "base/escape.h"
@@ -9,15 +9,15 @@ enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
 
 bool attn_forward_is_cross(const struct attn_forward *f)
 {
-    return f->step.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->step.layer];
+    return f->feed.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->feed.layer];
 }
 
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
 {
     const struct attn_config *config = &f->model->config;
     const enum attn_site_layout layout = attn_site_layout(site);
-    struct attn_site_part part = {.row0 = f->step.row0,
-                                  .n_row = f->step.n_row,
+    struct attn_site_part part = {.row0 = f->feed.row0,
+                                  .n_row = f->feed.n_row,
                                   .n_head = 1,
                                   .width = attn_site_width(site, &f->dims)};
 
@@ -26,7 +26,7 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     if (layout == ATTN_LAYOUT_KEY)
         part.n_head = config->n_kv_head;
     if (layout == ATTN_LAYOUT_KEY && attn_forward_is_cross(f)) {
-        part.n_row = f->step.row0 == 0 ? f->n_source : 0;
+        part.n_row = f->feed.row0 == 0 ? f->n_source : 0;
         part.row0 = 0;
     }
     return part;
@@ -46,18 +46,18 @@ int attn_place_compare(struct attn_place a, struct attn_place b)
 
 bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
 {
-    return attn_place_compare(attn_forward_place(f, site, f->step.layer), f->end) <= 0;
+    return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) <= 0;
 }
 
 bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
 {
-    return attn_place_compare(attn_forward_place(f, site, f->step.layer), f->end) >= 0;
+    return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
 }
 
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
 {
     const enum attn_site_layout layout = attn_site_layout(site);
-    const int layer = f->step.layer;
+    const int layer = f->feed.layer;
 
     if (site == ATTN_SITE_V && !attn_forward_needs(f, ATTN_SITE_Z) &&
         !attn_forward_watches(f, site))
@@ -70,7 +70,7 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 {
-    return f->trace != NULL && attn_selection_wants(f->trace->selection, site, f->step.layer);
+    return f->trace != NULL && attn_selection_wants(f->trace->selection, site, f->feed.layer);
 }
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
@@ -83,38 +83,38 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 
 bool attn_forward_is_over(const struct attn_forward *f)
 {
-    return f->step.status != ATTN_OK || f->step.is_done;
+    return f->feed.status != ATTN_OK || f->feed.is_done;
 }
 
 bool attn_forward_is_stopped(struct attn_forward *f)
 {
-    if (f->step.status == ATTN_OK && f->cancel != NULL && *f->cancel != 0)
-        f->step.status = attn_error_set(f->step.err, ATTN_CANCELED, "canceled");
+    if (f->feed.status == ATTN_OK && f->cancel != NULL && *f->cancel != 0)
+        f->feed.status = attn_error_set(f->feed.err, ATTN_CANCELED, "canceled");
     return attn_forward_is_over(f);
 }
 
 void attn_forward_report_non_finite(struct attn_forward *f)
 {
     const struct attn_model *model = f->model;
-    const int layer = f->step.layer;
-    struct attn_step *step = &f->step;
+    const int layer = f->feed.layer;
+    struct attn_feed *feed = &f->feed;
 
-    if (step->status != ATTN_OK)
+    if (feed->status != ATTN_OK)
         return;
-    step->status =
-        attn_weights_find_non_finite(model->config.model_type, model->st, layer, step->err);
-    if (step->status == ATTN_OK && layer != ATTN_NO_LAYER)
-        step->status = attn_weights_find_non_finite(model->config.model_type, model->st,
-                                                    ATTN_NO_LAYER, step->err);
-    if (step->status != ATTN_OK || f->n_edit > 0)
+    feed->status =
+        attn_weights_find_non_finite(model->config.model_type, model->st, layer, feed->err);
+    if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
+        feed->status = attn_weights_find_non_finite(model->config.model_type, model->st,
+                                                    ATTN_NO_LAYER, feed->err);
+    if (feed->status != ATTN_OK || f->n_edit > 0)
         return;
     if (layer == ATTN_NO_LAYER)
-        step->status = attn_error_set(step->err, ATTN_FORMAT,
+        feed->status = attn_error_set(feed->err, ATTN_FORMAT,
                                       "'%s' computes values that are not finite outside of its "
                                       "layers, expected float32 numbers",
                                       attn_quote_string(model->name).text);
     else
-        step->status = attn_error_set(step->err, ATTN_FORMAT,
+        feed->status = attn_error_set(feed->err, ATTN_FORMAT,
                                       "layer %d of '%s' computes values that are not finite, "
                                       "expected float32 numbers",
                                       layer, attn_quote_string(model->name).text);
@@ -142,9 +142,9 @@ void attn_forward_check_finite(struct attn_forward *f, const float *x, size_t n)
 {
     struct finite_work work = {.kernels = f->engine.kernels, .x = x, .n = n};
 
-    if (f->step.status != ATTN_OK)
+    if (f->feed.status != ATTN_OK)
         return;
-    attn_pool_run(f->step.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
+    attn_pool_run(f->feed.pool, (n + FINITE_PIECE - 1) / FINITE_PIECE, find_non_finite, &work);
     if (atomic_load_explicit(&work.is_violated, memory_order_relaxed))
         attn_forward_report_non_finite(f);
 }

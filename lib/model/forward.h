@@ -2,16 +2,18 @@
  * forward.h - what a forward pass works on: a model, the attention of its layers, edits and a trace,
  * and the buffers. For the files of this layer. A session owns one, and counts what was fed.
  *
- * A pass runs in steps: positions row0 .. row0+n_row-1 go through the layers (decoder.h). The first
- * failure of a step sticks in it, and so does reaching the last tensor that anything wanted depends
+ * A pass runs in feeds: positions row0 .. row0+n_row-1 go through the layers (decoder.h). The first
+ * failure of a feed sticks in it, and so does reaching the last tensor that anything wanted depends
  * on: every line of the equations behind it does nothing.
  *
- * The files, each uses only those before it:
+ * The files of this layer, each uses only those before it:
+ *     config, family_*, family  how config.json and tensor names of each family are read
+ *     weights, model            an open model
  *     stage, forward, plan      what there is: buffers, how far to compute, memory
  *     visit                     a tensor is there: edits, then the trace
  *     step, attention_step      one equation: a norm, a linear map, attention, a sum
  *     block, unembed, decoder   the equations of a block, of the output, of the whole
- *     session                   what a caller sees
+ *     session                   what a caller sees: ids in, logits out
  */
 #ifndef ATTN_MODEL_FORWARD_H
 #define ATTN_MODEL_FORWARD_H
@@ -31,7 +33,7 @@ struct attn_place {
 };
 
 /* The positions that go through the model now. */
-struct attn_step {
+struct attn_feed {
     size_t row0, n_row;      /* the first, counted from the beginning of the sequence; how many */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
     bool is_done;            /* the end was reached */
@@ -61,7 +63,7 @@ struct attn_forward {
     const struct attn_trace *trace; /* NULL: nothing is watched */
     struct attn_place end;          /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
-    bool is_rewindable;    /* keys and values of all layers stay after a step, not of one layer */
+    bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position: the most at any time; n_source: most rows of a source */
     const volatile sig_atomic_t *cancel; /* NULL: never */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */
@@ -71,12 +73,12 @@ struct attn_forward {
     enum attn_activation activation; /* config.act_fn */
     struct attn_gemm_engine engine;
     struct attn_head_shape shape;
-    struct attn_engines engines; /* kernels of the current step */
+    struct attn_engines engines; /* kernels of the current feed */
     struct attn_stage stage;
 
-    struct attn_step step;
+    struct attn_feed feed;
     struct attn_pending pending;
-    struct attn_random dropout; /* its stream, on the way through the layers of a step */
+    struct attn_random dropout; /* its stream, on the way through the layers of a feed */
     size_t n_source;            /* rows of the source that was set */
     size_t n_cached;            /* rows of the KV cache that may hold something */
     size_t n_edited;            /* rows changed by edits */
@@ -99,7 +101,7 @@ struct attn_forward {
     size_t n_cache_layer; /* n_layer, or 1: the layers take turns */
 };
 
-/* The part of SITE that the current step has in its layer: n_head heads side by side. */
+/* The part of SITE that the current feed has in its layer: n_head heads side by side. */
 struct attn_site_part {
     size_t row0, n_row; /* rows: positions, or rows of a source, which are all fed with the first
                            position */
@@ -129,16 +131,16 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
 
-/* Whether the rest of the step does nothing: it failed, or everything needed is there. */
+/* Whether the rest of the feed does nothing: it failed, or everything needed is there. */
 bool attn_forward_is_over(const struct attn_forward *f);
 
-/* The same, after a look at the caller's cancel flag, which fails the step. */
+/* The same, after a look at the caller's cancel flag, which fails the feed. */
 bool attn_forward_is_stopped(struct attn_forward *f);
 
 /*
- * Fails the step because a value computed in the current layer is not finite. The message names a
+ * Fails the feed because a value computed in the current layer is not finite. The message names a
  * weight of the layer that is not, or one outside of all layers; if all are finite, the layer.
- * Where edits may have put such values in and all weights are finite, the step goes on.
+ * Where edits may have put such values in and all weights are finite, the feed goes on.
  */
 void attn_forward_report_non_finite(struct attn_forward *f);
 

@@ -11,7 +11,7 @@ struct attn_place attn_plan_end(const struct attn_forward *f);
 /* All buffers of F from ARENA, which measures first (base/arena.h). */
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);
 
-/* Multiply-adds of a step of N_ROW positions. */
+/* Multiply-adds of a feed of N_ROW positions. */
 double attn_plan_work(const struct attn_forward *f, size_t n_row);
 
 #endif

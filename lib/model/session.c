@@ -182,7 +182,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
         .activation = attn_activation_find(config->act_fn),
         .stage = {.st = is_staged ? model->st : NULL},
-        .step = {.layer = ATTN_NO_LAYER},
+        .feed = {.layer = ATTN_NO_LAYER},
         .n_cache_layer = options->cache == ATTN_CACHE_ALL_LAYERS ? config->n_layer : 1,
     };
 
@@ -378,11 +378,11 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     return ATTN_OK;
 }
 
-/* Runs the step that was begun, whose embeddings lie in resid. */
-static enum attn_status run_step(struct attn_session *session)
+/* Runs the feed that was begun, whose embeddings lie in resid. */
+static enum attn_status run_feed(struct attn_session *session)
 {
     struct attn_forward *f = &session->forward;
-    const size_t n_position = f->step.row0 + f->step.n_row;
+    const size_t n_position = f->feed.row0 + f->feed.n_row;
     enum attn_status status;
 
     session->is_broken = true;
@@ -411,7 +411,7 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     attn_model_gather(f->model, f->engine.kernels, ids, n, f->resid);
     if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
         attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
-    return run_step(session);
+    return run_feed(session);
 }
 
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
@@ -426,7 +426,7 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
         return status;
     attn_decoder_begin(f, session->n_position, n, err);
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
-    return run_step(session);
+    return run_feed(session);
 }
 
 size_t attn_session_n_position(const struct attn_session *session)
@@ -477,15 +477,15 @@ static enum attn_status check_has_logits(const struct attn_session *session, str
     return ATTN_OK;
 }
 
-/* Logits after the N positions from FIRST on, outside of a step. */
+/* Logits after the N positions from FIRST on, outside of a feed. */
 static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, float *logits,
                                 struct attn_error *err)
 {
-    f->step.status = ATTN_OK;
-    f->step.err = err;
+    f->feed.status = ATTN_OK;
+    f->feed.err = err;
     attn_unembed_rows(f, f->final + first * f->dims.d_model, first, n, logits);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
-    return f->step.status;
+    return f->feed.status;
 }
 
 enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,

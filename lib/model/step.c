@@ -23,7 +23,7 @@ static void run_maps(struct attn_forward *f)
         return;
     }
     atomic_store_explicit(&pending->is_violated, false, memory_order_relaxed);
-    attn_stage_run_linear(&f->stage, pending->maps, pending->n_map, f->step.pool);
+    attn_stage_run_linear(&f->stage, pending->maps, pending->n_map, f->feed.pool);
     pending->n_map = 0;
     if (atomic_load_explicit(&pending->is_violated, memory_order_relaxed))
         attn_forward_report_non_finite(f);
@@ -67,14 +67,14 @@ static struct attn_pending_visit *find_visit(struct attn_forward *f, const float
 static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
-    const struct attn_block_weights *w = &f->model->weights.blocks[f->step.layer];
+    const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
     const struct attn_linear *next = NULL;
 
     if (linear == &w->out)
         next = &w->mlp_in;
     if (linear == &w->mlp_in)
         next = &w->mlp_out;
-    if (linear == &w->mlp_out && f->step.layer + 1 < (int)f->dims.n_layer)
+    if (linear == &w->mlp_out && f->feed.layer + 1 < (int)f->dims.n_layer)
         next = &w[1].q;
     return next != NULL && next->weight.data != NULL ? next : NULL;
 }
@@ -159,13 +159,13 @@ static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, 
 {
     struct row_work work = {.f = f, .x = x, .y = y, .n_col = n_col};
 
-    attn_pool_run(f->step.pool, (f->step.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, &work);
+    attn_pool_run(f->feed.pool, (f->feed.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, &work);
 }
 
 /* Rows of one task: the first and their number. */
 static size_t task_rows(const struct row_work *work, size_t task, size_t *first)
 {
-    const size_t rest = work->f->step.n_row - task * ROWS_PER_TASK;
+    const size_t rest = work->f->feed.n_row - task * ROWS_PER_TASK;
 
     *first = task * ROWS_PER_TASK;
     return rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
@@ -215,7 +215,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
     if (attn_forward_is_over(f))
         return;
     if (f->model->config.norm == ATTN_NORM_NONE) {
-        memcpy(y, x, f->step.n_row * d * sizeof(float));
+        memcpy(y, x, f->feed.n_row * d * sizeof(float));
         return;
     }
     kernels->convert(weights->w.data, weights->w.dtype, d, f->vectors);
@@ -255,8 +255,8 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
         if (has_residual)
             run_rows(f, add_rows, x, resid, d);
         else
-            memcpy(resid, x, f->step.n_row * d * sizeof(float));
-        attn_forward_check_finite(f, resid, f->step.n_row * d);
+            memcpy(resid, x, f->feed.n_row * d * sizeof(float));
+        attn_forward_check_finite(f, resid, f->feed.n_row * d);
     }
     attn_visit(f, site, resid);
 }

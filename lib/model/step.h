@@ -1,5 +1,5 @@
 /*
- * step.h - the equations of a forward pass, a function each, over the rows of the current step.
+ * step.h - the equations of a forward pass, a function each, over the rows of the current feed.
  *
  * Each computes a tensor and visits its site: edits, then the trace, before anyone reads it. Linear
  * maps wait until another equation needs a result. So maps of the same rows run side by side, and a

@@ -37,17 +37,17 @@ void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size
                                             .ld = n_vocab,
                                             .data = logits};
 
-    if (f->n_logit_row > 0 && f->n_logit_row < f->step.n_row)
-        attn_linear_run(&map, 1, f->step.pool); /* the matrix is read several times */
+    if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
+        attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
     else
-        attn_stage_run_linear(&f->stage, &map, 1, f->step.pool);
+        attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
     attn_visit_edit(f, &target);
 }
 
 /* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room for. */
 static void tell_logits(struct attn_forward *f, const float *x)
 {
-    const size_t row0 = f->step.row0, n_row = f->step.n_row;
+    const size_t row0 = f->feed.row0, n_row = f->feed.n_row;
     size_t row = 0;
 
     while (row < n_row && !attn_forward_is_stopped(f)) {
@@ -85,7 +85,7 @@ void attn_unembed_run(struct attn_forward *f)
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
     if (f->has_logits)
-        memcpy(f->final + f->step.row0 * d, x, f->step.n_row * d * sizeof(float));
+        memcpy(f->final + f->feed.row0 * d, x, f->feed.n_row * d * sizeof(float));
     if (attn_forward_watches(f, ATTN_SITE_LOGITS))
         tell_logits(f, x);
 }

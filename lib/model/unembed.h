@@ -4,7 +4,7 @@
 
 #include "model/forward.h"
 
-/* The final norm of the step's rows, and the logits of those that are watched. */
+/* The final norm of the feed's rows, and the logits of those that are watched. */
 void attn_unembed_run(struct attn_forward *f);
 
 /* LOGITS [n_row, V] of the positions ROW0 and on, whose rows X [n_row, D] the output layer reads;

@@ -30,15 +30,15 @@ void attn_visit_edit(struct attn_forward *f, const struct attn_edit_target *targ
 
 void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *event)
 {
-    struct attn_step *step = &f->step;
+    struct attn_feed *feed = &f->feed;
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (step->status == ATTN_OK &&
+    while (feed->status == ATTN_OK &&
            attn_trace_next_part(f->trace->selection, event, &row, &part)) {
         check_event(f, &part);
-        if (step->status == ATTN_OK)
-            step->status = f->trace->on_event(f->trace->user, &part, step->err);
+        if (feed->status == ATTN_OK)
+            feed->status = f->trace->on_event(f->trace->user, &part, feed->err);
     }
 }
 
@@ -70,9 +70,9 @@ static bool watches_head(const struct attn_forward *f, enum attn_site site, int 
     case ATTN_LAYOUT_VECTOR:
         return true;
     case ATTN_LAYOUT_KEY:
-        return attn_selection_has_kv_head(selection, f->step.layer, head);
+        return attn_selection_has_kv_head(selection, f->feed.layer, head);
     default:
-        return attn_selection_has_head(selection, f->step.layer, head);
+        return attn_selection_has_head(selection, f->feed.layer, head);
     }
 }
 
@@ -84,9 +84,9 @@ static void visit_heads(struct attn_forward *f, enum attn_site site, float *data
 
     if (part.n_row == 0 || (!is_watched && f->n_edit == 0))
         return;
-    for (int head = 0; head < (int)part.n_head && f->step.status == ATTN_OK; head++) {
+    for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_edit_target target = {.site = site,
-                                                .layer = f->step.layer,
+                                                .layer = f->feed.layer,
                                                 .head = has_heads ? head : ATTN_ALL_HEADS,
                                                 .row0 = part.row0,
                                                 .n_row = part.n_row,
@@ -105,5 +105,5 @@ void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
         return;
     if (attn_forward_needs(f, site))
         visit_heads(f, site, data);
-    f->step.is_done = attn_forward_ends_at(f, site);
+    f->feed.is_done = attn_forward_ends_at(f, site);
 }

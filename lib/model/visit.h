@@ -7,7 +7,7 @@
 
 #include "model/forward.h"
 
-/* DATA holds what the step has of SITE in the current layer (attn_forward_part): [n_row, n_head,
+/* DATA holds what the feed has of SITE in the current layer (attn_forward_part): [n_row, n_head,
  * width]. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 
