@@ -591,7 +591,7 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first,
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
 {
     struct key_stack stack = {0};
-    struct attn_json_token token;
+    struct attn_json_token token = {.type = ATTN_JSON_END};
     enum attn_status status;
 
     if (reader.size > UINT32_MAX)

@@ -3,7 +3,6 @@
 
 #include "base/escape.h"
 #include "base/file.h"
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/version.h"
 #include "formats/json.h"

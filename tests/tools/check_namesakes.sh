@@ -73,8 +73,8 @@ found=$(list_functions "${files[@]}" | awk -v exempt="$exempt" '
 offenders=$(grep -v '^declared ' <<<"$found")
 
 if [ "${1-}" = --count ]; then
-    n=$([ -z "$offenders" ] || wc -l <<<"$offenders")
-    echo "${n:-0} of ${found##*declared } functions are defined outside their header's namesake"
+    declared=$(sed -n 's/^declared //p' <<<"$found")
+    echo "$(grep -c . <<<"$offenders") of $declared functions are defined outside their header's namesake"
     wc -l "${files[@]}" | awk '$2 != "total" { n++; if ($1 <= 60) short++ }
         END { print short " of " n " files have 60 lines or fewer" }'
     exit 0
