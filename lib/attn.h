@@ -28,7 +28,7 @@
 #include "base/status.h"
 #include "base/version.h"
 #include "base/table.h"
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "capture/capture.h"
 #include "experiment/compare.h"
 #include "experiment/comparison.h"

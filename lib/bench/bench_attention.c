@@ -1,5 +1,5 @@
 /* bench_attention.c - the attention of one layer with every matrix kept, and softmaxes alone. */
-#include "bench/bench_state.h"
+#include "bench/bench_internal.h"
 
 #include "attention/heads.h"
 #include "base/memory.h"

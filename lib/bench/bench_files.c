@@ -1,6 +1,6 @@
 /* bench_files.c - every writer on the patterns of one layer of the model, beside plain writes of as
  * many bytes. */
-#include "bench/bench_state.h"
+#include "bench/bench_internal.h"
 
 #include "base/memory.h"
 #include "base/sink.h"

@@ -1,5 +1,5 @@
 /* bench_limits.c - what the machine can do, measured by the threads that do the work. */
-#include "bench/bench_state.h"
+#include "bench/bench_internal.h"
 
 enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20 };
 

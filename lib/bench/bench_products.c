@@ -1,6 +1,6 @@
 /* bench_products.c - the linear maps of the model as a forward pass runs them: each layer's weights
  * come from memory, not from a cache. Packing alone. */
-#include "bench/bench_state.h"
+#include "bench/bench_internal.h"
 
 #include "base/memory.h"
 #include "model/model_internal.h"

@@ -1,5 +1,5 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /*
- * measure.h - how fast the parts and the whole of a model run here, each beside what the machine can
+ * bench.h - how fast the parts and the whole of a model run here, each beside what the machine can
  * do at most.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
@@ -11,8 +11,8 @@
  * what counts is the median of the quotients: a share, and not a time. Multiply-adds of the limit are
  * those of float32 also where products are made in bfloat16.
  */
-#ifndef ATTN_BENCH_MEASURE_H
-#define ATTN_BENCH_MEASURE_H
+#ifndef ATTN_BENCH_BENCH_H
+#define ATTN_BENCH_BENCH_H
 
 #include "base/pool.h"
 #include "kernels/gemm.h"

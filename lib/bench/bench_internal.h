@@ -1,8 +1,8 @@
-/* bench_state.h - what the files of measure.h share. */
-#ifndef ATTN_BENCH_BENCH_STATE_H
-#define ATTN_BENCH_BENCH_STATE_H
+/* bench_internal.h - what the files of bench.h share. */
+#ifndef ATTN_BENCH_BENCH_INTERNAL_H
+#define ATTN_BENCH_BENCH_INTERNAL_H
 
-#include "bench/measure.h"
+#include "bench/bench.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"
 

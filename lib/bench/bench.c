@@ -1,5 +1,5 @@
-/* measure.c - the table of parts, and how one is measured. */
-#include "bench/bench_state.h"
+/* bench.c - the table of parts, and how one is measured. */
+#include "bench/bench_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
