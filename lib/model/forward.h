@@ -6,7 +6,7 @@
  * failure of a feed sticks in it, and so does reaching the last tensor that anything wanted depends
  * on: every line of the equations behind it does nothing.
  *
- * The files of this layer, each uses only those before it:
+ * The files of this layer, each calls only those before it:
  *     config, family_*, family  how config.json and tensor names of each family are read
  *     weights, model            an open model
  *     stage, forward, plan      what there is: buffers, how far to compute, memory
