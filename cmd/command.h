@@ -2,7 +2,7 @@
  * command.h - what a subcommand is: a name, its help, one table of options, and a function.
  *
  * To add one: write cmd/<name>.c that defines `const struct command command_<name>`, and add its
- * line to the list in main.c. Parsing and --help come from its options (options.h, help.h).
+ * line to the list in command.c. Parsing and --help come from its options (options.h, help.h).
  */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
@@ -38,8 +38,15 @@ struct command {
     int (*main)(int argc, char **argv); /* arguments after the name; returns the exit code */
 };
 
-/* All of them, in the order of the help: the list in main.c. */
+/* All of them, in the order of the help. */
 extern const struct command *const commands[];
 extern const size_t n_command;
+
+/* The command NAME, or NULL. */
+const struct command *command_find(const char *name);
+
+/* Reports that there is no NAME, with a hint what was meant; WHAT is "command" or "option". Returns
+ * EXIT_USAGE. */
+int command_report_unknown(const char *what, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * completion.c - attn-cli completion: the script that lets a shell complete command lines.
- * Commands, options and their values come from the tables of main.c and of the commands; only what
+ * Commands, options and their values come from the table of commands and their options; only what
  * stands for a kind of value in each shell is written here.
  */
 #include "command.h"

@@ -1,10 +1,13 @@
 /*
- * help.c - lays out the help of a command: usage, description, options by heading, examples.
+ * help.c - lays out the help of the program and of a command: usage, description, options by heading,
+ * examples; and attn-cli help, which prints them.
  */
 #include "help.h"
 
+#include "manual.h"
 #include "options.h"
 #include "print.h"
+#include "report.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -74,4 +77,94 @@ void help_command(struct attn_sink *out, const struct command *command)
 bool help_is_asked(const char *value)
 {
     return value && strcmp(value, "help") == 0;
+}
+
+static void print_overview(struct attn_sink *out)
+{
+    print_text(out, "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their "
+                    "attention\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
+    for (size_t i = 0; i < n_command; i++)
+        help_row(out, commands[i]->name, commands[i]->summary, 14);
+    print_text(out, "\nOptions:\n");
+    help_row(out, "-h, --help", "print this help; 'attn-cli help COMMAND' lists its options", 16);
+    help_row(out, "--version", "print the version and what the numeric code uses here", 16);
+    print_text(out, "\nExit codes:\n");
+#define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
+    EXIT_MAP(EXIT_ROW)
+#undef EXIT_ROW
+    help_row(out, "128+n", "ended by signal n", 9);
+    print_text(out, "\nTry:\n  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
+}
+
+int help_print(const struct command *command)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE && command)
+        help_command(out, command);
+    else if (code == EXIT_DONE)
+        print_overview(out);
+    return print_close(out, code);
+}
+
+/* --- The command -------------------------------------------------------------------------------- */
+
+struct help_args {
+    struct text_list names;
+    bool is_manual;
+};
+
+static const struct option rows[] = {
+    {.argument = "COMMAND", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
+    {.name = "man",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct help_args, is_manual),
+     .help = "print the manual page, for 'man -l' or groff"},
+};
+
+static const struct option_group own_options = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+
+static int help_main(int argc, char **argv);
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, or on one command",
+    .usage = "[COMMAND]",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = help_main,
+};
+
+static int print_manual(void)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        manual_page(out);
+    return print_close(out, code);
+}
+
+static int help(const struct help_args *args)
+{
+    if (args->names.n > 1)
+        return report_problem(EXIT_USAGE, NULL, "'help' takes one command, got %zu", args->names.n);
+    if (args->is_manual)
+        return print_manual();
+    if (args->names.n == 0)
+        return help_print(NULL);
+    const struct command *command = command_find(args->names.items[0]);
+    return command ? help_print(command) : command_report_unknown("command", args->names.items[0]);
+}
+
+static int help_main(int argc, char **argv)
+{
+    struct help_args args = {0};
+    int code = options_parse(&command_help, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = help(&args);
+    text_list_release(&args.names);
+    return code;
 }

@@ -1,4 +1,4 @@
-/* help.h - help texts, made from the tables of commands and options; 80 columns. */
+/* help.h - help texts, made from commands and their options; 80 columns. */
 #ifndef CMD_HELP_H
 #define CMD_HELP_H
 
@@ -9,6 +9,10 @@
 #include <stdbool.h>
 
 void help_command(struct attn_sink *out, const struct command *command);
+
+/* Prints the help of COMMAND, or with NULL that of the program, on standard output. Reports and
+ * returns an exit code. */
+int help_print(const struct command *command);
 
 /* One row: NAME padded to a column, then TEXT with its lines broken and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);

@@ -93,21 +93,13 @@ static bool find_letter(struct option_walk *walk, char letter)
 
 static int report_unknown(const struct command *command, const char *typed, size_t size)
 {
-    const char *nearest = NULL;
-    size_t least = SIZE_MAX;
-    for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);) {
-        const char *name = walk.option.name;
-        if (!name)
-            continue;
-        size_t distance = edit_distance(typed + 2, size - 2, name, strlen(name));
-        if (distance < least) {
-            least = distance;
-            nearest = name;
-        }
-    }
     char hint[128];
-    if (nearest && is_near(least, size - 2))
-        snprintf(hint, sizeof(hint), "did you mean '--%s'?", nearest);
+    struct typo typo = {.typed = typed + 2, .size = size - 2};
+    for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
+        if (walk.option.name)
+            typo_try(&typo, walk.option.name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof(hint), "did you mean '--%s'?", typo_meant(&typo));
     else
         snprintf(hint, sizeof(hint), "'attn-cli %s --help' lists the options", command->name);
     return report_problem(EXIT_USAGE, hint, "unknown option '%.*s'", (int)size, typed);

@@ -1,13 +1,27 @@
-/* typo.h - what did they mean? The known name closest to one that was mistyped. */
+/*
+ * typo.h - what a mistyped name was meant to be: the known name that is nearest to it.
+ *
+ *     struct typo typo = {.typed = "lenght", .size = 6};
+ *     typo_try(&typo, "length");
+ *     typo_try(&typo, "check");
+ *     typo_meant(&typo); // "length"
+ */
 #ifndef CMD_TYPO_H
 #define CMD_TYPO_H
 
 #include <stddef.h>
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn A into B. */
-size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b);
+struct typo {
+    const char *typed;   /* [size] */
+    size_t size;         /* bytes */
+    const char *nearest; /* of the names tried, the first of those; NULL: none was tried */
+    size_t distance;     /* from `typed` to `nearest` */
+};
 
-/* Whether a name at DISTANCE from what was typed, SIZE letters, is worth proposing. */
-int is_near(size_t distance, size_t size);
+/* Compares with the known NAME, which must live as long as TYPO. */
+void typo_try(struct typo *typo, const char *name);
+
+/* The nearest name, or NULL where that is too far to be meant. */
+const char *typo_meant(const struct typo *typo);
 
 #endif

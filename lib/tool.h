@@ -5,6 +5,7 @@
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
 
+#include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/quantity.h"

@@ -1,45 +1,21 @@
 /* nearest.c - see nearest.h. */
 #include "text/nearest.h"
 
+#include "base/edit_distance.h"
 #include "base/escape.h"
-#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-enum {
-    MAX_LENGTH = 40, /* characters; longer words get no suggestions */
-    MAX_WORDS = 3
-};
-
-struct letters {
-    uint32_t letter[MAX_LENGTH];
-    size_t n;
-};
+enum { MAX_WORDS = 3 };
 
 struct suggestion {
     int32_t id;
     size_t folded, exact; /* distances without and with regard to case */
 };
 
-/* Spells WORD; false when it is too long or not UTF-8. */
-static bool spell(const char *word, size_t size, struct letters *out)
-{
-    out->n = 0;
-    for (size_t at = 0; at < size;) {
-        uint32_t letter;
-        size_t length = attn_utf8_decode(word + at, size - at, &letter);
-
-        if (length == 0 || out->n == MAX_LENGTH)
-            return false;
-        out->letter[out->n++] = letter;
-        at += length;
-    }
-    return true;
-}
-
-static void fold(struct letters *word)
+static void fold(struct attn_letters *word)
 {
     for (size_t i = 0; i < word->n; i++)
         if (word->letter[i] >= 'A' && word->letter[i] <= 'Z')
@@ -49,31 +25,6 @@ static void fold(struct letters *word)
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-/*
- * d[i][j], the distance of the first i letters of A and the first j of B, from the rows i-1 and
- * i-2: min(d[i-1][j] + 1, d[i][j-1] + 1, d[i-1][j-1] + (a_i != b_j), d[i-2][j-2] + 1 if swapped).
- */
-static size_t distance(const struct letters *a, const struct letters *b)
-{
-    size_t rows[3][MAX_LENGTH + 1];
-
-    for (size_t j = 0; j <= b->n; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a->n; i++) {
-        size_t *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
-
-        now[0] = i;
-        for (size_t j = 1; j <= b->n; j++) {
-            now[j] = least(before[j], now[j - 1]) + 1;
-            now[j] = least(now[j], before[j - 1] + (a->letter[i - 1] != b->letter[j - 1]));
-            if (i > 1 && j > 1 && a->letter[i - 1] == b->letter[j - 2] &&
-                a->letter[i - 2] == b->letter[j - 1])
-                now[j] = least(now[j], earlier[j - 2] + 1);
-        }
-    }
-    return rows[a->n % 3][b->n];
 }
 
 static bool is_closer(const struct suggestion *a, const struct suggestion *b)
@@ -96,25 +47,26 @@ static size_t insert(struct suggestion *best, size_t n, const struct suggestion 
     return n;
 }
 
-static size_t find_nearest(const struct attn_vocabulary *vocabulary, const struct letters *word,
-                           struct suggestion best[MAX_WORDS])
+static size_t find_nearest(const struct attn_vocabulary *vocabulary,
+                           const struct attn_letters *word, struct suggestion best[MAX_WORDS])
 {
-    struct letters folded = *word;
+    struct attn_letters folded = *word;
     size_t limit = (word->n + 2) / 3; /* farther words would be no help */
     size_t n = 0;
 
     fold(&folded);
     for (size_t i = 0; i < vocabulary->n; i++) {
         struct suggestion new = {.id = (int32_t)i};
-        struct letters other;
+        struct attn_letters other;
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, new.id, &size);
 
-        if (!spell(key, size, &other) || other.n + limit < word->n || other.n > word->n + limit)
+        if (!attn_letters_read(key, size, &other) || other.n + limit < word->n ||
+            other.n > word->n + limit)
             continue;
-        new.exact = distance(word, &other);
+        new.exact = attn_edit_distance(word, &other);
         fold(&other);
-        new.folded = distance(&folded, &other);
+        new.folded = attn_edit_distance(&folded, &other);
         if (new.folded <= limit)
             n = insert(best, n, &new);
     }
@@ -141,10 +93,11 @@ static void append_list(struct attn_buffer *out, const struct attn_vocabulary *v
 void attn_nearest_hint(const struct attn_vocabulary *vocabulary, const char *word, size_t size,
                        struct attn_error *err)
 {
-    struct letters letters;
+    struct attn_letters letters;
     struct suggestion best[MAX_WORDS] = {{.id = 0}, {.id = 1}, {.id = 2}};
     struct attn_buffer list = {0};
-    size_t n = spell(word, size, &letters) ? find_nearest(vocabulary, &letters, best) : 0;
+    size_t n =
+        attn_letters_read(word, size, &letters) ? find_nearest(vocabulary, &letters, best) : 0;
     const char *text;
 
     append_list(&list, vocabulary, best, n > 0 ? n : least(vocabulary->n, MAX_WORDS));
