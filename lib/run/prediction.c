@@ -34,26 +34,29 @@ static enum attn_status check_room(const struct attn_model *model, size_t n, siz
                           n + n_more, attn_quote_string(attn_model_name(model)).text, n_ctx);
 }
 
-static bool is_word_byte(char byte)
+/* Of scripts that write words apart. */
+static bool is_word_byte(char c)
 {
-    const unsigned char c = (unsigned char)byte;
-
-    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80;
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-/* Byte-level tokens of new words begin with their space: without one NEXT goes on with the last
- * word of the text, which is rarely meant. */
-static void note_space(const struct attn_request *request, const struct attn_tokenizer *tokenizer,
-                       const char *next)
+void attn_continuations_note_spaces(const struct attn_request *request,
+                                    const struct attn_tokenizer *tokenizer)
 {
     const struct attn_input *input = &request->input;
 
-    if (attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_BPE && input->text && input->n_text > 0 &&
-        is_word_byte(input->text[input->n_text - 1]) && is_word_byte(next[0]))
-        attn_request_note(request,
-                          "the continuation '%s' goes on with the last word; a new word begins "
-                          "with its space: ' %s'",
-                          attn_quote_string(next).text, attn_quote_string(next).text);
+    if (request->predict.n_next == 0 || attn_tokenizer_kind(tokenizer) != ATTN_TOKENIZER_BPE ||
+        !input->text || input->n_text == 0 || !is_word_byte(input->text[input->n_text - 1]))
+        return;
+    for (size_t i = 0; i < request->predict.n_next; i++) {
+        const struct attn_quote next = attn_quote_string(request->predict.next[i]);
+
+        if (is_word_byte(next.text[0]))
+            attn_request_note(request,
+                              "the continuation '%s' goes on with the last word; a new word begins "
+                              "with its space: ' %s'",
+                              next.text, next.text);
+    }
 }
 
 enum attn_status attn_continuations_encode(const struct attn_request *request,
@@ -79,8 +82,6 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
         status = encode(question->next[i], tokenizer, &options, encoding, err);
         if (status == ATTN_OK && encoding->n - 1 > continuations->n_more)
             continuations->n_more = encoding->n - 1;
-        if (status == ATTN_OK)
-            note_space(request, tokenizer, question->next[i]);
     }
     if (status == ATTN_OK)
         status = check_room(model, n, continuations->n_more, err);

@@ -29,6 +29,11 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
                                            const struct attn_tokenizer *tokenizer, size_t n,
                                            struct attn_continuations *continuations,
                                            struct attn_error *err);
+
+/* Notes which continuations go on with the last word of the text: byte-level tokens of new words begin
+ * with their space, and who leaves it out rarely means that. */
+void attn_continuations_note_spaces(const struct attn_request *request,
+                                    const struct attn_tokenizer *tokenizer);
 void attn_continuations_release(struct attn_continuations *continuations);
 
 /* What is asked of a session that was fed the text and has logits. */

@@ -370,6 +370,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
 
     if (!attn_question_is_asked(&run->request.predict))
         return ATTN_OK;
+    attn_continuations_note_spaces(&run->request, run->tokenizer);
     return attn_predict(session, &args, &result->predictions, err);
 }
 

@@ -329,7 +329,7 @@ START_TEST(any_continuation_is_shown_printably)
         if (!attn_naughty_is_argument(string))
             continue;
         ran = attn_command(
-            (const char *const[]){"run", "-m", tiny, "--next", string->text, "The", NULL});
+            (const char *const[]){"run", "-q", "-m", tiny, "--next", string->text, "The", NULL});
         if (ran.exit != 0) {
             attn_assert_failed(string->text, &ran, 4);
         } else {
