@@ -160,6 +160,25 @@ static void print_environment(struct attn_sink *out)
                "folders of models, separated by colons, where a bare name is looked for first\n");
 }
 
+static void print_memory(struct attn_sink *out)
+{
+    print_text(
+        out,
+        ".SH MEMORY\n"
+        "A run of T tokens takes the weights that it touches, at most 64 MiB of the matrices\n"
+        "that are wanted, whatever is written of them, 50 MiB, and these bytes:\n"
+        ".PP\n.RS\n"
+        "4 T (3 D + max(F, (H + G) (E + V)) + G (E + V))\n"
+        ".RE\n.PP\n"
+        "for vectors of D components, an MLP of F, H heads, G key/value heads, and E and V\n"
+        "components of a key and a value. They are three rows of the residual stream a token,\n"
+        "those of q, k, v and z, in whose place the MLP's lie later, and the keys and values\n"
+        "of one layer, packed; with \\fB\\-\\-next\\fP, and with \\fB\\-\\-top\\fP at chosen\n"
+        "positions, of all layers. \\fBattn\\-cli inspect \\-\\-length\\fP \\fIT\\fP adds it up "
+        "for\n"
+        "a model.\n");
+}
+
 static void print_exit_status(struct attn_sink *out)
 {
     print_text(out, ".SH EXIT STATUS\n");
@@ -200,6 +219,7 @@ void manual_page(struct attn_sink *out)
                "two: the second is a hint what to try.\n");
     for (size_t i = 0; i < n_command; i++)
         print_command(out, commands[i]);
+    print_memory(out);
     print_exit_status(out);
     print_environment(out);
     print_text(out, ".SH FILES\n"
