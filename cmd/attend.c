@@ -201,6 +201,8 @@ static int perform(const struct attend_args *args, struct served *served)
         code = check_use(args);
     if (code == EXIT_DONE)
         code = request_check(served);
+    if (code == EXIT_DONE && !args->request.is_compared)
+        code = outputs_check_tables(&args->request.output);
     if (code == EXIT_DONE)
         code = request_open_host(served, NULL, ATTN_READ, ATTN_COMPUTE_F32);
     if (code == EXIT_DONE)

@@ -30,29 +30,43 @@ static const struct option comparison_rows[] = {
      .heading = "Attention",
      .kind = OPTION_FLAG,
      .help = "in place of tensors show how far this attention is from the exact one, head by "
-             "head, and what both cost; also as --csv and --json"},
+             "head, and what both cost; also as --csv, --json and --jsonl"},
 };
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
 
+static bool has_tables(const struct attn_format *format)
+{
+    return format->has_tables;
+}
+
 static int refuse(const char *name)
 {
+    char formats[128];
+    attn_format_list(has_tables, "or", formats, sizeof(formats));
     return report_problem(EXIT_USAGE, NULL,
-                          "--compare and --%s do not go together: a comparison is text, --csv or "
-                          "--json in place of anything else",
-                          name);
+                          "--compare and --%s do not go together: a comparison is text, %s in "
+                          "place of anything else",
+                          name, formats);
+}
+
+static bool is_refused(const char *name)
+{
+    static const char *const refused[] = {"sites", "top", "next", "ablate", "ablate-pattern"};
+    const struct attn_format *format = attn_format_find(name);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (strcmp(name, refused[i]) == 0)
+            return true;
+    return format && !has_tables(format);
 }
 
 int comparison_check(const struct command *command, const char *const *given, bool has_page)
 {
-    static const char *const refused[] = {"tidy", "npy",  "npz",    "sites",
-                                          "top",  "next", "ablate", "ablate-pattern"};
     if (has_page)
         return refuse("explain");
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        for (size_t i = 0; given[walk.n - 1] && i < sizeof(refused) / sizeof(refused[0]); i++)
-            if (walk.option.name && strcmp(walk.option.name, refused[i]) == 0)
-                return refuse(refused[i]);
+        if (given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+            return refuse(walk.option.name);
     return EXIT_DONE;
 }
 
@@ -482,17 +496,31 @@ static int write_json(const struct comparison *comparison, const char *path, int
 
 /* --- Where it goes ----------------------------------------------------------------------------- */
 
+/* The table of the heads into outputs that hold nothing but tables. */
+static int write_heads(const struct comparison *comparison, const struct output_args *args,
+                       struct attn_sink *out)
+{
+    struct attn_table *heads = NULL;
+    struct attn_error err = {0};
+    if (attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS, comparison->labels,
+                                 comparison->tokenizer, &heads, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    int code = outputs_write_tables(args, &heads, 1, out);
+    attn_table_free(heads);
+    return code;
+}
+
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out)
 {
     const char *csv = output_path(args, "csv"), *json = output_path(args, "json");
     int precision = (int)args->precision;
     int code = EXIT_DONE;
-    if (!csv && !json)
+    if (!outputs_are_wanted(args))
         return print_comparison(comparison, out);
     if (csv)
         code = write_csv(comparison, csv, precision, out);
     if (code == EXIT_DONE && json)
         code = write_json(comparison, json, precision, out);
-    return code;
+    return code == EXIT_DONE ? write_heads(comparison, args, out) : code;
 }

@@ -75,6 +75,16 @@ bool outputs_are_wanted(const struct output_args *args)
     return false;
 }
 
+bool outputs_have_tensors(const struct output_args *args)
+{
+    for (size_t i = 0; i < args->formats.n; i++) {
+        const struct attn_format *format = attn_format_find(args->formats.items[i].name);
+        if (format && format->tensors)
+            return true;
+    }
+    return false;
+}
+
 static bool has_predictions(const struct attn_format *format)
 {
     return format->has_predictions;
@@ -125,20 +135,73 @@ static struct attn_output output_of(const struct output_args *args,
     };
 }
 
-int outputs_list(const struct output_args *args, struct attn_sink *standard,
-                 struct attn_output **items, size_t *n)
+/* The outputs that were asked for; only those that hold tensors when IS_OF_TENSORS. */
+static int list(const struct output_args *args, bool is_of_tensors, struct attn_sink *standard,
+                struct attn_output **items, size_t *n)
 {
     struct attn_output *made = calloc(args->formats.n + 1, sizeof(*made));
     size_t n_made = 0;
     if (!made)
         return report_no_memory();
-    for (size_t i = 0; i < attn_n_format(); i++)
-        if (output_path(args, attn_format_at(i)->name))
-            made[n_made++] = output_of(args, attn_format_at(i), standard);
-    if (n_made == 0)
-        made[n_made++] = output_of(args, attn_format_find("text"), standard);
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        if (output_path(args, format->name) && (format->tensors || !is_of_tensors))
+            made[n_made++] = output_of(args, format, standard);
+    }
     *items = made;
     *n = n_made;
+    return EXIT_DONE;
+}
+
+int outputs_list(const struct output_args *args, struct attn_sink *standard,
+                 struct attn_output **items, size_t *n)
+{
+    int code = list(args, true, standard, items, n);
+    if (code == EXIT_DONE && *n == 0)
+        (*items)[(*n)++] = output_of(args, attn_format_find("text"), standard);
+    return code;
+}
+
+/* Writes those of TABLES that are not NULL, one after the other. */
+static enum attn_status write_tables(const struct attn_output *output, int precision,
+                                     struct attn_table *const *tables, size_t n_table,
+                                     struct attn_error *err)
+{
+    struct attn_sink *file = NULL;
+    enum attn_status status =
+        output->path ? attn_sink_create_file(output->path, &file, err) : ATTN_OK;
+    for (size_t i = 0; status == ATTN_OK && i < n_table; i++)
+        if (tables[i])
+            status = attn_table_write(tables[i], output->format->table_form, precision,
+                                      output->path ? file : output->sink, err);
+    if (status == ATTN_OK && output->path)
+        status = attn_sink_commit(file, err);
+    attn_sink_free(file);
+    return status;
+}
+
+int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
+                         size_t n_table, struct attn_sink *standard)
+{
+    struct attn_output *items = NULL;
+    struct attn_error err = {0};
+    size_t n = 0;
+    int code = list(args, false, standard, &items, &n);
+    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
+        if (!items[i].format->tensors &&
+            write_tables(&items[i], (int)args->precision, tables, n_table, &err) != ATTN_OK)
+            code = report(&err, EXIT_OUTPUT);
+    free(items);
+    return code;
+}
+
+int outputs_check_tables(const struct output_args *args)
+{
+    for (size_t i = 0; i < attn_n_format(); i++)
+        if (!attn_format_at(i)->tensors && output_path(args, attn_format_at(i)->name))
+            return report_problem(EXIT_USAGE, "--top, --next and --compare make tables",
+                                  "--%s holds tables, and none is asked for",
+                                  attn_format_at(i)->name);
     return EXIT_DONE;
 }
 
@@ -188,7 +251,7 @@ int outputs_check(const struct output_args *args, bool *is_standard_used)
         code = check_own(args);
     if (code != EXIT_DONE || !outputs_are_wanted(args))
         return code;
-    code = outputs_list(args, NULL, &items, &n);
+    code = list(args, false, NULL, &items, &n);
     if (code != EXIT_DONE)
         return code;
     if (attn_outputs_check(items, n, &err) != ATTN_OK)

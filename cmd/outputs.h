@@ -25,7 +25,18 @@ const char *output_path(const struct output_args *args, const char *format);
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
-/* What ARGS ask for, or else text, which goes to STANDARD as "-" does. free() *items. Reports and
+/* Whether ARGS name an output that holds tensors. */
+bool outputs_have_tensors(const struct output_args *args);
+
+/* Refuses outputs that hold nothing but tables. Reports and returns an exit code. */
+int outputs_check_tables(const struct output_args *args);
+
+/* Writes TABLES [n_table], those that are not NULL, to the outputs of ARGS that hold nothing but
+ * tables. STANDARD as below. Reports and returns an exit code. */
+int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
+                         size_t n_table, struct attn_sink *standard);
+
+/* What ARGS ask for of tensors, or else text, which goes to STANDARD as "-" does. free() *items. Reports and
  * returns an exit code. */
 int outputs_list(const struct output_args *args, struct attn_sink *standard,
                  struct attn_output **items, size_t *n);

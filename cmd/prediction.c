@@ -24,20 +24,33 @@ static const struct option prediction_rows[] = {
 
 const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
 
-int prediction_print(const struct attn_result *result, struct attn_sink *out)
+/* A line a row, what comes next after a blank one. */
+static enum attn_status print_tables(const struct attn_table *top, const struct attn_table *next,
+                                     struct attn_sink *out, struct attn_error *err)
 {
-    struct attn_table *top, *next;
-    struct attn_error err = {0};
-    enum attn_status status = attn_result_tables(result, &top, &next, &err);
-    if (status != ATTN_OK)
-        return report(&err, EXIT_INTERNAL);
+    enum attn_status status = ATTN_OK;
     if (top)
-        status = attn_table_write(top, ATTN_TABLE_TABBED, -1, out, &err);
+        status = attn_table_write(top, ATTN_TABLE_TABBED, -1, out, err);
     if (top && next)
         print_text(out, "\n");
     if (status == ATTN_OK && next)
-        status = attn_table_write(next, ATTN_TABLE_TABBED, -1, out, &err);
-    attn_table_free(top);
-    attn_table_free(next);
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+        status = attn_table_write(next, ATTN_TABLE_TABBED, -1, out, err);
+    return status;
+}
+
+int prediction_write(const struct attn_result *result, const struct output_args *args,
+                     bool is_standard_used, struct attn_sink *out)
+{
+    struct attn_table *tables[2] = {NULL, NULL};
+    struct attn_error err = {0};
+    enum attn_status status = attn_result_tables(result, &tables[0], &tables[1], &err);
+    if (status != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    if (!is_standard_used)
+        status = print_tables(tables[0], tables[1], out, &err);
+    int code =
+        status == ATTN_OK ? outputs_write_tables(args, tables, 2, out) : report(&err, EXIT_OUTPUT);
+    attn_table_free(tables[0]);
+    attn_table_free(tables[1]);
+    return code;
 }

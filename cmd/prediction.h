@@ -3,6 +3,7 @@
 #define CMD_PREDICTION_H
 
 #include "options.h"
+#include "outputs.h"
 
 #include "attn.h"
 
@@ -14,7 +15,9 @@ struct prediction_args {
 /* Options that fill a struct prediction_args. */
 extern const struct option_group prediction_options;
 
-/* Prints the predictions of RESULT, a line each. Reports and returns an exit code. */
-int prediction_print(const struct attn_result *result, struct attn_sink *out);
+/* Prints the predictions of RESULT, a line each, unless standard output IS_STANDARD_USED, and writes
+ * them to the outputs of ARGS that hold tables. Reports and returns an exit code. */
+int prediction_write(const struct attn_result *result, const struct output_args *args,
+                     bool is_standard_used, struct attn_sink *out);
 
 #endif

@@ -68,7 +68,7 @@ static bool shows_tensors(const struct served *served)
     const struct attn_question *question = &served->request.predict;
     if (served->args->is_compared)
         return false;
-    return outputs_are_wanted(&served->args->output) ||
+    return outputs_have_tensors(&served->args->output) ||
            !(served->args->is_explained || question->top > 0 || question->n_next > 0);
 }
 

@@ -100,6 +100,8 @@ static int check(const struct run_args *args, struct served *served)
         code = request_check(served);
     if (code == EXIT_DONE && served->is_standard_used && is_predicting(args))
         code = outputs_check_predictions(&args->request.output);
+    if (code == EXIT_DONE && !is_predicting(args) && !args->request.is_compared)
+        code = outputs_check_tables(&args->request.output);
     return code;
 }
 
@@ -164,8 +166,9 @@ static int perform(const struct run_args *args, struct served *served)
         code = request_fill(served, NULL);
     if (code == EXIT_DONE)
         code = request_serve(served);
-    if (code == EXIT_DONE && !served->is_standard_used)
-        code = prediction_print(&served->result, served->out);
+    if (code == EXIT_DONE && is_predicting(args))
+        code = prediction_write(&served->result, &args->request.output, served->is_standard_used,
+                                served->out);
     request_release(served);
     attn_ndarray_release(&input.embeddings);
     attn_ndarray_release(&input.source);

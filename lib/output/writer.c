@@ -352,6 +352,8 @@ static enum attn_status create(const struct attn_format *format, struct target t
 
     if (status != ATTN_OK)
         return status;
+    if (!format->tensors)
+        return attn_error_set(err, ATTN_INVALID, "%s hold tables, no tensors", format->title);
     if (target.sink && format->needs_directory)
         return attn_error_set(err, ATTN_INVALID, "%s files need a directory, not a stream",
                               format->title);

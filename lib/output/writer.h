@@ -53,7 +53,8 @@ struct attn_writer_ops {
     X(tidy)                                                                                        \
     X(npy)                                                                                         \
     X(npz)                                                                                         \
-    X(json)
+    X(json)                                                                                        \
+    X(jsonl)
 
 #define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;
 ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)

@@ -1,4 +1,5 @@
 /* The forms of tables, with cells that are awkward in each. */
+#include "output/output.h"
 #include "output/table_writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -308,6 +309,23 @@ START_TEST(an_unknown_form_or_precision_is_refused)
 }
 END_TEST
 
+START_TEST(a_format_of_tables_takes_no_tensors)
+{
+    const struct attn_labels labels = {.ids = NULL};
+    struct attn_writer *writer = NULL;
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+
+    ck_assert(attn_sink_create_memory(&sink, &err) == ATTN_OK);
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("jsonl"), sink, &labels,
+                                             &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+                     ATTN_INVALID);
+    ck_assert_str_eq(err.message, "JSON lines hold tables, no tensors");
+    ck_assert_ptr_null(writer);
+    attn_sink_free(sink);
+}
+END_TEST
+
 START_TEST(a_table_may_have_many_columns)
 {
     enum { N = 300 };
@@ -364,5 +382,5 @@ ATTN_SUITE("table_writer", aligned_columns_line_up, a_column_may_be_wider_than_i
            json_is_one_document, a_table_without_rows_is_whole, reals_follow_their_notation,
            a_precision_is_for_what_has_no_digits_of_its_own, a_double_beyond_float_keeps_its_value,
            the_locale_plays_no_part, rows_are_written_alone,
-           an_unknown_form_or_precision_is_refused, a_table_may_have_many_columns,
-           failures_are_reported)
+           an_unknown_form_or_precision_is_refused, a_format_of_tables_takes_no_tensors,
+           a_table_may_have_many_columns, failures_are_reported)
