@@ -321,7 +321,7 @@ struct page {
     struct attn_table *differences, *costs, *logits; /* owns; their rows are objects */
     enum attn_status status;                         /* the first failure */
     struct attn_error err;
-    int code; /* likewise, of what is reported already */
+    int code; /* the same of failures that are already reported */
 };
 
 static void put_string(struct page *page, const char *text, size_t size)

@@ -1,6 +1,6 @@
 /*
- * metric.h - measures of attention heads: numbers that are made of a head's rows as a trace tells
- * them, in memory that does not grow with their number.
+ * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one event
+ * of a trace after the other, in memory that does not grow with the events.
  *
  * A measure is a file with one row, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
  *

@@ -1,5 +1,5 @@
 /*
- * capture.h - a trace that keeps what it is told, for reading after the run.
+ * capture.h - a trace that keeps the tensors of its events, for reading after the run.
  *
  *     struct attn_capture *capture;
  *     attn_capture_create(selection, &capture, &err);
@@ -37,7 +37,7 @@ ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *
  * the capture.
  *
  * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
- * attn_scores, and in qk what was computed or NaN. A row that was not told is zeros.
+ * attn_scores, and in qk what was computed or NaN. A row without an event is zeros.
  */
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site,
                                           int layer);

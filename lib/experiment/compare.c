@@ -1,9 +1,9 @@
 /*
  * compare.c - the exact run, each layer beside it, the other run, and the predictions of both.
  *
- * The exact run comes first, and q, k, v and z of its layers are kept. Rows of its pattern are not:
- * an event with rows of one head leads to the same rows of the exact pattern being computed from q
- * and k, by attention on the arrays of that head alone, and both are measured where they lie.
+ * The exact run comes first. q, k, v and z of its layers are kept, its pattern is not: when an event
+ * holds rows of one head, the same rows of the exact pattern are computed again from q and k of that
+ * head, and the two are compared.
  */
 #include "experiment/compare_internal.h"
 
@@ -34,7 +34,7 @@ struct job {
 
 /* --- What a layer computes from ----------------------------------------------------------------- */
 
-/* What dropout draws for the layers before LAYER: the stream of a run goes through them all. */
+/* Numbers that dropout draws for the layers before LAYER: a run draws them from one stream. */
 static uint64_t count_drawn(const struct job *job, int layer)
 {
     const struct attn_dims *dims = &job->dims;
@@ -46,7 +46,7 @@ static uint64_t count_drawn(const struct job *job, int layer)
     return n;
 }
 
-/* Queries and keys of LAYER, whose heads are numbered as in the run, for its ATTENTION. */
+/* The arrays that LAYER computes ATTENTION from, with the heads of the run. */
 static struct attn_attend_args layer_inputs(const struct job *job, int layer,
                                             const struct attn_attention *attention)
 {
@@ -80,11 +80,11 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
     };
     inputs.attention.dropout_seed = job->chosen[0].dropout_seed; /* as in a session */
     if (config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL)
-        inputs.attention.mask = ATTN_MASK_NONE; /* likewise: a source has no order */
+        inputs.attention.mask = ATTN_MASK_NONE; /* as in a session, too: a source has no order */
     return inputs;
 }
 
-/* Narrows INPUTS to what the pattern of one head is made of. */
+/* Narrows INPUTS to those of the pattern of one head. */
 static void narrow(struct attn_attend_args *inputs, size_t head)
 {
     struct attn_mask_matrix *matrix = &inputs->attention.matrix;
@@ -104,7 +104,7 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
     inputs->n_head = inputs->n_kv_head = 1;
 }
 
-/* Runs INPUTS and tells ON_EVENT of what SELECTION wants, which has their dims. */
+/* Computes attention on INPUTS and calls ON_EVENT with what SELECTION wants; it has their sizes. */
 static enum attn_status attend(const struct attn_attend_args *inputs,
                                const struct attn_selection *selection, attn_trace_fn on_event,
                                void *user, struct attn_error *err)
@@ -121,7 +121,7 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
 /* Where the events of a run go. */
 struct pass {
     struct job *job;
-    int layer; /* of the events, or ATTN_ALL_LAYERS: as they say */
+    int layer; /* that the events are of; ATTN_ALL_LAYERS: the one in each event */
     struct attn_measurement *measurement;
 };
 
@@ -142,7 +142,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     return ATTN_OK;
 }
 
-/* The pattern's rows that EVENT holds, of attention with DIMS. */
+/* Selects the rows of the pattern that EVENT holds, for one head with DIMS. */
 static enum attn_status select_rows(const struct attn_dims *dims,
                                     const struct attn_trace_event *event,
                                     struct attn_selection **selection, struct attn_error *err)
@@ -206,7 +206,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     return ATTN_OK;
 }
 
-/* The heads and queries of LAYER that are compared, of attention on arrays with DIMS. */
+/* Selects the heads and queries of LAYER that are compared, for arrays with DIMS. */
 static enum attn_status select_layer(const struct job *job, int layer, const struct attn_dims *dims,
                                      struct attn_selection **selection, struct attn_error *err)
 {
@@ -226,7 +226,7 @@ static enum attn_status select_layer(const struct job *job, int layer, const str
     return status;
 }
 
-/* Adds up all heads of LAYER, computed from the inputs that the exact run had. */
+/* Measures the chosen attention of LAYER, computed from q, k and v of the exact run. */
 static enum attn_status compare_locally(struct job *job, int layer, struct attn_error *err)
 {
     const struct attn_attend_args inputs = layer_inputs(job, layer, &job->chosen[layer]);
@@ -274,7 +274,7 @@ static enum attn_status take_no_note(void *user, const struct attn_trace_event *
     return ATTN_OK;
 }
 
-/* The last thing that can be asked for: z, or weights where there are no values. */
+/* The site that is computed last: z, or the weights where there are no values. */
 static uint64_t last_site(const struct attn_dims *dims)
 {
     const uint64_t z = ATTN_SITE_BIT(ATTN_SITE_Z);

@@ -16,23 +16,23 @@
 
 struct attn_compare_args {
     size_t size;                    /* of this struct */
-    const struct attn_model *model; /* its compute is that of the run that was chosen; the exact
-                                       one multiplies in float32 */
+    const struct attn_model *model; /* the chosen run multiplies as it was opened, the exact
+                                       one in float32 */
     const int32_t *ids;             /* [n], n >= 1 */
     const float *embeddings;        /* [n, d_model] in place of ids, or NULL */
     size_t n;
     const float *source; /* [n_source, d_source] for models with cross-attention, else NULL */
     size_t n_source;
-    const struct attn_attention *attention; /* [n_layer] what was chosen */
+    const struct attn_attention *attention; /* [n_layer] the chosen one */
 
-    /* Layers, heads and queries that are compared; sites pattern and z, those of them that there
-     * are. Logits are compared after these queries. */
+    /* Layers, heads and queries that are compared, and the logits after these queries. Its sites
+     * are pattern and z, or one of them where the attention has no other. */
     const struct attn_selection *selection;
     size_t n_recalled;                   /* K of ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED */
     struct attn_pool *pool;              /* NULL: the caller's thread alone */
     const volatile sig_atomic_t *cancel; /* polled; not 0: ATTN_CANCELED */
     enum attn_gemm gemm;                 /* in float32 speed only */
-    enum attn_isa isa;                   /* likewise */
+    enum attn_isa isa;                   /* speed only */
 };
 
 #define ATTN_COMPARE_ARGS_DEFAULT                                                                  \
@@ -42,16 +42,14 @@ struct attn_compare_args {
 /*
  * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go
  * together, and for attention that is exact in every layer of a model that computes in float32;
- * otherwise fails as attn_session_create and attn_session_feed do. Memory: q, k, v and z
- * of the selected layers of the exact run, n (2H + G) floats of d_head or d_value a layer; two
- * sessions that remember one layer; never a whole matrix that is larger than 64 MiB.
+ * otherwise fails as attn_session_create and attn_session_feed do.
  */
 enum attn_status attn_compare_run(const struct attn_compare_args *given,
                                   struct attn_comparison **comparison, struct attn_error *err);
 
 /*
  * The same of attention on arrays, whose trace is not used: errors are local, as those of layer 0.
- * SELECTION is for attn_attend_dims of GIVEN. Fails as attn_attend does. Memory: z twice.
+ * SELECTION is for attn_attend_dims of GIVEN. Fails as attn_attend does.
  */
 enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      const struct attn_selection *selection, size_t n_recalled,

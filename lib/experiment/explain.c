@@ -217,7 +217,7 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
                : ATTN_NO_MEMORY;
 }
 
-/* Takes q, k and v from the arrays: a trace does not tell what is given. */
+/* Copies q, k and v from the arrays: the trace of arrays has no events of them. */
 static void copy_arrays(struct attn_explainer *explainer, const struct attn_attend_args *arrays)
 {
     struct attn_explanation *row = &explainer->row;
@@ -349,7 +349,7 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
 
 /*
  * Moves the keys that take part in the softmax to the front: all when the mask comes after the
- * softmax, else the visible ones. No trace tells q.k of keys that the mask hides.
+ * softmax, else the visible ones. q.k of hidden keys is computed here: events may lack it.
  */
 static void gather_keys(struct attn_explainer *explainer)
 {
@@ -396,7 +396,7 @@ static void add_exponentials(struct attn_explainer *explainer)
 /* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
 static bool is_same(double sum, double size, float found)
 {
-    if (isnan(found) || isinf(found)) /* arrays may hold such */
+    if (isnan(found) || isinf(found)) /* as arrays may hold */
         return isnan(found) ? isnan(sum) : sum == (double)found;
     return fabs(sum - (double)found) <= tolerance * fmax(1, size);
 }

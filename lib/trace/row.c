@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns of a dense row that count. qk is told before the mask. */
+/* Columns of a dense row that count. qk comes from before the mask. */
 static size_t count_visible(const struct attn_trace_event *event, size_t r)
 {
     bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&

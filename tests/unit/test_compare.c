@@ -18,7 +18,7 @@
 enum { N_LAYER_MAX = 4, N_MAX = 128 };
 
 /* A model, a text, what is chosen for it, and a comparison. */
-struct subject {
+struct setup {
     struct attn_model *model;
     const struct attn_config *config;
     int32_t ids[N_MAX];
@@ -29,7 +29,7 @@ struct subject {
 };
 
 /* N tokens of the model in DIRECTORY, KIND in all layers that attend to themselves. */
-static void subject_open(struct subject *s, const char *directory, size_t n, const char *kind)
+static void setup_open(struct setup *s, const char *directory, size_t n, const char *kind)
 {
     struct attn_source source = {.directory = directory};
     struct attn_error err = {0};
@@ -61,7 +61,7 @@ static void subject_open(struct subject *s, const char *directory, size_t n, con
                                          .isa = ATTN_ISA_BEST};
 }
 
-static void subject_compare(struct subject *s)
+static void setup_compare(struct setup *s)
 {
     struct attn_error err = {0};
 
@@ -69,7 +69,7 @@ static void subject_compare(struct subject *s)
     ck_assert_msg(attn_compare_run(&s->args, &s->found, &err) == ATTN_OK, "%s", err.message);
 }
 
-static void subject_close(struct subject *s)
+static void setup_close(struct setup *s)
 {
     attn_comparison_free(s->found);
     attn_selection_free(s->selection);
@@ -77,7 +77,7 @@ static void subject_close(struct subject *s)
 }
 
 /* Records a whole run with ATTENTION. */
-static void record(const struct subject *s, const struct attn_attention *attention,
+static void record(const struct setup *s, const struct attn_attention *attention,
                    struct attn_recording *recording)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -96,7 +96,7 @@ static void record(const struct subject *s, const struct attn_attention *attenti
 }
 
 /* The exact run: what the config says, with the mask that was chosen. */
-static void record_exact(const struct subject *s, struct attn_recording *recording)
+static void record_exact(const struct setup *s, struct attn_recording *recording)
 {
     struct attn_attention exact[N_LAYER_MAX];
 
@@ -131,7 +131,7 @@ static const float *row_of(const struct attn_recording *recording, enum attn_sit
 }
 
 /* The definitions over the whole matrices of two recordings, selected queries alone. */
-static struct attn_difference from_recordings(const struct subject *s,
+static struct attn_difference from_recordings(const struct setup *s,
                                               const struct attn_recording *exact,
                                               const struct attn_recording *other, int layer,
                                               size_t head)
@@ -177,7 +177,7 @@ static struct attn_difference from_recordings(const struct subject *s,
     return found;
 }
 
-static void assert_propagated(const struct subject *s, const struct attn_recording *exact,
+static void assert_propagated(const struct setup *s, const struct attn_recording *exact,
                               const struct attn_recording *chosen)
 {
     static const enum attn_difference_value measures[] = {
@@ -196,7 +196,7 @@ static void assert_propagated(const struct subject *s, const struct attn_recordi
 }
 
 /* Exact weight of the keys that the chosen attention does not list, and what follows from it. */
-static void assert_local(const struct subject *s, const struct attn_recording *exact)
+static void assert_local(const struct setup *s, const struct attn_recording *exact)
 {
     int32_t keys[N_MAX];
 
@@ -249,7 +249,7 @@ static double kl_of(const float *exact, const float *other, size_t n)
     return kl;
 }
 
-static void assert_logits(const struct subject *s, const struct attn_recording *exact,
+static void assert_logits(const struct setup *s, const struct attn_recording *exact,
                           const struct attn_recording *chosen)
 {
     const struct attn_record *a = attn_recording_find(exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
@@ -275,7 +275,7 @@ static void assert_logits(const struct subject *s, const struct attn_recording *
 }
 
 /* Everything that recordings of both runs can tell. */
-static void assert_found(const struct subject *s, bool is_sparse)
+static void assert_found(const struct setup *s, bool is_sparse)
 {
     struct attn_recording exact, chosen;
 
@@ -294,38 +294,38 @@ START_TEST(sparse_kinds_differ_as_two_recorded_runs_do)
 {
     static const char *const kinds[] = {"window:5",   "strided", "log",
                                         "random:4:7", "block:6", "hybrid:2:9"};
-    struct subject s;
+    struct setup s;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        subject_open(&s, "tests/fixtures/gpt2-long", 70, kinds[i]);
-        subject_compare(&s);
+        setup_open(&s, "tests/fixtures/gpt2-long", 70, kinds[i]);
+        setup_compare(&s);
         assert_found(&s, true);
-        subject_close(&s);
+        setup_close(&s);
     }
 }
 END_TEST
 
 START_TEST(random_keys_are_those_of_each_layer)
 {
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "models/tiny-gpt2", 16, "random:4:7");
+    setup_open(&s, "models/tiny-gpt2", 16, "random:4:7");
     ck_assert_uint_gt(s.config->n_layer, 1);
-    subject_compare(&s);
+    setup_compare(&s);
     assert_found(&s, true);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(other_ways_of_masking_are_compared_with_the_first)
 {
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "models/tiny-gpt2", 16, "full");
+    setup_open(&s, "models/tiny-gpt2", 16, "full");
     for (int masking = ATTN_MASKING_RENORMALIZE; masking <= ATTN_MASKING_ZERO; masking++) {
         for (size_t layer = 0; layer < s.config->n_layer; layer++)
             s.attention[layer].masking = (enum attn_masking)masking;
-        subject_compare(&s);
+        setup_compare(&s);
         const double *local = s.found->local.values;
         ck_assert_double_eq(local[ATTN_DIFFERENCE_MASS_LOST], 0);
         if (masking == ATTN_MASKING_RENORMALIZE) /* the same but for rounding */
@@ -334,18 +334,18 @@ START_TEST(other_ways_of_masking_are_compared_with_the_first)
             ck_assert_double_gt(local[ATTN_DIFFERENCE_TV], 0.1);
         ck_assert(isfinite(local[ATTN_DIFFERENCE_KL]));
     }
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(linear_kinds_differ_as_two_recorded_runs_do)
 {
     static const char *const kinds[] = {"linear", "linear:relu", "linear:exp"};
-    struct subject s;
+    struct setup s;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        subject_open(&s, "models/tiny-gpt2", 16, kinds[i]);
-        subject_compare(&s);
+        setup_open(&s, "models/tiny-gpt2", 16, kinds[i]);
+        setup_compare(&s);
         assert_found(&s, false);
         for (size_t j = 0; j < s.found->n_head; j++) /* no pair is left out */
             ck_assert_double_eq(s.found->heads[j].local.values[ATTN_DIFFERENCE_MASS_LOST], 0);
@@ -353,17 +353,17 @@ START_TEST(linear_kinds_differ_as_two_recorded_runs_do)
         ck_assert_uint_eq(s.found->layers[0].chosen.n_byte, s.config->n_head * s.config->d_head *
                                                                 (s.config->d_value + 1) *
                                                                 sizeof(float));
-        subject_close(&s);
+        setup_close(&s);
     }
 }
 END_TEST
 
 START_TEST(both_errors_are_one_in_the_first_layer_and_two_from_then_on)
 {
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", 12, "window:3");
-    subject_compare(&s);
+    setup_open(&s, "tests/fixtures/attn-only-2l", 12, "window:3");
+    setup_compare(&s);
     ck_assert_uint_eq(s.found->n_layer, 2);
     for (size_t i = 0; i < s.found->n_head; i++) {
         const struct attn_compared_head *head = &s.found->heads[i];
@@ -376,7 +376,7 @@ START_TEST(both_errors_are_one_in_the_first_layer_and_two_from_then_on)
         else
             ck_assert_double_gt(fabs(local - propagated), 1e-3);
     }
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
@@ -384,11 +384,11 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
 {
     static const char *const kinds[] = {"window:70", "strided:70", "random:70", "block:70",
                                         "hybrid:70:2"};
-    struct subject s;
+    struct setup s;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        subject_open(&s, "tests/fixtures/gpt2-long", 70, kinds[i]);
-        subject_compare(&s);
+        setup_open(&s, "tests/fixtures/gpt2-long", 70, kinds[i]);
+        setup_compare(&s);
         for (int j = 0; j < ATTN_DIFFERENCE_ROWS; j++) {
             const bool is_one = j == ATTN_DIFFERENCE_RECALL || j == ATTN_DIFFERENCE_Z_COSINE;
 
@@ -401,21 +401,21 @@ START_TEST(a_kind_that_keeps_everything_is_exact_attention)
         }
         for (size_t j = 0; j < s.found->n_layer; j++)
             ck_assert_uint_eq(s.found->layers[j].exact.n_pair, s.found->layers[j].chosen.n_pair);
-        subject_close(&s);
+        setup_close(&s);
     }
 }
 END_TEST
 
 START_TEST(tables_hold_what_was_found)
 {
-    struct subject s;
+    struct setup s;
     struct attn_error err = {0};
     struct attn_labels labels = {0};
     struct attn_table *table;
 
-    subject_open(&s, "models/tiny-gpt2", 9, "window:3");
+    setup_open(&s, "models/tiny-gpt2", 9, "window:3");
     ck_assert(attn_selection_set_heads(s.selection, "1.2,2.0", &err) == ATTN_OK);
-    subject_compare(&s);
+    setup_compare(&s);
     labels.selection = s.selection;
     labels.ids = s.ids;
     ck_assert(attn_comparison_tabulate(s.found, ATTN_COMPARISON_HEADS, &labels, NULL, &table,
@@ -439,35 +439,35 @@ START_TEST(tables_hold_what_was_found)
     ck_assert_double_eq(attn_table_cell(table, 8, 1).real, s.found->logits[8].kl);
     ck_assert_int_eq(attn_table_cell(table, 8, 4).type, ATTN_VALUE_MISSING); /* no tokenizer */
     attn_table_free(table);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(exact_attention_is_not_compared_with_itself)
 {
-    struct subject s;
+    struct setup s;
     struct attn_error err = {0};
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", 6, "full");
+    setup_open(&s, "tests/fixtures/attn-only-2l", 6, "full");
     ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message,
                      "the attention of every layer is exact, there is nothing to compare it with");
     ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
     ck_assert_ptr_null(s.found);
     s.attention[1].dropout = 0.1; /* one layer is enough */
-    subject_compare(&s);
-    subject_close(&s);
+    setup_compare(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(blockwise_is_exact_but_for_rounding)
 {
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "tests/fixtures/gpt2-long", 70, "full");
+    setup_open(&s, "tests/fixtures/gpt2-long", 70, "full");
     for (size_t layer = 0; layer < s.config->n_layer; layer++)
         s.attention[layer].algorithm = ATTN_ALGORITHM_BLOCKWISE;
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_double_le(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 1e-6);
     ck_assert_double_le(s.found->propagated.values[ATTN_DIFFERENCE_Z_ERROR], 1e-5);
     ck_assert_double_le(s.found->local.values[ATTN_DIFFERENCE_TV], 1e-6);
@@ -475,20 +475,20 @@ START_TEST(blockwise_is_exact_but_for_rounding)
     ck_assert_double_gt(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 0);
     ck_assert_double_eq(s.found->local.values[ATTN_DIFFERENCE_MASS_LOST], 0);
     ck_assert_uint_eq(s.found->layers[0].chosen.n_byte, s.config->n_head * 2 * 70 * sizeof(float));
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(what_is_selected_alone_is_compared)
 {
-    struct subject all, s;
+    struct setup all, s;
     struct attn_error err = {0};
 
-    subject_open(&all, "models/tiny-gpt2", 16, "window:4");
-    subject_compare(&all);
-    subject_open(&s, "models/tiny-gpt2", 16, "window:4");
+    setup_open(&all, "models/tiny-gpt2", 16, "window:4");
+    setup_compare(&all);
+    setup_open(&s, "models/tiny-gpt2", 16, "window:4");
     ck_assert(attn_selection_set_heads(s.selection, "1.2,2.0", &err) == ATTN_OK);
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_uint_eq(s.found->n_head, 2);
     ck_assert_uint_eq(s.found->n_layer, 2);
     ck_assert_mem_eq(&s.found->heads[0], &all.found->heads[5], sizeof *s.found->heads);
@@ -497,31 +497,31 @@ START_TEST(what_is_selected_alone_is_compared)
                      sizeof s.found->heads[0].local);
 
     ck_assert(attn_selection_set_queries(s.selection, "3,5-9,15", &err) == ATTN_OK);
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_uint_eq(s.found->n_logits, 7);
     assert_found(&s, true);
 
     ck_assert(attn_selection_set_layers(s.selection, "0", &err) == ATTN_OK);
     ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
     ck_assert_ptr_nonnull(strstr(err.message, "no head"));
-    subject_close(&s);
-    subject_close(&all);
+    setup_close(&s);
+    setup_close(&all);
 }
 END_TEST
 
 START_TEST(masks_hold_for_both)
 {
     enum { N = 12 };
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "tests/fixtures/attn-bidirectional", N, "log");
+    setup_open(&s, "tests/fixtures/attn-bidirectional", N, "log");
     ck_assert_int_eq(s.attention[0].mask, ATTN_MASK_NONE);
-    subject_compare(&s);
+    setup_compare(&s);
     assert_found(&s, true);
     ck_assert_uint_eq(s.found->layers[0].exact.n_pair, s.config->n_head * N * N);
-    subject_close(&s);
+    setup_close(&s);
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", N, "window:4");
+    setup_open(&s, "tests/fixtures/attn-only-2l", N, "window:4");
     unsigned char *cells = malloc(s.config->n_head * N * N);
     ck_assert_ptr_nonnull(cells);
     for (size_t i = 0; i < s.config->n_head * N * N; i++) /* others for each head, never the own */
@@ -530,9 +530,9 @@ START_TEST(masks_hold_for_both)
         s.attention[layer].mask = ATTN_MASK_MATRIX;
         s.attention[layer].matrix = (struct attn_mask_matrix){cells, s.config->n_head, N, N};
     }
-    subject_compare(&s);
+    setup_compare(&s);
     assert_found(&s, true);
-    subject_close(&s);
+    setup_close(&s);
     free(cells);
 }
 END_TEST
@@ -541,28 +541,28 @@ START_TEST(rows_that_may_look_at_nothing_are_left_out)
 {
     enum { N = 12 };
     unsigned char cells[N * N];
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", N, "window:4");
+    setup_open(&s, "tests/fixtures/attn-only-2l", N, "window:4");
     memset(cells, 1, sizeof cells);
     memset(cells + 5 * N, 0, N);
     for (size_t layer = 0; layer < s.config->n_layer; layer++) {
         s.attention[layer].mask = ATTN_MASK_MATRIX;
         s.attention[layer].matrix = (struct attn_mask_matrix){cells, 1, N, N};
     }
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_double_eq(s.found->heads[0].local.values[ATTN_DIFFERENCE_ROWS], N - 1);
     ck_assert(isfinite(s.found->heads[0].local.values[ATTN_DIFFERENCE_RECALL]));
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(low_rank_attention_has_no_pattern_to_compare)
 {
-    struct subject s;
+    struct setup s;
 
-    subject_open(&s, "tests/fixtures/attn-bidirectional", 12, "lowrank:4:3");
-    subject_compare(&s);
+    setup_open(&s, "tests/fixtures/attn-bidirectional", 12, "lowrank:4:3");
+    setup_compare(&s);
     ck_assert(isnan(s.found->local.values[ATTN_DIFFERENCE_TV]));
     ck_assert(isnan(s.found->propagated.values[ATTN_DIFFERENCE_RECALL]));
     ck_assert_double_gt(s.found->local.values[ATTN_DIFFERENCE_Z_ERROR], 0.01);
@@ -570,23 +570,23 @@ START_TEST(low_rank_attention_has_no_pattern_to_compare)
     ck_assert_uint_eq(s.found->layers[0].chosen.n_byte,
                       s.config->n_head * 4 * (12 + s.config->d_head + s.config->d_value) *
                           sizeof(float));
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 /* Its draws depend on the layer, and local attention has to know which it stands for. */
 START_TEST(dropout_draws_alike_alone_and_in_a_model)
 {
-    struct subject s;
+    struct setup s;
     struct attn_recording exact, chosen;
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", 12, "full");
+    setup_open(&s, "tests/fixtures/attn-only-2l", 12, "full");
     s.attention[0].dropout_seed = 11; /* a session has one stream */
     s.attention[1].dropout = 0.4;     /* layer 0 is exact, so layer 1 has the exact inputs */
     for (int has_others = 0; has_others < 2; has_others++) {
         /* Weights that stay in spite of it: layer 0 draws, and is exact but for rounding. */
         s.attention[0].dropout = has_others ? 1e-9 : 0;
-        subject_compare(&s);
+        setup_compare(&s);
         record_exact(&s, &exact);
         record(&s, s.attention, &chosen);
         for (size_t i = s.config->n_head; i < s.found->n_head; i++) {
@@ -600,16 +600,16 @@ START_TEST(dropout_draws_alike_alone_and_in_a_model)
         attn_recording_release(&exact);
         attn_recording_release(&chosen);
     }
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(a_source_is_attended_to_exactly)
 {
-    struct subject s;
+    struct setup s;
     float source[5 * 64];
 
-    subject_open(&s, "tests/fixtures/attn-cross", 7, "window:2");
+    setup_open(&s, "tests/fixtures/attn-cross", 7, "window:2");
     ck_assert_uint_le(s.config->d_source, 64);
     for (size_t i = 0; i < 5 * s.config->d_source; i++)
         source[i] = sinf((float)i);
@@ -621,7 +621,7 @@ START_TEST(a_source_is_attended_to_exactly)
     s.args.selection = s.selection;
     s.args.source = source;
     s.args.n_source = 5;
-    subject_compare(&s);
+    setup_compare(&s);
     for (size_t i = 0; i < s.found->n_layer; i++) {
         const struct attn_compared_layer *layer = &s.found->layers[i];
         const double error = layer->local.values[ATTN_DIFFERENCE_Z_ERROR];
@@ -631,44 +631,44 @@ START_TEST(a_source_is_attended_to_exactly)
             ck_assert_uint_eq(layer->exact.n_pair, s.config->n_head * 7 * n_key);
         ck_assert(s.config->is_cross[layer->layer] ? !(error > 0) : error > 0);
     }
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(threads_change_nothing)
 {
-    struct subject s;
+    struct setup s;
     struct attn_comparison *alone;
     struct attn_pool *pool;
     struct attn_error err = {0};
 
-    subject_open(&s, "tests/fixtures/gpt2-long", 70, "random:5");
-    subject_compare(&s);
+    setup_open(&s, "tests/fixtures/gpt2-long", 70, "random:5");
+    setup_compare(&s);
     alone = s.found;
     s.found = NULL;
     ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
     s.args.pool = pool;
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_mem_eq(s.found->heads, alone->heads, s.found->n_head * sizeof *alone->heads);
     ck_assert_mem_eq(s.found->logits, alone->logits, s.found->n_logits * sizeof *alone->logits);
     attn_pool_free(pool);
     attn_comparison_free(alone);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(arrays_are_compared_as_the_layer_they_came_from)
 {
     enum { N = 16 };
-    struct subject s;
+    struct setup s;
     struct attn_recording exact;
     struct attn_comparison *found;
     struct attn_selection *selection;
     struct attn_error err = {0};
     float *arrays[3];
 
-    subject_open(&s, "models/tiny-gpt2", N, "random:4");
-    subject_compare(&s);
+    setup_open(&s, "models/tiny-gpt2", N, "random:4");
+    setup_compare(&s);
     record_exact(&s, &exact);
     for (int i = 0; i < 3; i++) { /* [T, H, n] to [H, T, n] */
         const struct attn_record *r =
@@ -707,7 +707,7 @@ START_TEST(arrays_are_compared_as_the_layer_they_came_from)
     attn_selection_free(selection);
     attn_comparison_free(found);
     attn_recording_release(&exact);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
@@ -771,35 +771,35 @@ END_TEST
 START_TEST(embeddings_may_take_the_place_of_ids)
 {
     enum { N = 9 };
-    struct subject s;
+    struct setup s;
     struct attn_comparison *of_ids;
     struct attn_error err = {0};
 
-    subject_open(&s, "models/tiny-gpt2", N, "window:3");
+    setup_open(&s, "models/tiny-gpt2", N, "window:3");
     float *x = malloc(N * s.config->d_model * sizeof *x);
     ck_assert_ptr_nonnull(x);
-    subject_compare(&s);
+    setup_compare(&s);
     of_ids = s.found;
     s.found = NULL;
     ck_assert(attn_model_embed(s.model, s.ids, N, x, &err) == ATTN_OK);
     s.args.ids = NULL;
     s.args.embeddings = x;
-    subject_compare(&s);
+    setup_compare(&s);
     ck_assert_mem_eq(s.found->heads, of_ids->heads, of_ids->n_head * sizeof *of_ids->heads);
     attn_comparison_free(of_ids);
     free(x);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
 START_TEST(failures_leave_nothing_behind)
 {
-    struct subject s;
+    struct setup s;
     struct attn_error err = {0};
     volatile sig_atomic_t cancel = 1;
     long n;
 
-    subject_open(&s, "tests/fixtures/attn-only-2l", 6, "window:2");
+    setup_open(&s, "tests/fixtures/attn-only-2l", 6, "window:2");
     for (n = 0;; n++) {
         enum attn_status status;
 
@@ -827,7 +827,7 @@ START_TEST(failures_leave_nothing_behind)
     ck_assert(attn_compare_run(&s.args, &s.found, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message, "0 keys cannot be recalled, expected 1 to 64");
     ck_assert_ptr_null(s.found);
-    subject_close(&s);
+    setup_close(&s);
 }
 END_TEST
 
