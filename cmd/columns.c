@@ -4,6 +4,7 @@
 #include "command.h"
 #include "print.h"
 #include "report.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdarg.h>

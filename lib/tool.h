@@ -1,6 +1,7 @@
 /*
  * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
- * text in columns, numbers as people read them. It is not installed and promises nothing; programs use attn.h.
+ * text in columns, numbers as people read them. It is not installed and promises nothing; programs
+ * use attn.h.
  */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
@@ -9,5 +10,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/quantity.h"
+#include "output/float_text.h"
+#include "output/text_table.h"
 
 #endif

@@ -1,11 +1,18 @@
 /*
- * float_text.h - float32 as decimal text, the same in every locale. The shortest form is
- * attn_format_float (output.h); this is the form with a fixed number of digits.
+ * float_text.h - float32 as decimal text, the same in every locale: in the shortest form, or with a
+ * fixed number of digits.
  */
 #ifndef ATTN_OUTPUT_FLOAT_TEXT_H
 #define ATTN_OUTPUT_FLOAT_TEXT_H
 
 #include <stddef.h>
+
+enum { ATTN_FLOAT_TEXT_SIZE = 24 };
+
+/* The shortest decimal that reads back as the same float32, in the form of Python's repr ("0.1",
+ * "1e-07", "-inf") without a trailing ".0" ("1", "-0"). Returns the length, at most 17; not
+ * terminated; the rest of OUT may be scratch. */
+size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE]);
 
 /* A sign, 39 digits of the largest float32, a point, and the digits after it. */
 enum { ATTN_FIXED_PRECISION_MAX = 17, ATTN_FIXED_TEXT_SIZE = 64 };

@@ -127,17 +127,4 @@ ATTN_API enum attn_status attn_writer_finish(struct attn_writer *writer, struct 
 
 ATTN_API void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
 
-enum { ATTN_FLOAT_TEXT_SIZE = 24 };
-
-/* The shortest decimal that reads back as the same float32, in the form of Python's repr ("0.1",
- * "1e-07", "-inf") without a trailing ".0" ("1", "-0"). Returns the length, at most 17; not
- * terminated; the rest of OUT may be scratch. */
-ATTN_API size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE]);
-
-/* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */
-ATTN_API size_t attn_text_width(const char *text, size_t size);
-
-/* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
-ATTN_API size_t attn_text_fit(const char *text, size_t size, size_t width);
-
 #endif

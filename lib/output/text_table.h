@@ -3,7 +3,7 @@
  *
  *     struct attn_text_table table = {0};
  *     attn_text_table_begin(&table, 3);
-    attn_text_table_flush_left(&table, 0);
+ *     attn_text_table_flush_left(&table, 0);
  *     attn_text_table_cell(&table, text, size);   // row by row
  *     attn_text_table_write(&table, sink, &err);
  *     attn_text_table_release(&table);
@@ -13,7 +13,6 @@
 
 #include "base/buffer.h"
 #include "base/sink.h"
-#include "output/output.h" /* attn_text_width, attn_text_fit */
 
 #include <stdbool.h>
 
@@ -53,5 +52,11 @@ enum attn_status attn_text_table_write(struct attn_text_table *table, struct att
                                        struct attn_error *err);
 
 void attn_text_table_release(struct attn_text_table *table);
+
+/* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */
+size_t attn_text_width(const char *text, size_t size);
+
+/* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
+size_t attn_text_fit(const char *text, size_t size, size_t width);
 
 #endif
