@@ -220,7 +220,15 @@ check-python: all ## open what is written with numpy, pandas, jq and unzip, and 
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@$(MAKE) check-ctypes
 
-check-ctypes: all ## let the Python example use libattn.so (needs numpy; PYTHON names the python)
+binding: ## make the Python binding, and what it takes structs for, from attn.h
+	@$(or $(PYTHON),python3) lib/python/make_binding.py
+
+binding-check:
+	@command -v $(or $(PYTHON),python3) >/dev/null || { echo 'binding-check: skipped, there is no Python' && exit; }; \
+	    $(or $(PYTHON),python3) lib/python/make_binding.py --check
+
+check-ctypes: deps-python binding-check ## let the Python example use libattn.so (PYTHON names the python)
+	@$(MAKE) all
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
 
@@ -274,7 +282,7 @@ SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
 TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) $(EXAMPLES))
 
 lint: deps ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening format-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers)
@@ -373,6 +381,9 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
 	@tests/tools/dependencies.sh install build test lint
 
+deps-python:
+	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python
+
 deps-build:
 	@tests/tools/dependencies.sh install build
 
@@ -391,8 +402,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes probes test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
     check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
-    deps-build deps-test clean help
+    deps-build deps-test deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

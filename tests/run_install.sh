@@ -61,6 +61,14 @@ runs_a_program_in_another_language() {
         [ "$(LD_LIBRARY_PATH=$prefix/lib "$scratch/version")" = "$version" ]
 }
 
+# shellcheck disable=SC2046
+lays_out_structs_as_the_python_binding_does() {
+    "${CC:-cc}" -std=c11 tests/install/layout.c -o "$scratch/layout" $("$pkg_config" --cflags attn) &&
+        "$scratch/layout" >"$scratch/seen" && same tests/install/layout.out "$scratch/seen" && return
+    echo 'the public structs have changed: make binding'
+    return 1
+}
+
 finds_the_installed_models() {
     (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) >"$scratch/seen"
     (cd models && printf '%s\n' */ | tr -d /) | LC_ALL=C sort >"$scratch/expected"
@@ -97,7 +105,8 @@ uninstalls_every_file() {
     same /dev/null "$scratch/seen" && [ ! -e "$prefix/include/attn" ] && [ ! -e "$prefix/share/attn-cli" ]
 }
 
-tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language finds_the_installed_models
+tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language
+    lays_out_structs_as_the_python_binding_does finds_the_installed_models
     runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs uninstalls_every_file)
 [ $# -eq 0 ] || tests=("$@")

@@ -9,7 +9,7 @@ trap 'rm -r "$scratch"' EXIT
 
 # ATTN_API becomes an attribute; the name is the last word before the first parenthesis after it.
 ${CC:-cc} -E -P -D_GNU_SOURCE -Ilib -x c lib/attn.h | tr '\n' ' ' | tr ';' '\n' |
-    sed -nE 's/^.*visibility\("default"\)\)\)([^(]*[^A-Za-z0-9_])?([A-Za-z_][A-Za-z0-9_]*) *(\(.*)?$/\2/p' |
+    sed -nE 's/^.*visibility\("default"\)\)\)([^(]*[^A-Za-z0-9_(])?([A-Za-z_][A-Za-z0-9_]*) *(\(.*)?$/\2/p' |
     LC_ALL=C sort -u >"$scratch/declared"
 nm -D --defined-only "$build/libattn.so" | awk '{ print $NF }' | LC_ALL=C sort -u >"$scratch/exported"
 

@@ -3,7 +3,7 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, lint, clang, fuzz lack on Debian and
+#   dependencies.sh install GROUP...         installs what build, test, lint, python, clang, fuzz lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
 set -eu
 
@@ -66,6 +66,10 @@ missing() {
         ;;
     clang)
         [ -n "$clang" ] || echo clang
+        ;;
+    python)
+        has_program "${PYTHON:-python3}" || echo python3
+        "${PYTHON:-python3}" -c 'import numpy' 2>/dev/null || echo python3-numpy
         ;;
     fuzz) # behind clang, whose version decides
         has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"

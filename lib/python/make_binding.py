@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Makes attn/binding.py, the ctypes view of lib/attn.h, from what the C preprocessor makes of it.
+
+    lib/python/make_binding.py            writes the three files below
+    lib/python/make_binding.py --check    tells which of them are not what would be written
+
+It also writes a C program that prints where the fields of every public struct lie, and what it must
+print for the binding to be right: `make test` compares the two without Python. Run from the root of
+the repository (`make binding`); CC names the compiler. Only the standard library is used.
+"""
+import ctypes
+import os
+import re
+import subprocess
+import sys
+
+BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c", "tests/install/layout.out"
+
+BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsigned": "c_uint",
+        "unsigned char": "c_ubyte", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
+        "int32_t": "c_int32", "uint32_t": "c_uint32", "uint16_t": "c_uint16", "int64_t": "c_int64",
+        "uint64_t": "c_uint64", "sig_atomic_t": "c_int"}
+
+
+def preprocess(text, *flags):
+    command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-Ilib", *flags, "-x", "c", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def split(text, separator):
+    """TEXT at each SEPARATOR outside of brackets."""
+    parts, depth, begin = [], 0, 0
+    for i, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        if c == separator and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    parts.append(text[begin:])
+    return [part.strip() for part in parts if part.strip()]
+
+
+class Header:
+    """The declarations of the library, in their order."""
+
+    def __init__(self):
+        include = '#include "attn.h"\n'
+        macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", preprocess(include, "-dM"))
+        uses = "".join(f'\ndefault_of "{name}" {name};' for name in sorted(macros))
+        text = preprocess(include + uses)
+        self.constants, self.structs, self.callbacks, self.functions, self.defaults = {}, {}, {}, {}, {}
+        for declaration in split(" ".join(text.split()), ";"):
+            self.read(re.sub(r"__attribute__ ?\(\((?!visibility).*?\)\)\)?", "", declaration))
+
+    def read(self, text):
+        if match := re.match(r'default_of "(\w+)" (.*)', text):
+            self.defaults[match[1]] = match[2]
+        elif match := re.match(r"enum (\w+ )?\{(.*)\}$", text):
+            if "ATTN_" in match[2]:
+                self.read_enum(match[2])
+        elif match := re.match(r"struct (attn_\w+) \{(.*)\}$", text):
+            self.structs[match[1]] = [field for line in split(match[2], ";") for field in self.fields(line)]
+        elif match := re.match(r"typedef (.*)\(\*(attn_\w+)\)\((.*)\)$", text):
+            self.callbacks[match[2]] = (match[1], split(match[3], ","))
+        elif match := re.match(r'__attribute__ ?\(\(visibility\("default"\)\)\) (.*?)(\w+)\((.*)\)', text):
+            self.functions[match[2]] = (match[1], split(match[3], ","))
+
+    def read_enum(self, body):
+        value = -1
+        for item in split(body, ","):
+            name, _, expression = item.partition("=")
+            value = self.evaluate(expression) if expression else value + 1
+            self.constants[name.strip()] = value
+
+    def evaluate(self, expression):
+        plain = re.sub(r"\b(0x[0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", expression)
+        return eval(plain, {"__builtins__": {}}, self.constants)  # numbers and names of our own header
+
+    def fields(self, line):
+        """Pairs of name and declared type, "const char *" or "size_t [3]", of one line of a struct."""
+        if match := re.match(r".*\(\*(\w+)\)\(.*\)$", line):
+            return [(match[1], "void *")]
+        first, *rest = split(line, ",")
+        base = re.match(r"((?:(?:const|volatile|struct|enum) )*(?:unsigned char|\w+))", first)[1]
+        found = []
+        for declarator in [first[len(base):], *rest]:
+            stars, name, size = re.match(r"\s*((?:\*|const|\s)*)(\w+)\s*(\[.*\])?$", declarator).groups()
+            found.append((name, f"{base} {stars}{size or ''}"))
+        return found
+
+    def python_type(self, text):
+        """What stands in the binding for a C type; None for void."""
+        text = re.sub(r"\b(const|volatile|struct)\b", "", text).strip()
+        if match := re.match(r"(.*)\[(.*)\]$", text):
+            return f"{self.python_type(match[1])} * {self.evaluate(match[2])}"
+        base, stars = text.replace("*", "").strip(), text.count("*")
+        base = "c_int" if base.startswith("enum ") else BASE.get(base, base)
+        if base in self.callbacks or base in self.structs or stars == 0:
+            pass
+        elif base == "c_char":
+            base, stars = "c_char_p", stars - 1
+        else:  # void, and structs that only the library knows
+            base, stars = ("c_void_p", stars - 1) if base is None or base.startswith("attn_") else (base, stars)
+        for _ in range(stars):
+            base = f"POINTER({base})"
+        return base
+
+    def argument_type(self, text):
+        """An array that is an argument is a pointer to its elements; its name is left out."""
+        text = re.sub(r"(\w+) ?\[.*\]$", r"*", text)
+        if "(*" in text:
+            return "c_void_p"
+        return self.python_type(re.sub(r"(?<=[\s*])\w+$", "", text) if not re.match(r"(?:const )?\w+$", text) else text)
+
+    def signature(self, result, arguments):
+        arguments = [self.argument_type(a) for a in arguments if a not in ("void", "...")]
+        return self.python_type(result), arguments
+
+    def default(self, text):
+        """A compound literal as a call: ((struct attn_x){.size = sizeof(struct attn_x), .n = 1})."""
+        name, body = re.match(r"\(\(struct (\w+)\)\s*\{(.*)\}\)$", text).groups()
+        values = []
+        for item in split(body, ","):
+            field, value = re.match(r"\.(\w+) = (.*)$", item).groups()
+            if match := re.match(r"sizeof ?\(struct (\w+)\)$", value):
+                value = f"sizeof({match[1]})"
+            elif value.startswith("((struct"):
+                value = self.default(value)
+            elif value not in ("true", "false"):
+                value = self.evaluate(re.sub(r"\b(true|false)\b", lambda m: str(int(m[0] == "true")), value))
+            values.append(f"{field}={value}")
+        return f"{name}({', '.join(values)})"
+
+    def by_value(self):
+        """The structs, each after those that it holds."""
+        order = []
+
+        def visit(name):
+            if name in order:
+                return
+            for _, kind in self.structs[name]:
+                held = re.match(r"(?:const )?struct (\w+) (\[.*\])?$", kind)
+                if held:
+                    visit(held[1])
+            order.append(name)
+
+        for name in self.structs:
+            visit(name)
+        return order
+
+
+def binding(header):
+    lines = ['"""The ctypes view of attn.h. Made by lib/python/make_binding.py: do not edit."""',
+             "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,",
+             "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
+             "                    sizeof)", ""]
+    lines += [f"{name} = {value}" for name, value in header.constants.items()]
+    lines += [f"\n\nclass {name}(Structure):\n    pass" for name in header.structs]
+    lines += ["", ""]
+    for name, (result, arguments) in header.callbacks.items():
+        types = [str(t) for t in (lambda s: [s[0], *s[1]])(header.signature(result, arguments))]
+        lines.append(f"{name} = CFUNCTYPE({', '.join(types)})")
+    lines.append("")
+    for name in header.by_value():
+        lines.append(f"{name}._fields_ = [")
+        lines += [f'    ("{field}", {header.python_type(kind)}),' for field, kind in header.structs[name]]
+        lines.append("]")
+    for name, text in header.defaults.items():
+        lines += ["", "", f"def {name}():", f"    return {header.default(text)}"]
+    lines += ["", "", "# Results and arguments of every function.", "FUNCTIONS = {"]
+    for name, (result, arguments) in header.functions.items():
+        kind, types = header.signature(result, arguments)
+        if kind == "c_char_p" and any(t == "POINTER(c_size_t)" for t in types):
+            kind = "POINTER(c_char)"  # a text with a length has no end mark
+        lines.append(f'    "{name}": ({kind}, [{", ".join(types)}]),')
+    lines += ["}", "", "", "def declare(library):",
+              '    """Tells LIBRARY, a CDLL, what its functions take and return; returns it."""',
+              "    for name, (result, arguments) in FUNCTIONS.items():",
+              "        function = getattr(library, name)",
+              "        function.restype, function.argtypes = result, arguments",
+              "    return library", ""]
+    return "\n".join(lines)
+
+
+def program(header):
+    rows = []
+    for name, fields in header.structs.items():
+        rows.append(f'    {{"{name}", sizeof(struct {name})}},')
+        rows += [f'    {{"    {field}", offsetof(struct {name}, {field})}},' for field, _ in fields]
+    return "\n".join([
+        "/* layout.c - prints size and offsets of the public structs. Made by lib/python/make_binding.py. */",
+        "/* clang-format off */",
+        "#include <attn/attn.h>", "", "#include <stddef.h>", "#include <stdio.h>", "",
+        "static const struct {", "    const char *name;", "    size_t place;", "} rows[] = {", *rows, "};", "",
+        "int main(void)", "{", "    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)",
+        '        printf("%s %zu\\n", rows[i].name, rows[i].place);', "}", ""])
+
+
+def layout(header, source):
+    module = {}
+    exec(source, module)
+    lines = []
+    for name, fields in header.structs.items():
+        lines.append(f"{name} {ctypes.sizeof(module[name])}")
+        lines += [f"    {field} {getattr(module[name], field).offset}" for field, _ in fields]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    header = Header()
+    source = binding(header)
+    files = {BINDING: source, PROGRAM: program(header), LAYOUT: layout(header, source)}
+    status = 0
+    for path, text in files.items():
+        old = open(path).read() if os.path.exists(path) else None
+        if "--check" in sys.argv and old != text:
+            print(f"{path}: is not what lib/attn.h says; make binding writes it")
+            status = 1
+        elif "--check" not in sys.argv and old != text:
+            with open(path, "w") as file:
+                file.write(text)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
