@@ -25,7 +25,7 @@ enum value {
     VALUE_COMMAND,
 };
 
-/* Tables tell by the names of arguments, "FILE"; three options know more than that. */
+/* It follows from the name of the argument, "FILE"; for three options from their own names. */
 static enum value value_of(const struct option *option)
 {
     static const struct {

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_SECONDS = 1 };
+enum { REPEAT_SECONDS = 1 }; /* a signal this much later ends the process */
 
 static volatile sig_atomic_t must_stop;
 static volatile sig_atomic_t caught;       /* the signal, or 0 */
@@ -23,8 +23,8 @@ static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
 static const struct attn_safetensors *volatile watched;
 
 /*
- * `timeout` and others send their signal twice, to the process and to its group: that is not
- * somebody who has lost patience, and must not keep temporary files from being removed.
+ * `timeout` and others send their signal twice, to the process and to its group. The second must
+ * not end the process before temporary files are removed.
  */
 static void on_interrupt(int number)
 {
@@ -35,13 +35,13 @@ static void on_interrupt(int number)
         first = now;
         caught = number;
         must_stop = 1;
-    } else if (now.tv_sec - first.tv_sec > PATIENCE_SECONDS) {
+    } else if (now.tv_sec - first.tv_sec > REPEAT_SECONDS) {
         signal(number, SIG_DFL);
         raise(number); /* once this returns */
     }
 }
 
-/* While weights are being opened nobody else knows of them, and nothing has been written yet. */
+/* While weights are being opened there is no session to stop, and nothing has been written yet. */
 static void end_by_truncation(void)
 {
     static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";

@@ -34,8 +34,8 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
 }
 
 /*
- * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. What ends one
- * like a sentence must not become one, "9.*".
+ * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line that
+ * ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it.
  */
 static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
@@ -215,6 +215,7 @@ void manual_page(struct attn_sink *out)
                "\\fB\\-\\-name=\\fP\\fIVALUE\\fP, \\fB\\-n\\fP \\fIVALUE\\fP and "
                "\\fB\\-n\\fP\\fIVALUE\\fP;\n"
                "names are never abbreviated, and \\fB\\-\\-\\fP ends the options.\n"
+               "An option that takes one value is given once.\n"
                "Standard output holds data only; an error is one line on standard error, or\n"
                "two: the second is a hint what to try.\n");
     for (size_t i = 0; i < n_command; i++)

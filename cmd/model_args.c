@@ -176,7 +176,7 @@ int model_source_find(const struct model_args *args, struct model_source *found)
     return EXIT_DONE;
 }
 
-/* Whether a shell may take NAME as it is: what completes command lines expands its words. */
+/* Whether NAME means itself to a shell: completion hands names to the shell, which expands them. */
 static bool is_plain(const char *name)
 {
     static const char plain[] =

@@ -7,10 +7,10 @@
 #include "attn.h"
 
 struct model_args {
-    const char *name; /* directory or name; NULL: the built-in default */
-    const char *config, *vocab, *weights;
-    int load;    /* enum attn_load */
-    int compute; /* enum attn_compute */
+    const char *name;                     /* directory or name; NULL: the built-in default */
+    const char *config, *vocab, *weights; /* files in place of the model's own, or NULL */
+    int load;                             /* enum attn_load */
+    int compute;                          /* enum attn_compute */
 };
 
 /* Options that fill a struct model_args. */
@@ -39,8 +39,8 @@ struct model_source {
  */
 int model_source_find(const struct model_args *args, struct model_source *found);
 
-/* The names of the models in those folders, if no shell takes them for more, and of the built-in
- * ones that none of them holds; one a line. */
+/* Prints the names of the models in those folders, then of the built-in ones that none of the
+ * folders holds; one a line. Names with characters that are special to a shell are left out. */
 void model_names_print(struct attn_sink *out);
 
 #endif

@@ -11,7 +11,8 @@
 
 struct running_args {
     int64_t threads; /* 0: as attn_host_create finds */
-    bool is_quiet, is_verbose;
+    bool is_quiet;   /* no notes */
+    bool is_verbose; /* notes on steps and times */
 };
 
 /* Options that fill a struct running_args. */
@@ -25,9 +26,9 @@ extern const struct option_group running_options;
 enum attn_isa running_isa(void);
 enum attn_gemm running_gemm(void);
 
-/* Seconds, of the step before; initialize with = {0}. */
+/* Initialize with = {0}. */
 struct stopwatch {
-    double begun;
+    double begun; /* seconds; when the step now in progress began */
 };
 
 /* When ARGS are verbose, notes that WHAT was done and how long it took since the last call; NULL

@@ -32,8 +32,7 @@ const struct attn_format *attn_format_find(const char *name)
     return NULL;
 }
 
-size_t attn_format_list(bool (*is_listed)(const struct attn_format *format), const char *last,
-                        char *out, size_t size)
+size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size)
 {
     const struct attn_format *listed[N_FORMAT];
     size_t n = 0, length = 0;
