@@ -59,11 +59,10 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
     const enum attn_site_layout layout = attn_site_layout(site);
     const int layer = f->feed.layer;
 
-    if (site == ATTN_SITE_V && !attn_forward_needs(f, ATTN_SITE_Z) &&
-        !attn_forward_watches(f, site))
-        return false;
-    if (layout == ATTN_LAYOUT_VECTOR || layer != f->end.layer || f->end.site > ATTN_SITE_Z)
+    if (layer != f->end.layer || f->end.site > ATTN_SITE_Z || layout == ATTN_LAYOUT_VECTOR)
         return true;
+    if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
+        return false;
     return layout == ATTN_LAYOUT_KEY ? attn_selection_has_kv_head(f->trace->selection, layer, head)
                                      : attn_selection_has_head(f->trace->selection, layer, head);
 }

@@ -76,13 +76,12 @@ static bool watches_head(const struct attn_forward *f, enum attn_site site, int 
     }
 }
 
-static void visit_heads(struct attn_forward *f, enum attn_site site, float *data)
+static void visit_heads(struct attn_forward *f, enum attn_site site, bool is_watched, float *data)
 {
-    const bool is_watched = attn_forward_watches(f, site);
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
     const struct attn_site_part part = attn_forward_part(f, site);
 
-    if (part.n_row == 0 || (!is_watched && f->n_edit == 0))
+    if (part.n_row == 0)
         return;
     for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_edit_target target = {.site = site,
@@ -101,9 +100,11 @@ static void visit_heads(struct attn_forward *f, enum attn_site site, float *data
 
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
 {
+    const bool is_watched = attn_forward_watches(f, site);
+
     if (attn_forward_is_over(f))
         return;
-    if (attn_forward_needs(f, site))
-        visit_heads(f, site, data);
+    if ((is_watched || f->n_edit > 0) && attn_forward_needs(f, site))
+        visit_heads(f, site, is_watched, data);
     f->feed.is_done = attn_forward_ends_at(f, site);
 }
