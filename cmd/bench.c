@@ -40,8 +40,7 @@ struct bench {
     struct attn_model *model;
     struct attn_pool *pool;
     struct machine machine;
-    const char *last_part; /* of the row before */
-    size_t n_row;
+    struct attn_table *rows; /* owned; what was measured so far */
 };
 
 static const struct option measuring_rows[] = {
@@ -168,6 +167,9 @@ static void print_machine_json(const struct bench *bench)
 static int begin(struct bench *bench)
 {
     const struct machine *machine = &bench->machine;
+    struct attn_error err = {0};
+    if (attn_bench_table(&bench->rows, &err) != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
     if (bench->args.format == FORMAT_JSON)
         print_machine_json(bench);
     else if (bench->args.format == FORMAT_CSV)
@@ -190,40 +192,61 @@ static void print_figure(struct attn_sink *out, double value)
         print(out, "%8.*f", value < 10 ? 2 : value < 100 ? 1 : 0, value);
 }
 
-static void print_text_row(struct bench *bench, const struct attn_bench_row *row)
+/* Columns of the table. */
+enum { PART, NAME, SECONDS, SHARE, GFLOPS, GBYTES, ROUNDS };
+
+static double real_of(const struct bench *bench, size_t row, size_t column)
+{
+    return attn_table_cell(bench->rows, row, column).real;
+}
+
+static void print_text_row(struct bench *bench, size_t row)
 {
     struct attn_sink *out = bench->out;
-    if (!bench->last_part || strcmp(bench->last_part, row->part) != 0)
-        print(out, "\n%-34s       ms   share   GF/s    GB/s\n", row->part);
-    bench->last_part = row->part;
-    print(out, "  %-30s %10.3f", row->name, 1e3 * row->seconds);
-    if (row->share > 0)
-        print(out, " %6.0f%%", 100 * row->share);
+    struct attn_cell part = attn_table_cell(bench->rows, row, PART);
+    struct attn_cell name = attn_table_cell(bench->rows, row, NAME);
+    struct attn_cell last = row > 0 ? attn_table_cell(bench->rows, row - 1, PART) : part;
+    double share = real_of(bench, row, SHARE);
+    if (row == 0 || last.size != part.size || memcmp(last.text, part.text, part.size) != 0)
+        print(out, "\n%-34.*s       ms   share   GF/s    GB/s\n", (int)part.size, part.text);
+    print(out, "  %-30.*s %10.3f", (int)name.size, name.text, 1e3 * real_of(bench, row, SECONDS));
+    if (share > 0)
+        print(out, " %6.0f%%", 100 * share);
     else
         print(out, "%8s", "");
-    print_figure(out, 1e-9 * row->n_flop / row->seconds);
-    print_figure(out, 1e-9 * row->n_byte / row->seconds);
+    print_figure(out, real_of(bench, row, GFLOPS));
+    print_figure(out, real_of(bench, row, GBYTES));
     print_text(out, "\n");
 }
 
-static enum attn_status print_row(void *user, const struct attn_bench_row *row,
-                                  struct attn_error *err)
+/* With quotes around every name, whether or not it holds a comma. */
+static void print_csv_row(struct bench *bench, size_t row)
+{
+    struct attn_cell part = attn_table_cell(bench->rows, row, PART);
+    struct attn_cell name = attn_table_cell(bench->rows, row, NAME);
+    print(bench->out, "%.*s,\"%.*s\",%.9g,%.4g,%.6g,%.6g,%d\n", (int)part.size, part.text,
+          (int)name.size, name.text, real_of(bench, row, SECONDS), real_of(bench, row, SHARE),
+          real_of(bench, row, GFLOPS), real_of(bench, row, GBYTES),
+          (int)attn_table_cell(bench->rows, row, ROUNDS).integer);
+}
+
+static enum attn_status take_row(void *user, const struct attn_bench_row *measured,
+                                 struct attn_error *err)
 {
     struct bench *bench = user;
-    double gflops = 1e-9 * row->n_flop / row->seconds, gbytes = 1e-9 * row->n_byte / row->seconds;
-    if (bench->args.format == FORMAT_TEXT)
+    size_t row = attn_table_n_row(bench->rows);
+    enum attn_status status = attn_bench_table_append(bench->rows, measured, err);
+    if (status != ATTN_OK)
+        return status;
+    if (bench->args.format == FORMAT_TEXT) {
         print_text_row(bench, row);
-    else if (bench->args.format == FORMAT_CSV)
-        print(bench->out, "%s,\"%s\",%.9g,%.4g,%.6g,%.6g,%zu\n", row->part, row->name, row->seconds,
-              row->share, gflops, gbytes, row->n_round);
-    else
-        print(bench->out,
-              "%s\n{\"part\": \"%s\", \"name\": \"%s\", \"seconds\": %.9g, \"share\": %.4g, "
-              "\"gflops\": %.6g, \"gbytes_per_second\": %.6g, \"rounds\": %zu}",
-              bench->n_row > 0 ? "," : "", row->part, row->name, row->seconds, row->share, gflops,
-              gbytes, row->n_round);
-    bench->n_row++;
-    return attn_sink_check(bench->out, err);
+    } else if (bench->args.format == FORMAT_CSV) {
+        print_csv_row(bench, row);
+    } else {
+        print_text(bench->out, row > 0 ? ",\n" : "\n");
+        status = attn_table_write_row(bench->rows, row, ATTN_TABLE_JSON, -1, bench->out, err);
+    }
+    return status == ATTN_OK ? attn_sink_check(bench->out, err) : status;
 }
 
 static int measure(struct bench *bench)
@@ -238,7 +261,7 @@ static int measure(struct bench *bench)
     bench_options.directory = ".";
     bench_options.parts = args->parts;
     bench_options.seconds = args->seconds >= 0 ? args->seconds : bench_options.seconds;
-    bench_options.on_row = print_row;
+    bench_options.on_row = take_row;
     bench_options.user = bench;
     bench_options.cancel = interrupt_flag();
     bench_options.gemm = gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm;
@@ -273,6 +296,7 @@ static int bench_main(int argc, char **argv)
         code = print_open(&bench.out);
     if (bench.out)
         code = perform(&bench);
+    attn_table_free(bench.rows);
     attn_pool_free(bench.pool);
     interrupt_watch_model(NULL);
     attn_model_close(bench.model);

@@ -48,6 +48,39 @@ const char *attn_bench_parts(void)
 #undef PART_NAME
 }
 
+enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err)
+{
+#define FIGURES(n) .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIGURES, .digits = (n)
+    static const struct attn_column columns[] = {
+        {.name = "part", .type = ATTN_VALUE_TEXT},
+        {.name = "name", .type = ATTN_VALUE_TEXT},
+        {.name = "seconds", .unit = "s", FIGURES(9)},
+        {.name = "share", FIGURES(4)},
+        {.name = "gflops", .unit = "GFLOP/s", FIGURES(6)},
+        {.name = "gbytes_per_second", .unit = "GB/s", FIGURES(6)},
+        {.name = "rounds", .type = ATTN_VALUE_INTEGER},
+    };
+#undef FIGURES
+
+    return attn_table_create("bench", columns, sizeof columns / sizeof *columns, table, err);
+}
+
+enum attn_status attn_bench_table_append(struct attn_table *table, const struct attn_bench_row *row,
+                                         struct attn_error *err)
+{
+    const struct attn_cell cells[] = {
+        attn_cell_text(row->part, strlen(row->part)),
+        attn_cell_text(row->name, strlen(row->name)),
+        attn_cell_real(row->seconds),
+        attn_cell_real(row->share),
+        attn_cell_real(1e-9 * row->n_flop / row->seconds),
+        attn_cell_real(1e-9 * row->n_byte / row->seconds),
+        attn_cell_integer((int64_t)row->n_round),
+    };
+
+    return attn_table_append(table, cells, sizeof cells / sizeof *cells, err);
+}
+
 double attn_bench_now(void)
 {
     struct timespec time;

@@ -15,6 +15,7 @@
 #define ATTN_BENCH_BENCH_H
 
 #include "base/pool.h"
+#include "base/table.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/model.h"
@@ -56,6 +57,15 @@ struct attn_bench_options {
 
 #define ATTN_BENCH_OPTIONS_DEFAULT                                                                 \
     ((struct attn_bench_options){.seconds = 0.5, .gemm = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST})
+
+/* A table for rows, without any: part, name, seconds, share, gflops, gbytes_per_second (both a
+ * second), rounds. */
+ATTN_API enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err);
+
+/* Appends ROW to that table. */
+ATTN_API enum attn_status attn_bench_table_append(struct attn_table *table,
+                                                  const struct attn_bench_row *row,
+                                                  struct attn_error *err);
 
 /* The names of the parts, separated by commas. */
 ATTN_API const char *attn_bench_parts(void);
