@@ -7,23 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t count_bytes(const struct attn_written_tensor *tensor)
-{
-    size_t n = sizeof *tensor->data;
-
-    for (int i = 0; i < tensor->rank; i++)
-        n *= tensor->shape[i];
-    return n;
-}
-
 /* `"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]}`; returns the end. */
-static size_t append_entry(struct attn_buffer *header, const struct attn_written_tensor *tensor,
+static size_t append_entry(struct attn_buffer *header, const struct attn_written_tensor *written,
                            size_t begin)
 {
-    size_t end = begin + count_bytes(tensor);
+    const struct attn_tensor *tensor = &written->tensor;
+    size_t end = begin + attn_tensor_n_byte(tensor);
 
-    attn_json_append_string(header, tensor->name, strlen(tensor->name));
-    attn_buffer_append_string(header, ":{\"dtype\":\"F32\",\"shape\":[");
+    attn_json_append_string(header, written->name, strlen(written->name));
+    attn_buffer_append_format(header, ":{\"dtype\":\"%s\",\"shape\":[",
+                              attn_dtype_name(tensor->dtype));
     for (int i = 0; i < tensor->rank; i++)
         attn_buffer_append_format(header, "%s%zu", i > 0 ? "," : "", tensor->shape[i]);
     attn_buffer_append_format(header, "],\"data_offsets\":[%zu,%zu]}", begin, end);
@@ -39,16 +32,24 @@ static void write_u64(struct attn_sink *sink, uint64_t value)
     attn_sink_write(sink, bytes, sizeof bytes);
 }
 
-enum attn_status attn_safetensors_write(struct attn_sink *sink,
-                                        const struct attn_written_tensor *tensors, size_t n,
-                                        struct attn_error *err)
+enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
+                                               const struct attn_written_fact *facts, size_t n_fact,
+                                               const struct attn_written_tensor *tensors, size_t n,
+                                               struct attn_error *err)
 {
     struct attn_buffer header = {0};
     enum attn_status status;
     size_t offset = 0;
 
     /* Readers of PyTorch's want to be told that shapes are in its order. */
-    attn_buffer_append_string(&header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    attn_buffer_append_string(&header, "{\"__metadata__\":{\"format\":\"pt\"");
+    for (size_t i = 0; i < n_fact; i++) {
+        attn_buffer_append_char(&header, ',');
+        attn_json_append_string(&header, facts[i].key, strlen(facts[i].key));
+        attn_buffer_append_char(&header, ':');
+        attn_json_append_string(&header, facts[i].value, strlen(facts[i].value));
+    }
+    attn_buffer_append_char(&header, '}');
     for (size_t i = 0; i < n; i++) {
         attn_buffer_append_char(&header, ',');
         offset = append_entry(&header, &tensors[i], offset);
@@ -60,9 +61,18 @@ enum attn_status attn_safetensors_write(struct attn_sink *sink,
     if (status == ATTN_OK) {
         write_u64(sink, header.size);
         attn_sink_write(sink, header.data, header.size);
-        for (size_t i = 0; i < n; i++)
-            attn_sink_write(sink, tensors[i].data, count_bytes(&tensors[i]));
     }
     attn_buffer_release(&header);
+    return status;
+}
+
+enum attn_status attn_safetensors_write(struct attn_sink *sink,
+                                        const struct attn_written_tensor *tensors, size_t n,
+                                        struct attn_error *err)
+{
+    enum attn_status status = attn_safetensors_write_header(sink, NULL, 0, tensors, n, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        attn_sink_write(sink, tensors[i].tensor.data, attn_tensor_n_byte(&tensors[i].tensor));
     return status;
 }

@@ -184,9 +184,11 @@ static enum attn_status write_weights(struct attn_sink *sink,
     for (size_t i = 0; i < weights->n; i++) {
         const struct attn_weight_spec *spec = &weights->items[i].spec;
 
-        tensors[i] = (struct attn_written_tensor){
-            .name = spec->name, .rank = spec->rank, .data = weights->items[i].data};
-        memcpy(tensors[i].shape, spec->shape, sizeof tensors[i].shape);
+        tensors[i] = (struct attn_written_tensor){.name = spec->name,
+                                                  .tensor = {.data = weights->items[i].data,
+                                                             .dtype = ATTN_DTYPE_F32,
+                                                             .rank = spec->rank}};
+        memcpy(tensors[i].tensor.shape, spec->shape, sizeof spec->shape);
     }
     status = attn_safetensors_write(sink, tensors, weights->n, err);
     attn_free(tensors);

@@ -68,7 +68,7 @@ def load_arrays(path):
 def check_arrays(folder, streamed):
     arrays = load_arrays(folder / "all.npz")
     for other in (load_arrays(streamed),
-                  {f.stem: np.load(f, allow_pickle=False) for f in (folder / "npy").iterdir()}):
+                  {f.stem: np.load(f, allow_pickle=False) for f in (folder / "npy").glob("*.npy")}):
         assert other.keys() == arrays.keys(), arrays.keys() ^ other.keys()
         for name, array in arrays.items():
             assert array.dtype == other[name].dtype, name
@@ -164,7 +164,7 @@ def check_csv(folder, arrays):
     """Each file, read by pandas as the README says, beside the slice of its array."""
     labels = labels_of(arrays)
     queries = arrays.get("queries", np.arange(len(labels)))
-    for path in (folder / "csv").iterdir():
+    for path in (folder / "csv").glob("*.csv"):
         site, array = array_of(path.stem, arrays)
         frame = pd.read_csv(path, index_col=0)
         rows = labels if site in "kv" else [labels[q] for q in queries]
