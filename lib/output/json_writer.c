@@ -14,6 +14,7 @@
  * tokens are.
  */
 #include "output/arrays.h"
+#include "output/labels_json.h"
 #include "output/number_text.h"
 #include "output/row_text.h"
 #include "output/token_text.h"
@@ -32,8 +33,7 @@ struct json_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
     struct attn_buffer text; /* what is being made; written and emptied row by row */
-    struct attn_buffer escaped;
-    bool has_tensors; /* one was begun */
+    bool has_tensors;        /* one was begun */
 };
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
@@ -54,19 +54,6 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
     return status;
 }
 
-/* A string of any bytes, or null. */
-static void append_escaped(struct json_writer *w, const char *bytes, size_t size)
-{
-    if (!bytes) {
-        append(w, "null");
-        return;
-    }
-    attn_buffer_reset(&w->escaped);
-    attn_escape_append(&w->escaped, bytes, size);
-    w->text.has_failed |= w->escaped.has_failed;
-    attn_json_append_string(&w->text, w->escaped.data, w->escaped.size);
-}
-
 static void append_number(struct json_writer *w, float value)
 {
     char *out = attn_buffer_reserve(&w->text, ATTN_NUMBER_TEXT_SIZE);
@@ -77,40 +64,7 @@ static void append_number(struct json_writer *w, float value)
         w->text.size += attn_number_text(value, w->base.options.precision, out);
 }
 
-static void append_separator(struct json_writer *w, size_t index)
-{
-    if (index > 0)
-        attn_buffer_append_char(&w->text, ',');
-}
-
 /* --- Before the tensors ------------------------------------------------------------------------ */
-
-static void append_options(struct json_writer *w)
-{
-    const struct attn_labels *run = &w->base.labels;
-
-    append(w, ",\n\"options\": {");
-    for (size_t i = 0; i < run->n_option; i++) {
-        append_separator(w, i);
-        append_escaped(w, run->options[i].name, strlen(run->options[i].name));
-        append(w, ": ");
-        append_escaped(w, run->options[i].value, strlen(run->options[i].value));
-    }
-    append(w, "}");
-}
-
-/* A list of strings. */
-static void append_texts(struct json_writer *w, const struct attn_token_texts *texts)
-{
-    for (size_t p = 0; p < texts->n; p++) {
-        size_t size;
-        const char *text = attn_token_text(texts, p, &size);
-
-        attn_buffer_append_char(&w->text, p > 0 ? ',' : '[');
-        attn_json_append_string(&w->text, text, size);
-    }
-    append(w, texts->n > 0 ? "]" : "null");
-}
 
 static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
 {
@@ -120,10 +74,10 @@ static enum attn_status append_tokens(struct json_writer *w, struct attn_error *
     if (status == ATTN_OK)
         status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
     append(w, ",\n\"tokens\": ");
-    append_texts(w, &texts);
+    attn_json_append_tokens(&w->text, &texts);
     if (source_texts.n > 0) {
         append(w, ",\n\"source_tokens\": ");
-        append_texts(w, &source_texts);
+        attn_json_append_tokens(&w->text, &source_texts);
     }
     attn_token_texts_release(&texts);
     attn_token_texts_release(&source_texts);
@@ -287,9 +241,10 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
         return status;
     writer->is_in_order = true;
     attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
-    append_escaped(w, writer->labels.model,
-                   writer->labels.model ? strlen(writer->labels.model) : 0);
-    append_options(w);
+    attn_json_append_escaped(&w->text, writer->labels.model,
+                             writer->labels.model ? strlen(writer->labels.model) : 0);
+    append(w, ",\n\"options\": ");
+    attn_json_append_options(&w->text, &w->base.labels);
     status = append_tokens(w, err);
     append_positions(w);
     append(w, ",\n\"tensors\": {");
@@ -327,7 +282,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
         if (predictions->has_positions)
             attn_buffer_append_format(&w->text, "\"position\": %zu, ", top->position);
         attn_buffer_append_format(&w->text, "\"id\": %" PRId32 ", \"token\": ", top->id);
-        append_escaped(w, top->token, top->token_size);
+        attn_json_append_escaped(&w->text, top->token, top->token_size);
         append(w, ", \"probability\": ");
         append_number(w, (float)top->probability);
         append(w, "}");
@@ -337,7 +292,7 @@ static enum attn_status predictions_json(struct attn_writer *writer,
         const struct attn_continuation *next = &predictions->next[i];
 
         append(w, i > 0 ? ",\n{\"text\": " : "\n{\"text\": ");
-        append_escaped(w, next->text, strlen(next->text));
+        attn_json_append_escaped(&w->text, next->text, strlen(next->text));
         append(w, ", \"logprob\": ");
         append_number(w, (float)next->log_probability);
         append(w, "}");
@@ -360,7 +315,6 @@ static void release_json(struct attn_writer *writer)
 
     attn_arrays_release(&w->arrays);
     attn_buffer_release(&w->text);
-    attn_buffer_release(&w->escaped);
 }
 
 static const struct attn_writer_ops ops = {

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/version.h"
 #include "formats/json.h"
+#include "output/labels_json.h"
 
 #include <errno.h>
 #include <string.h>
@@ -95,17 +96,6 @@ static void append_string(struct attn_buffer *out, const char *text)
         attn_buffer_append_string(out, "null");
 }
 
-/* The same with what is not printable escaped. */
-static void append_escaped(struct attn_buffer *out, const char *text)
-{
-    struct attn_buffer escaped = {0};
-
-    attn_escape_append(&escaped, text ? text : "", text ? strlen(text) : 0);
-    append_string(out, text ? attn_buffer_string(&escaped) : NULL);
-    out->has_failed |= escaped.has_failed;
-    attn_buffer_release(&escaped);
-}
-
 enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct attn_format *format,
                                    const struct attn_labels *labels, struct attn_manifest_run **run,
                                    struct attn_error *err)
@@ -116,15 +106,10 @@ enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct 
         return ATTN_NO_MEMORY;
     added->is_current = true;
     attn_buffer_append_string(&added->facts, "\"version\": \"" ATTN_VERSION "\", \"model\": ");
-    append_escaped(&added->facts, labels->model);
-    attn_buffer_append_string(&added->facts, ", \"options\": {");
-    for (size_t i = 0; i < labels->n_option; i++) {
-        attn_buffer_append_string(&added->facts, i > 0 ? ", " : "");
-        append_escaped(&added->facts, labels->options[i].name);
-        attn_buffer_append_string(&added->facts, ": ");
-        append_escaped(&added->facts, labels->options[i].value);
-    }
-    attn_buffer_append_string(&added->facts, "}");
+    attn_json_append_escaped(&added->facts, labels->model,
+                             labels->model ? strlen(labels->model) : 0);
+    attn_buffer_append_string(&added->facts, ", \"options\": ");
+    attn_json_append_options(&added->facts, labels);
     *run = added;
     return attn_buffer_check(&added->facts, err);
 }
@@ -176,7 +161,7 @@ static enum attn_status read_facts(struct attn_manifest_run *run, const struct a
     for (option = attn_node_first(options); option; option = attn_node_next(option)) {
         if (!attn_node_string(option))
             return refuse(json, "has an option whose value is no text", err);
-        attn_buffer_append_string(&run->facts, option != attn_node_first(options) ? ", " : "");
+        attn_buffer_append_string(&run->facts, option != attn_node_first(options) ? "," : "");
         append_string(&run->facts, attn_node_key(option));
         attn_buffer_append_string(&run->facts, ": ");
         append_string(&run->facts, attn_node_string(option));
