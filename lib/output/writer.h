@@ -53,6 +53,7 @@ struct attn_writer_ops {
     X(tidy)                                                                                        \
     X(npy)                                                                                         \
     X(npz)                                                                                         \
+    X(safetensors)                                                                                 \
     X(json)                                                                                        \
     X(jsonl)
 

@@ -22,8 +22,9 @@ import sys
 try:
     import numpy as np
     import pandas as pd
+    import safetensors
 except ImportError as error:
-    sys.exit(f"check-python: {error}; install both with: pip install numpy pandas\n"
+    sys.exit(f"check-python: {error}; install all with: pip install numpy pandas safetensors\n"
              "(make check-python PYTHON=venv/bin/python uses another Python)")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -41,7 +42,7 @@ RUNS = {
     "ids": ["-m", ROOT / "tests" / "fixtures" / "attn-grouped", "--ids", "1,2,3,2", "--sites", "*"],
 }
 FORMS = {"--npz": "all.npz", "--npy": "npy", "--json": "all.json", "--csv": "csv",
-         "--tidy": "tidy.csv"}
+         "--tidy": "tidy.csv", "--safetensors": "all.safetensors"}
 MATRICES = ("qk", "attn_scores", "pattern")
 
 
@@ -78,6 +79,21 @@ def check_arrays(folder, streamed):
         for archive in (folder / "all.npz", streamed):
             subprocess.run(["unzip", "-tqq", archive], check=True)
     return arrays
+
+
+def check_safetensors(folder, arrays):
+    """The same numbers and shapes; what are no numbers is in the metadata."""
+    with safetensors.safe_open(folder / "all.safetensors", framework="np") as file:
+        texts, metadata = {"tokens", "source_tokens"}, file.metadata()
+        assert set(file.keys()) == arrays.keys() - texts, set(file.keys()) ^ arrays.keys()
+        for name in file.keys():
+            tensor, array = file.get_tensor(name), arrays[name]
+            assert tensor.dtype == array.dtype and tensor.shape == array.shape, name
+            assert tensor.tobytes() == array.tobytes(), name
+    for name in texts:
+        assert json.loads(metadata.get(name, "[]")) == list(arrays.get(name, [])), name
+    assert metadata["version"] and metadata["model"] and metadata["format"] == "pt"
+    return json.loads(metadata["options"])
 
 
 # --- JSON -------------------------------------------------------------------------------------
@@ -212,6 +228,7 @@ def check_run(name, arguments, folder):
         shutil.copy(folder / "all.npz", streamed)
     arrays = check_arrays(folder, streamed)
     document = check_json(folder, arrays)
+    assert check_safetensors(folder, arrays) == document["options"]
     if "-p" in arguments:
         check_offsets(document, arguments[arguments.index("-p") + 1])
     if "--top" in arguments:

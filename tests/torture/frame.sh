@@ -21,7 +21,7 @@ trap 'rm -rf "$scratch"' EXIT
 export LC_ALL=C ASAN_OPTIONS=allocator_may_return_null=1:${ASAN_OPTIONS-}
 
 # Every way of writing, one option a word; FOLDER/ is where.
-outputs=(csv tidy npy npz json)
+outputs=(csv tidy npy npz safetensors json)
 
 pass() { passed=$((passed + 1)); }
 
@@ -53,7 +53,7 @@ finish() {
 into() { # FORMAT FOLDER
     case $1 in
     csv | npy) options=("--$1" "$2/$1") ;;
-    tidy | npz | json) options=("--$1" "$2/all.$1") ;;
+    tidy | npz | safetensors | json) options=("--$1" "$2/all.$1") ;;
     *) options=() ;;
     esac
 }
