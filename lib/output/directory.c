@@ -84,7 +84,7 @@ int attn_directory_compare(const struct attn_directory *a, const struct attn_dir
 static enum attn_status wait_for_lock(const struct attn_directory *directory, bool waits,
                                       const volatile sig_atomic_t *cancel, struct attn_error *err)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    const struct timespec pause = {.tv_nsec = 10000000};
 
     if (directory->descriptor < 0)
         return ATTN_OK;
@@ -317,7 +317,8 @@ void attn_directory_close(struct attn_directory *directory)
 {
     if (!directory)
         return;
-    if (directory->is_locked && !directory->has_files)
+    if (directory->path && !directory->has_files &&
+        (directory->is_locked || wait_for_lock(directory, false, NULL, NULL) == ATTN_OK))
         undo(directory);
     leave(directory);
     attn_manifest_release(&directory->manifest);

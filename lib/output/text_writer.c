@@ -314,6 +314,21 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     return attn_text_table_write(&w->table, w->base.sink, err);
 }
 
+/* The options that write all numbers: "--csv DIR or --npz FILE". */
+static void append_suggested(struct attn_buffer *out)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (!format->is_suggested)
+            continue;
+        attn_buffer_append_format(out, "%s--%s %s", separator, format->name, format->argument);
+        separator = " or ";
+    }
+}
+
 /* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; ..." */
 static void print_what_is_left_out(struct text_writer *w)
 {
@@ -338,7 +353,9 @@ static void print_what_is_left_out(struct text_writer *w)
     }
     if (w->label.size == 0)
         return;
-    attn_buffer_append_string(&w->label, " are shown; --csv DIR or --npz FILE writes all\n");
+    attn_buffer_append_string(&w->label, " are shown; ");
+    append_suggested(&w->label);
+    attn_buffer_append_string(&w->label, " writes all\n");
     print_separator(w);
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }

@@ -104,6 +104,11 @@ static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *er
     return status == ATTN_OK ? attn_buffer_check(&w->texts, err) : status;
 }
 
+static bool holds_all_tensors(const struct attn_format *format)
+{
+    return format->tensors && format != &attn_tidy_format;
+}
+
 static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)
 {
     struct tidy_writer *w = (struct tidy_writer *)writer;
@@ -112,8 +117,11 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     enum attn_status status;
 
     if (!attn_selection_has_site(writer->labels.selection, ATTN_SITE_PATTERN)) {
+        char formats[ATTN_ERROR_HINT_SIZE];
+
+        attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
         attn_error_set(err, ATTN_INVALID, "tidy CSV holds the pattern, which is not selected");
-        attn_error_hint(err, "add it to --sites; other tensors go into --csv, --npz or --json");
+        attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
         return ATTN_INVALID;
     }
     attn_escape_append(&text, id, strlen(id)); /* printable, as tokens are */

@@ -145,6 +145,25 @@ START_TEST(a_wait_ends_with_the_flag)
 }
 END_TEST
 
+START_TEST(a_directory_that_was_never_locked_is_removed)
+{
+    struct attn_directory *directory, *other;
+    struct attn_error err = {0};
+
+    set_up();
+    directory = opened();
+    other = opened();
+    ck_assert_int_eq(attn_directory_lock(other, false, NULL, &err), ATTN_OK);
+    attn_directory_close(directory);
+    ck_assert_int_eq(access("d", F_OK), 0); /* another writer has it */
+    attn_directory_close(other);
+    rmdir("d");
+    attn_directory_close(opened());
+    ck_assert_int_ne(access("d", F_OK), 0);
+    tear_down();
+}
+END_TEST
+
 START_TEST(a_directory_that_vanished_meanwhile_is_made_again)
 {
     struct attn_directory *directory, *other;
@@ -188,5 +207,6 @@ END_TEST
 
 ATTN_SUITE("output_directory", what_a_run_does_not_write_goes_unless_it_adds,
            a_directory_has_one_writer, a_wait_ends_with_the_flag,
+           a_directory_that_was_never_locked_is_removed,
            a_directory_that_vanished_meanwhile_is_made_again,
            every_failed_allocation_leaves_a_manifest_of_all_files)
