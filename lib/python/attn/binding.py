@@ -450,6 +450,7 @@ attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_bench_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_bench_row), POINTER(attn_error))
+attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -1179,6 +1180,8 @@ FUNCTIONS = {
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_safetensors": (c_void_p, [c_void_p]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_bench_table": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_bench_table_append": (c_int, [c_void_p, POINTER(attn_bench_row), POINTER(attn_error)]),
     "attn_bench_parts": (c_char_p, []),
     "attn_bench_run": (c_int, [POINTER(attn_bench_options), POINTER(attn_error)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -1191,7 +1194,7 @@ FUNCTIONS = {
     "attn_n_format": (c_size_t, []),
     "attn_format_at": (POINTER(attn_format), [c_size_t]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
-    "attn_format_list": (c_size_t, [c_void_p, c_char_p, c_char_p, c_size_t]),
+    "attn_format_list": (c_size_t, [attn_format_fn, c_char_p, c_char_p, c_size_t]),
     "attn_writer_create": (c_int, [POINTER(attn_format), c_char_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_writer_create_sink": (c_int, [POINTER(attn_format), c_void_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_writer_event": (c_int, [c_void_p, POINTER(attn_trace_event), POINTER(attn_error)]),
