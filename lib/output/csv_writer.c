@@ -9,8 +9,7 @@
  * the system allows.
  */
 #include "output/csv_field.h"
-#include "output/number_text.h"
-#include "output/row_text.h"
+#include "output/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -310,7 +309,7 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     enum attn_status status = find_file(w, event, place, &file, err);
 
     if (status == ATTN_OK)
-        status = attn_row_text_write(writer, event, place, append_row, file->sink, err);
+        status = attn_writer_write_rows(writer, event, place, append_row, file->sink, err);
     if (status == ATTN_OK)
         status = attn_sink_check(file->sink, err);
     if (status != ATTN_OK)

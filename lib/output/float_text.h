@@ -21,4 +21,14 @@ enum { ATTN_FIXED_PRECISION_MAX = 17, ATTN_FIXED_TEXT_SIZE = 64 };
  * the length; not terminated. */
 size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEXT_SIZE]);
 
+/* The most that attn_number_text writes, and the room that it needs at OUT. */
+enum { ATTN_NUMBER_TEXT_SIZE = ATTN_FIXED_TEXT_SIZE };
+
+/* PRECISION digits after the point, or -1: the shortest text. Returns the length; not terminated. */
+static inline size_t attn_number_text(float value, int precision, char *out)
+{
+    return precision < 0 ? attn_format_float(value, out)
+                         : attn_float_text_fixed(value, precision, out);
+}
+
 #endif

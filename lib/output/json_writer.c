@@ -14,9 +14,8 @@
  * tokens are.
  */
 #include "output/arrays.h"
+#include "output/float_text.h"
 #include "output/labels_json.h"
-#include "output/number_text.h"
-#include "output/row_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -224,7 +223,8 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
     append_before_row(w, array, place->head, place->row);
     status = flush(w, err);
     if (status == ATTN_OK)
-        status = attn_row_text_write(&w->base, event, place, append_event_row, w->base.sink, err);
+        status =
+            attn_writer_write_rows(&w->base, event, place, append_event_row, w->base.sink, err);
     if (place->is_last)
         end_tensor(w, array);
     return status;

@@ -240,7 +240,7 @@ enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *e
     }
     if (!outputs->is_abandoned)
         return ATTN_OK;
-    attn_error_set(err, ATTN_IO, "nobody reads what is written");
+    attn_error_set(err, ATTN_IO, "the readers of all outputs are gone");
     return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
 }
 

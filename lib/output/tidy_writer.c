@@ -7,8 +7,7 @@
  * with the query's token, and the key's token.
  */
 #include "output/csv_field.h"
-#include "output/number_text.h"
-#include "output/row_text.h"
+#include "output/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -216,7 +215,7 @@ static enum attn_status event_tidy(struct attn_writer *writer, const struct attn
 {
     if (event->site != ATTN_SITE_PATTERN)
         return ATTN_OK;
-    return attn_row_text_write(writer, event, place, append_row, writer->sink, err);
+    return attn_writer_write_rows(writer, event, place, append_row, writer->sink, err);
 }
 
 static enum attn_status finish_tidy(struct attn_writer *writer, struct attn_error *err)

@@ -127,6 +127,20 @@ bool attn_site_has_heads(enum attn_site site);
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
 
+/* Appends row R of EVENT to TEXT. Runs on any thread: it only reads what WRITER has, and leaves
+ * failures in TEXT. */
+typedef void (*attn_row_text_fn)(const struct attn_writer *writer,
+                                 const struct attn_trace_event *event,
+                                 const struct attn_place *place, size_t r,
+                                 struct attn_buffer *text);
+
+/* Writes all rows of EVENT to SINK, whose failure is for the caller to look at. All threads of the
+ * writer's pool make their text. */
+enum attn_status attn_writer_write_rows(struct attn_writer *writer,
+                                        const struct attn_trace_event *event,
+                                        const struct attn_place *place, attn_row_text_fn append_row,
+                                        struct attn_sink *sink, struct attn_error *err);
+
 /* What heads the labels of a site's rows: "query", or of vectors a position "token". Arrays have no
  * tokens: "query" and "key". */
 const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_site site);
