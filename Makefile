@@ -355,7 +355,8 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@ln -sf libattn.so.$(VERSION) $(place)/lib/$(SONAME)
 	@ln -sf $(SONAME) $(place)/lib/libattn.so
 	@set -e; for file in $(PUBLIC_HEADERS); do install -d $(place)/include/attn/$$(dirname $$file); \
-	    sed -E 's|^(#include) "([^"]+)"|\1 <attn/\2>|' lib/$$file >$(place)/include/attn/$$file; done
+	    sed -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' -e '/^\/\* --- Inside the library/,$${/^#endif$$/!d}' \
+	        lib/$$file >$(place)/include/attn/$$file; done
 	@mkdir -p $(place)/lib/pkgconfig
 	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" lib/attn.pc.in >$(place)/lib/pkgconfig/attn.pc

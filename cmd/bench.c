@@ -11,6 +11,7 @@
 #include "running_args.h"
 
 #include "attn.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

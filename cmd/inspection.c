@@ -4,6 +4,7 @@
 #include "command.h"
 #include "interrupt.h"
 #include "report.h"
+#include "tool.h"
 
 /* Whether there is something to say of PART. */
 static bool is_there(const struct inspection *inspection, enum attn_inspected part, bool is_checked)

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "print.h"
 #include "report.h"
+#include "tool.h"
 
 #include <inttypes.h>
 #include <string.h>

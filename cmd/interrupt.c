@@ -9,6 +9,7 @@
 #include "interrupt.h"
 
 #include "command.h"
+#include "tool.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

@@ -10,6 +10,7 @@
 #include "typo.h"
 
 #include "attn.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

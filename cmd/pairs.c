@@ -4,6 +4,7 @@
 #include "command.h"
 #include "print.h"
 #include "report.h"
+#include "tool.h"
 
 static const struct option pairs_rows[] = {
     {.name = "pairs",

@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "report.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <stdio.h>

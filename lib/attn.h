@@ -2,64 +2,82 @@
  * attn.h - the whole public interface of libattn: run GPT-style decoders on a CPU and see what
  * their attention does.
  *
- *     struct attn_error err = {0};
- *     struct attn_source source = {.directory = "gpt2"};
- *     struct attn_model *model;
- *     if (attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) != ATTN_OK)
- *         puts(err.message);
+ *     struct attn_request request = ATTN_REQUEST_DEFAULT;
+ *     struct attn_result result = {0};
+ *     request.input.text = "Once upon a time", request.input.n_text = 16;
+ *     attn_host_open("fable", NULL, &host, &err);
+ *     attn_run_prepare(host, &request, &run, &err);
+ *     attn_capture_create(attn_run_labels(run)->selection, &capture, &err);
+ *     attn_run_perform(run, attn_capture_trace(capture), &result, &err);
+ *     attn_capture_head(capture, ATTN_SITE_PATTERN, 2, 1);    // float [T, T]
  *
- * Text goes through a tokenizer (text/tokenizer.h) into a session (model/session.h), which tells a
- * trace (trace/trace.h) about every tensor that its selection (trace/selection.h) wants and applies
- * edits (trace/edit.h); writers (output/output.h) turn events into files. The library never prints,
- * never exits, and keeps no global state.
+ * The library never prints, never exits, and keeps no global state. Every call that can fail returns
+ * an enum attn_status and says more in a struct attn_error (base/status.h).
+ *
+ * A struct that begins with `size` is set by its initializer ATTN_..._DEFAULT and may get more fields
+ * at its end in any version: who was compiled before goes on working. All other structs, also those
+ * in arrays, stay as they are while the first two numbers of the version do, which are those of the
+ * shared library's name.
  */
 #ifndef ATTN_H
 #define ATTN_H
 
-#include "analysis/difference.h"
-#include "attention/attend.h"
-#include "attention/attention.h"
-#include "attention/kind.h"
-#include "base/dtype.h"
-#include "base/number.h"
-#include "base/pool.h"
-#include "base/sink.h"
-#include "base/source.h"
-#include "base/status.h"
-#include "base/table.h"
+/* In the order to read them. */
+/* clang-format off */
+
+/* Everywhere: versions, failures, where models come from, threads. */
 #include "base/version.h"
-#include "bench/bench.h"
-#include "capture/capture.h"
-#include "experiment/compare.h"
-#include "experiment/comparison.h"
-#include "experiment/explain.h"
-#include "formats/ndarray.h"
-#include "formats/npy.h"
-#include "formats/safetensors.h"
-#include "kernels/gemm.h"
-#include "kernels/isa.h"
+#include "base/status.h"
+#include "base/source.h"
+#include "base/pool.h"
 #include "model/builtin.h"
-#include "model/config.h"
-#include "model/cost.h"
-#include "model/draw.h"
-#include "model/finite.h"
-#include "model/inspection.h"
-#include "model/model.h"
-#include "model/model_init.h"
-#include "model/session.h"
-#include "output/format.h"
-#include "output/output.h"
-#include "output/outputs.h"
-#include "output/table_writer.h"
+
+/* A model runs a text: a host serves requests, a capture keeps tensors, outputs are files. */
 #include "run/host.h"
 #include "run/request.h"
 #include "run/run.h"
-#include "text/token_table.h"
-#include "text/tokenizer.h"
-#include "text/word_list.h"
-#include "trace/edit.h"
-#include "trace/selection.h"
+#include "capture/capture.h"
+#include "output/format.h"
+#include "output/outputs.h"
+
+/* What is watched, changed and computed. */
 #include "trace/site.h"
+#include "trace/selection.h"
 #include "trace/trace.h"
+#include "trace/edit.h"
+#include "attention/attention.h"
+#include "attention/kind.h"
+#include "kernels/gemm.h"
+#include "kernels/isa.h"
+
+/* Step by step: tokens, models and sessions, and what they cost. */
+#include "text/tokenizer.h"
+#include "model/config.h"
+#include "model/model.h"
+#include "model/session.h"
+#include "model/cost.h"
+#include "model/inspection.h"
+
+/* Attention on arrays, and experiments. */
+#include "base/dtype.h"
+#include "formats/ndarray.h"
+#include "attention/attend.h"
+#include "analysis/difference.h"
+#include "experiment/compare.h"
+#include "experiment/comparison.h"
+#include "experiment/explain.h"
+
+/* Tables and files. */
+#include "base/table.h"
+#include "base/sink.h"
+#include "output/output.h"
+#include "output/table_writer.h"
+
+/* Models that are made. */
+#include "text/word_list.h"
+#include "model/draw.h"
+#include "model/model_init.h"
+
+/* clang-format on */
 
 #endif

@@ -10,7 +10,12 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/quantity.h"
+#include "bench/bench.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
+#include "model/finite.h"
 #include "output/float_text.h"
 #include "output/text_table.h"
+#include "text/token_table.h"
 
 #endif

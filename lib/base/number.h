@@ -12,13 +12,12 @@
 #include <stdint.h>
 
 /* [-]digits within MIN..MAX. False leaves *value alone. */
-ATTN_API bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max,
-                             int64_t *value);
+bool attn_parse_int(const char *text, size_t size, int64_t min, int64_t max, int64_t *value);
 
 /* Digits only, 0..2^64-1. */
-ATTN_API bool attn_parse_uint(const char *text, size_t size, uint64_t *value);
+bool attn_parse_uint(const char *text, size_t size, uint64_t *value);
 
 /* JSON's number grammar with an optional leading '+' refused; finite values only. */
-ATTN_API bool attn_parse_double(const char *text, size_t size, double *value);
+bool attn_parse_double(const char *text, size_t size, double *value);
 
 #endif

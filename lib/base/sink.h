@@ -40,23 +40,6 @@ ATTN_API enum attn_status attn_sink_create_memory(struct attn_sink **sink, struc
 /* Appends SIZE bytes. After a failure it does nothing. */
 ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size);
 
-/* Whether attn_sink_write_at works: files and memory do, pipes do not. */
-ATTN_API bool attn_sink_is_seekable(const struct attn_sink *sink);
-
-/* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
- * moved. */
-ATTN_API void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes,
-                                 size_t size);
-
-/* Bytes appended so far. */
-ATTN_API uint64_t attn_sink_position(const struct attn_sink *sink);
-
-/* ATTN_OK, or the failure that stuck. */
-ATTN_API enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error *err);
-
-/* Whether the reader of a pipe went away: for a tool that is no error. */
-ATTN_API bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
-
 /* Memory sinks: the bytes, borrowed until the next write. */
 ATTN_API const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size);
 
@@ -66,5 +49,23 @@ ATTN_API enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_e
 
 /* Frees; a file that was not committed is removed. NULL is allowed. */
 ATTN_API void attn_sink_free(struct attn_sink *sink);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* Whether attn_sink_write_at works: files and memory do, pipes do not. */
+bool attn_sink_is_seekable(const struct attn_sink *sink);
+
+/* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
+ * moved. */
+void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size);
+
+/* Bytes appended so far. */
+uint64_t attn_sink_position(const struct attn_sink *sink);
+
+/* ATTN_OK, or the failure that stuck. */
+enum attn_status attn_sink_check(const struct attn_sink *sink, struct attn_error *err);
+
+/* Whether the reader of a pipe went away: for a tool that is no error. */
+bool attn_sink_is_closed_pipe(const struct attn_sink *sink);
 
 #endif

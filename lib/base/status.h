@@ -70,21 +70,23 @@ ATTN_API const char *attn_status_text(enum attn_status status);
 ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_status status,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 
+ATTN_API const char *
+attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
-ATTN_API void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
+void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /*
  * Says at which stage the failure STATUS happened, unless that was said before: who is nearest to
  * the failure knows best. Returns STATUS; does nothing for ATTN_OK. ERR may be NULL.
  */
-ATTN_API enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
-                                        struct attn_error *err);
+enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
+                               struct attn_error *err);
 
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
-
-ATTN_API const char *
-attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
 
 /* Shorthand for the one message of a failed allocation: "out of memory". Returns ATTN_NO_MEMORY. */
 enum attn_status attn_error_no_memory(struct attn_error *err);

@@ -109,20 +109,6 @@ static inline struct attn_cell attn_cell_list(const int64_t *list, size_t n)
 
 struct attn_table;
 
-/* An empty table. ATTN_INVALID when it has no name or no columns, or a column has no name,
- * the name of another, no type, or digits that are out of range. */
-ATTN_API enum attn_status attn_table_create(const char *name, const struct attn_column *columns,
-                                            size_t n_column, struct attn_table **table,
-                                            struct attn_error *err);
-
-/* Appends a row: CELLS [n_cell], one a column, each of its column's type or missing, a text
- * or list below 4 GiB. ATTN_INVALID when they are not; after a failure the table is as it was. */
-ATTN_API enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
-                                            size_t n_cell, struct attn_error *err);
-
-/* Removes all rows and keeps the memory, for tables that are written part by part. */
-ATTN_API void attn_table_reset(struct attn_table *table);
-
 ATTN_API const char *attn_table_name(const struct attn_table *table);
 ATTN_API size_t attn_table_n_column(const struct attn_table *table);
 ATTN_API size_t attn_table_n_row(const struct attn_table *table);
@@ -133,5 +119,21 @@ ATTN_API struct attn_cell attn_table_cell(const struct attn_table *table, size_t
                                           size_t column);
 
 ATTN_API void attn_table_free(struct attn_table *table); /* NULL is allowed */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* An empty table. ATTN_INVALID when it has no name or no columns, or a column has no name,
+ * the name of another, no type, or digits that are out of range. */
+enum attn_status attn_table_create(const char *name, const struct attn_column *columns,
+                                   size_t n_column, struct attn_table **table,
+                                   struct attn_error *err);
+
+/* Appends a row: CELLS [n_cell], one a column, each of its column's type or missing, a text
+ * or list below 4 GiB. ATTN_INVALID when they are not; after a failure the table is as it was. */
+enum attn_status attn_table_append(struct attn_table *table, const struct attn_cell *cells,
+                                   size_t n_cell, struct attn_error *err);
+
+/* Removes all rows and keeps the memory, for tables that are written part by part. */
+void attn_table_reset(struct attn_table *table);
 
 #endif

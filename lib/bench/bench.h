@@ -60,18 +60,16 @@ struct attn_bench_options {
 
 /* A table for rows, without any: part, name, seconds, share, gflops, gbytes_per_second (both a
  * second), rounds. */
-ATTN_API enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err);
+enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err);
 
 /* Appends ROW to that table. */
-ATTN_API enum attn_status attn_bench_table_append(struct attn_table *table,
-                                                  const struct attn_bench_row *row,
-                                                  struct attn_error *err);
+enum attn_status attn_bench_table_append(struct attn_table *table, const struct attn_bench_row *row,
+                                         struct attn_error *err);
 
 /* The names of the parts, separated by commas. */
-ATTN_API const char *attn_bench_parts(void);
+const char *attn_bench_parts(void);
 
 /* Runs them. ATTN_INVALID for a part that does not exist; else what failed. */
-ATTN_API enum attn_status attn_bench_run(const struct attn_bench_options *options,
-                                         struct attn_error *err);
+enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err);
 
 #endif

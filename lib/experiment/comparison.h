@@ -57,10 +57,6 @@ struct attn_head_place {
     int first, head; /* first: layer or batch */
 };
 
-/* LABELS are those of the run. */
-ATTN_API struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
-                                                      const struct attn_labels *labels);
-
 /*
  * The tables of a comparison; columns that hold a difference are those of attn_difference_columns.
  *
@@ -78,11 +74,17 @@ attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_com
                          const struct attn_labels *labels, const struct attn_tokenizer *tokenizer,
                          struct attn_table **table, struct attn_error *err);
 
+ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* LABELS are those of the run. */
+struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
+                                             const struct attn_labels *labels);
+
 /* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
 enum attn_status attn_comparison_create(const struct attn_selection *selection,
                                         struct attn_comparison **comparison,
                                         struct attn_error *err);
-
-ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
 
 #endif

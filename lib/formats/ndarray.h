@@ -49,25 +49,28 @@ ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int 
                                             struct attn_error *err);
 ATTN_API void attn_ndarray_release(struct attn_ndarray *array); /* {0} is allowed */
 
+enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
+
+/* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
+ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
+                                               struct attn_error *err);
+
+ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /* Elements of all dimensions. */
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 
 size_t attn_ndarray_n_nan(const struct attn_ndarray *array);
 bool attn_ndarray_is_finite(const struct attn_ndarray *array);
 
-enum { ATTN_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
-
 /* The shape for messages: "[3, 4]". Returns TEXT. */
 const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
-
-/* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
-ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
-                                               struct attn_error *err);
 
 /* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file that
  * is something else. */
 enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
                                        struct attn_error *err);
-ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
 
 #endif

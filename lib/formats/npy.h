@@ -34,40 +34,39 @@ enum attn_npy_types {
  * file, malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex
  * numbers, records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header.
  */
-ATTN_API enum attn_status attn_npy_open(const char *path, enum attn_load load,
-                                        enum attn_npy_types types, struct attn_npy_file **out,
-                                        struct attn_error *err);
+enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types types,
+                               struct attn_npy_file **out, struct attn_error *err);
 
-ATTN_API void attn_npy_close(struct attn_npy_file *npy); /* NULL is allowed */
+void attn_npy_close(struct attn_npy_file *npy); /* NULL is allowed */
 
-ATTN_API const char *attn_npy_path(const struct attn_npy_file *npy); /* borrowed, as the shape is */
-ATTN_API int attn_npy_rank(const struct attn_npy_file *npy);         /* 0 .. ATTN_MAX_RANK */
-ATTN_API const size_t *attn_npy_shape(const struct attn_npy_file *npy); /* [rank]; sizes may be 0 */
-ATTN_API size_t attn_npy_n_element(const struct attn_npy_file *npy);
-ATTN_API enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
-ATTN_API const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
+const char *attn_npy_path(const struct attn_npy_file *npy);    /* borrowed, as the shape is */
+int attn_npy_rank(const struct attn_npy_file *npy);            /* 0 .. ATTN_MAX_RANK */
+const size_t *attn_npy_shape(const struct attn_npy_file *npy); /* [rank]; sizes may be 0 */
+size_t attn_npy_n_element(const struct attn_npy_file *npy);
+enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
+const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
 
 enum { ATTN_NPY_SHAPE_TEXT_SIZE = 22 * ATTN_MAX_RANK + 3 };
 
 /* The shape for messages, "[3, 4]". Returns TEXT. */
-ATTN_API const char *attn_npy_shape_text(const struct attn_npy_file *npy,
-                                         char text[ATTN_NPY_SHAPE_TEXT_SIZE]);
+const char *attn_npy_shape_text(const struct attn_npy_file *npy,
+                                char text[ATTN_NPY_SHAPE_TEXT_SIZE]);
 
 /*
  * All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
  * [n_element]. What is too large becomes infinite, NaN and infinities stay.
  */
-ATTN_API void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
+void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
 
 /* The elements where they lie, for an array that already is float32 of this machine in C order and
  * aligned; NULL for others. Borrowed. */
-ATTN_API const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
+const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 
 /*
  * The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT when a cell holds anything
  * else; the message says which cell, and what. OUT is then unspecified.
  */
-ATTN_API enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
-                                              struct attn_error *err);
+enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
+                                     struct attn_error *err);
 
 #endif

@@ -35,40 +35,37 @@ struct attn_safetensors_entry {
 };
 
 /* Opens one file. */
-ATTN_API enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
-                                                     struct attn_safetensors **out,
-                                                     struct attn_error *err);
+enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
+                                            struct attn_safetensors **out, struct attn_error *err);
 
 /* Opens `model.safetensors` of SOURCE, or the shards of `model.safetensors.index.json`. */
-ATTN_API enum attn_status attn_safetensors_open(const struct attn_source *source,
-                                                enum attn_load load, struct attn_safetensors **out,
-                                                struct attn_error *err);
+enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
+                                       struct attn_safetensors **out, struct attn_error *err);
 
-ATTN_API void attn_safetensors_close(struct attn_safetensors *st); /* NULL is allowed */
+void attn_safetensors_close(struct attn_safetensors *st); /* NULL is allowed */
 
-ATTN_API size_t attn_safetensors_count(const struct attn_safetensors *st);
+size_t attn_safetensors_count(const struct attn_safetensors *st);
 
 /* Entry 0 .. count-1 in ascending order of name (bytes). */
-ATTN_API struct attn_safetensors_entry attn_safetensors_entry(const struct attn_safetensors *st,
-                                                              size_t i);
+struct attn_safetensors_entry attn_safetensors_entry(const struct attn_safetensors *st, size_t i);
 
 /* Looks for NAME by binary search: whether it is there, and then *entry unless that is NULL. */
-ATTN_API bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
-                                    struct attn_safetensors_entry *entry);
+bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
+                           struct attn_safetensors_entry *entry);
 
 /* The files: 1 or more; the path and the size in bytes of number SHARD. */
-ATTN_API int attn_safetensors_n_shard(const struct attn_safetensors *st);
-ATTN_API const char *attn_safetensors_path(const struct attn_safetensors *st, int shard);
-ATTN_API size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard);
+int attn_safetensors_n_shard(const struct attn_safetensors *st);
+const char *attn_safetensors_path(const struct attn_safetensors *st, int shard);
+size_t attn_safetensors_file_size(const struct attn_safetensors *st, int shard);
 
 /*
  * Copies the SIZE bytes at DATA, which lie in one of its files, without touching a page of a map.
  * False where that cannot be done; COPY then holds anything.
  */
-ATTN_API bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *data,
-                                          size_t size, void *copy);
+bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *data, size_t size,
+                                 void *copy);
 
 /* Whether ADDRESS lies in one of its maps (for a SIGBUS handler; async-signal-safe). */
-ATTN_API bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address);
+bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address);
 
 #endif

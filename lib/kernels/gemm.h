@@ -28,12 +28,13 @@ enum attn_compute {
 
 enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
 
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /* "libxsmm 1.17, cpx": what the products of GEMM (no AUTO) are made by, and for which processor.
  * Starts libxsmm if that is it. */
-ATTN_API void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit,
-                                char text[ATTN_GEMM_LIBRARY_SIZE]);
+void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
 
 /* Whether libxsmm can make code here (executable memory may be denied). Does not start libxsmm. */
-ATTN_API bool attn_gemm_can_jit(void);
+bool attn_gemm_can_jit(void);
 
 #endif

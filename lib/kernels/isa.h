@@ -20,9 +20,11 @@ enum attn_isa {
         ATTN_ISA_BEST = ATTN_ISA_AVX512
 };
 
-ATTN_API const char *attn_isa_name(enum attn_isa isa);
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+const char *attn_isa_name(enum attn_isa isa);
 
 /* The best instruction set of this processor. */
-ATTN_API enum attn_isa attn_isa_detect(void);
+enum attn_isa attn_isa_detect(void);
 
 #endif

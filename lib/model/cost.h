@@ -51,13 +51,15 @@ struct attn_cost {
     uint64_t sites[ATTN_N_SITE];      /* each tensor of all layers, whole; 0: not in the model */
 };
 
-ATTN_API struct attn_parameters attn_model_parameters(const struct attn_model *model);
-
 /*
  * For N positions, and N_SOURCE rows of a source, which only counts when a layer attends to it.
  * ATTN_INVALID when they do not fit the model.
  */
 ATTN_API enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
                                          struct attn_cost *cost, struct attn_error *err);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+struct attn_parameters attn_model_parameters(const struct attn_model *model);
 
 #endif

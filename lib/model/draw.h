@@ -55,6 +55,8 @@ struct attn_draw {
 ATTN_API enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw,
                                           struct attn_error *err);
 
-ATTN_API const char *attn_draw_group_name(enum attn_draw_group group);
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+const char *attn_draw_group_name(enum attn_draw_group group);
 
 #endif

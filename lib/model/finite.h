@@ -19,6 +19,6 @@ struct attn_non_finite {
 };
 
 /* Reads every element once, from first to last. Types that have only numbers are not read. */
-ATTN_API struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *tensor);
+struct attn_non_finite attn_tensor_find_non_finite(const struct attn_tensor *tensor);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "formats/safetensors.h"
 #include "model/finite.h"
 #include "model/model.h"
 #include "trace/selection.h"

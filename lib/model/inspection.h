@@ -16,7 +16,6 @@
 
 #include "base/source.h"
 #include "base/table.h"
-#include "formats/safetensors.h"
 #include "model/cost.h"
 #include "text/tokenizer.h"
 

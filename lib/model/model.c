@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "formats/safetensors.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
 

@@ -16,7 +16,6 @@
 
 #include "base/pool.h"
 #include "base/source.h"
-#include "formats/safetensors.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 #include "model/config.h"
@@ -24,6 +23,7 @@
 #include <stdint.h>
 
 struct attn_model;
+struct attn_safetensors;
 
 /* Told of things that are odd but no error: tensors the model does not use. MESSAGE is one escaped
  * line. */
@@ -57,9 +57,6 @@ ATTN_API void attn_model_close(struct attn_model *model);
 
 ATTN_API const struct attn_config *attn_model_config(const struct attn_model *model);
 
-/* In which numbers sessions multiply the weights, as attn_model_options said. */
-ATTN_API enum attn_compute attn_model_compute(const struct attn_model *model);
-
 /* What the source calls the model: its name, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
 
@@ -77,5 +74,10 @@ ATTN_API const struct attn_safetensors *attn_model_safetensors(const struct attn
 /* Whether ADDRESS lies in the mapped weights: for a host's SIGBUS handler, when a file was
  * truncated under it. Async-signal-safe. */
 ATTN_API bool attn_model_owns_address(const struct attn_model *model, const void *address);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* In which numbers sessions multiply the weights, as attn_model_options said. */
+enum attn_compute attn_model_compute(const struct attn_model *model);
 
 #endif

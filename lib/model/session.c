@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "formats/safetensors.h"
 #include "model/attention_step.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"

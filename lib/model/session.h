@@ -68,11 +68,6 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
                                               struct attn_session **session,
                                               struct attn_error *err);
 
-/* The memory in bytes that creating it would take, with the same checks; takes none of it. */
-ATTN_API enum attn_status attn_session_measure(const struct attn_model *model,
-                                               const struct attn_session_options *options,
-                                               size_t *n_byte, struct attn_error *err);
-
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /*
@@ -129,7 +124,14 @@ ATTN_API enum attn_status attn_session_rewind(struct attn_session *session, size
 /* Forgets all positions, keeps the source and the memory; also after a failed or canceled feed. */
 ATTN_API void attn_session_reset(struct attn_session *session);
 
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* The memory in bytes that creating it would take, with the same checks; takes none of it. */
+enum attn_status attn_session_measure(const struct attn_model *model,
+                                      const struct attn_session_options *options, size_t *n_byte,
+                                      struct attn_error *err);
+
 /* Rows (of one layer and head) that edits have changed since the session was created. */
-ATTN_API size_t attn_session_n_edited_row(const struct attn_session *session);
+size_t attn_session_n_edited_row(const struct attn_session *session);
 
 #endif

@@ -6,6 +6,8 @@
  */
 #include "model/stage.h"
 
+#include "formats/safetensors.h"
+
 #include <stdatomic.h>
 #include <stdint.h>
 

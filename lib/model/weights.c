@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "formats/safetensors.h"
 #include "model/finite.h"
 
 #include <assert.h>

@@ -47,21 +47,22 @@ struct attn_format {
     enum attn_table_form table_form; /* in this form */
 };
 
-/* All formats, in the order of their options. */
-ATTN_API size_t attn_n_format(void);
-ATTN_API const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
-
 /* The format NAME ("csv"; terminated), or NULL. */
 ATTN_API const struct attn_format *attn_format_find(const char *name);
 
 typedef bool (*attn_format_fn)(const struct attn_format *format);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* All formats, in the order of their options. */
+size_t attn_n_format(void);
+const struct attn_format *attn_format_at(size_t i); /* I below attn_n_format() */
 
 /*
  * Writes the options of the formats for which IS_LISTED is true (NULL: of all that have options) to
  * OUT [size] as a list, LAST before the last one: "--csv, --tidy or --json". The list is always
  * terminated, and cut when OUT is too small. Returns the length of the whole list.
  */
-ATTN_API size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out,
-                                 size_t size);
+size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
 
 #endif

@@ -116,15 +116,17 @@ ATTN_API enum attn_status attn_writer_event(struct attn_writer *writer,
                                             const struct attn_trace_event *event,
                                             struct attn_error *err);
 
-/* Once, after the last event, before _finish. json has a place for them, other formats do not. */
-ATTN_API enum attn_status attn_writer_predictions(struct attn_writer *writer,
-                                                  const struct attn_predictions *predictions,
-                                                  struct attn_error *err);
-
 /* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
  * the target is as it was before; of a directory, each file is new and whole or as it was. */
 ATTN_API enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
 
 ATTN_API void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* Once, after the last event, before _finish. json has a place for them, other formats do not. */
+enum attn_status attn_writer_predictions(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err);
 
 #endif

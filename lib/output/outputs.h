@@ -33,37 +33,38 @@ struct attn_output {
 
 struct attn_outputs;
 
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /* Whether the N outputs can go together, as far as can be said before anything is opened: one of them
  * at most goes to a sink, and its format can. ATTN_INVALID when not. */
-ATTN_API enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
-                                             struct attn_error *err);
+enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
+                                    struct attn_error *err);
 
 /*
  * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
  * borrowed until attn_outputs_free; The items, and not OPTIONS, say own and
  * is_addition. N may be 0.
  */
-ATTN_API enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
-                                              const struct attn_labels *labels,
-                                              const struct attn_writer_options *options,
-                                              struct attn_outputs **outputs,
-                                              struct attn_error *err);
+enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
+                                     const struct attn_labels *labels,
+                                     const struct attn_writer_options *options,
+                                     struct attn_outputs **outputs, struct attn_error *err);
 
 /* An attn_trace_fn: hands the event to every output. USER is the struct attn_outputs. */
-ATTN_API enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
-                                             struct attn_error *err);
+enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err);
 
 /* Once, after the last event, before _finish. */
-ATTN_API enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
-                                                   const struct attn_predictions *predictions,
-                                                   struct attn_error *err);
+enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
+                                          const struct attn_predictions *predictions,
+                                          struct attn_error *err);
 
 /* Completes and commits every output that it can; returns the first failure. */
-ATTN_API enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err);
+enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err);
 
 /* Whether closed pipes have left nothing to write to. */
-ATTN_API bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
+bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
 
-ATTN_API void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
+void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
 
 #endif

@@ -49,14 +49,6 @@ ATTN_API void attn_run_free(struct attn_run *run); /* NULL is allowed */
 /* What rows and columns are called, the selection and so the sizes. Borrowed from the run. */
 ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 
-/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed likewise. */
-ATTN_API const struct attn_attention *attn_run_attention(const struct attn_run *run);
-
-/* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
- * [*n]. Borrowed likewise. */
-ATTN_API const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
-ATTN_API const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
-
 /*
  * Computes, once a run. OBSERVER, or NULL, is told of what its selection wants, before the outputs
  * are; that must hold what the run's selection does. Files appear when everything went well. RESULT
@@ -80,5 +72,15 @@ ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
                                              struct attn_error *err);
 
 ATTN_API void attn_result_release(struct attn_result *result);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed likewise. */
+const struct attn_attention *attn_run_attention(const struct attn_run *run);
+
+/* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
+ * [*n]. Borrowed likewise. */
+const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
+const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
 
 #endif

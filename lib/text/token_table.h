@@ -13,18 +13,17 @@
 #include "text/tokenizer.h"
 
 /* A row a token: position, id, begin and end (its bytes in the text, half open), token. */
-ATTN_API enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
-                                           const struct attn_encoding *encoding,
-                                           struct attn_table **table, struct attn_error *err);
+enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
+                                  const struct attn_encoding *encoding, struct attn_table **table,
+                                  struct attn_error *err);
 
 /* A table for the pairs below, without rows: input_ids, target_id, input, target. */
-ATTN_API enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err);
+enum attn_status attn_pair_table(struct attn_table **table, struct attn_error *err);
 
 /* Appends the first N of IDS [n + 1], N > 0, and the one that comes next, with their texts.
  * ATTN_INVALID for an id that the vocabulary lacks. */
-ATTN_API enum attn_status attn_pair_table_append(struct attn_table *table,
-                                                 const struct attn_tokenizer *tokenizer,
-                                                 const int32_t *ids, size_t n,
-                                                 struct attn_error *err);
+enum attn_status attn_pair_table_append(struct attn_table *table,
+                                        const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                        size_t n, struct attn_error *err);
 
 #endif

@@ -71,7 +71,6 @@ ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_error *err);
 ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is allowed */
 
-ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
 /*
@@ -95,9 +94,6 @@ ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
-/* Whether ID is found in a text before it is split, like <|endoftext|>; words have none such. */
-ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
-
 /*
  * The text of N ids: bytes joined for BPE, words separated by single spaces, characters joined.
  * *text is allocated, its size excludes a terminating NUL; free it with attn_text_free.
@@ -107,5 +103,12 @@ ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tok
                                                 const int32_t *ids, size_t n, char **text,
                                                 size_t *size, struct attn_error *err);
 ATTN_API void attn_text_free(char *text); /* NULL is allowed */
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+
+/* Whether ID is found in a text before it is split, like <|endoftext|>; words have none such. */
+bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 #endif

@@ -47,6 +47,8 @@ struct attn_edit_target {
     float *data;
 };
 
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
  * for the site. */
 enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,

@@ -82,24 +82,9 @@ struct attn_dims {
     uint64_t sites;       /* bit ATTN_SITE_BIT(s): the model has site s */
 };
 
-ATTN_API const char *attn_site_name(enum attn_site site);       /* "pattern" */
-ATTN_API const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
-ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
-ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
-
-/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
- * where a layer attends to the source: see attn_site_n_key). */
-ATTN_API size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
-
-/* Keys that LAYER attends to, S: n_position, or n_source. */
-ATTN_API size_t attn_site_n_key(const struct attn_dims *dims, int layer);
+ATTN_API const char *attn_site_name(enum attn_site site); /* "pattern" */
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
-
-/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
- * Returns its length. */
-ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
-                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 /*
  * Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
@@ -108,5 +93,23 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
  */
 ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
                                            struct attn_error *err);
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
+enum attn_site_layout attn_site_layout(enum attn_site site);
+bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
+
+/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
+ * where a layer attends to the source: see attn_site_n_key). */
+size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
+
+/* Keys that LAYER attends to, S: n_position, or n_source. */
+size_t attn_site_n_key(const struct attn_dims *dims, int layer);
+
+/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
+ * Returns its length. */
+size_t attn_site_archive_name(enum attn_site site, int layer,
+                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 #endif

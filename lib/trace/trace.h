@@ -41,6 +41,14 @@ struct attn_trace_event {
 typedef enum attn_status (*attn_trace_fn)(void *user, const struct attn_trace_event *event,
                                           struct attn_error *err);
 
+struct attn_trace {
+    const struct attn_selection *selection; /* borrowed while a session uses the trace */
+    attn_trace_fn on_event;
+    void *user;
+};
+
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
 /*
  * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at 0
  * and is where the search goes on. False: there are none left.
@@ -48,11 +56,5 @@ typedef enum attn_status (*attn_trace_fn)(void *user, const struct attn_trace_ev
 bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,
                           struct attn_trace_event *part);
-
-struct attn_trace {
-    const struct attn_selection *selection; /* borrowed while a session uses the trace */
-    attn_trace_fn on_event;
-    void *user;
-};
 
 #endif

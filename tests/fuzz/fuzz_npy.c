@@ -7,6 +7,7 @@
  */
 #include "formats/npy_internal.h"
 #include "tests/fuzz/fuzz.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "formats/safetensors_internal.h"
 #include "tests/fuzz/fuzz.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

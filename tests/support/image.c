@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "formats/safetensors_internal.h"
+#include "tool.h"
 
 #include <check.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  */
 #include "tests/support/npy.h"
 #include "tests/support/stored_zip.h"
+#include "tool.h"
 
 #include <check.h>
 #include <errno.h>

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdint.h>
 #include <stdio.h>

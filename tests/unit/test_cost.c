@@ -5,6 +5,7 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

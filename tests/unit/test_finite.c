@@ -4,6 +4,7 @@
  */
 #include "attn.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -5,6 +5,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

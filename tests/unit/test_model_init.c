@@ -8,6 +8,7 @@
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  */
 #include "tests/support/npy_image.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,6 +8,7 @@
 #include "tests/support/image.h"
 #include "tests/support/malformed.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -18,28 +18,18 @@ ATTN_STAGE_OUTPUT = 4
 ATTN_STAGE_CHECK = 5
 ATTN_ERROR_MESSAGE_SIZE = 768
 ATTN_ERROR_HINT_SIZE = 256
-ATTN_VALUE_MISSING = 0
-ATTN_VALUE_INTEGER = 1
-ATTN_VALUE_REAL = 2
-ATTN_VALUE_TEXT = 3
-ATTN_VALUE_BOOLEAN = 4
-ATTN_VALUE_LIST = 5
-ATTN_NOTATION_SHORTEST = 0
-ATTN_NOTATION_DOUBLE = 1
-ATTN_NOTATION_FIXED = 2
-ATTN_NOTATION_FIGURES = 3
-ATTN_DIFFERENCE_TV = 0
-ATTN_DIFFERENCE_TV_MOST = 1
-ATTN_DIFFERENCE_KL = 2
-ATTN_DIFFERENCE_KL_BACK = 3
-ATTN_DIFFERENCE_RECALL = 4
-ATTN_DIFFERENCE_MASS_LOST = 5
-ATTN_DIFFERENCE_Z_ERROR = 6
-ATTN_DIFFERENCE_Z_COSINE = 7
-ATTN_DIFFERENCE_ROWS = 8
-ATTN_DIFFERENCE_ROWS_KL_INFINITE = 9
-ATTN_N_DIFFERENCE = 10
-ATTN_MOST_RECALLED = 64
+ATTN_MAP = 0
+ATTN_READ = 1
+ATTN_ISA_BASELINE = 0
+ATTN_ISA_AVX2 = 1
+ATTN_ISA_AVX512 = 2
+ATTN_ISA_BEST = 2
+ATTN_GEMM_AUTO = 0
+ATTN_GEMM_JIT = 1
+ATTN_GEMM_PORTABLE = 2
+ATTN_COMPUTE_F32 = 0
+ATTN_COMPUTE_BF16 = 1
+ATTN_GEMM_LIBRARY_SIZE = 64
 ATTN_ATTENTION_FULL = 0
 ATTN_ATTENTION_WINDOW = 1
 ATTN_ATTENTION_STRIDED = 2
@@ -97,16 +87,23 @@ ATTN_FEATURE_EXP = 2
 ATTN_GIVES_NOT = 0
 ATTN_GIVES_DIRECTLY = 1
 ATTN_GIVES_ON_DEMAND = 2
-ATTN_ISA_BASELINE = 0
-ATTN_ISA_AVX2 = 1
-ATTN_ISA_AVX512 = 2
-ATTN_ISA_BEST = 2
-ATTN_GEMM_AUTO = 0
-ATTN_GEMM_JIT = 1
-ATTN_GEMM_PORTABLE = 2
-ATTN_COMPUTE_F32 = 0
-ATTN_COMPUTE_BF16 = 1
-ATTN_GEMM_LIBRARY_SIZE = 64
+ATTN_NORM_NONE = 0
+ATTN_NORM_LAYERNORM = 1
+ATTN_NORM_RMSNORM = 2
+ATTN_POSITIONS_NONE = 0
+ATTN_POSITIONS_LEARNED = 1
+ATTN_POSITIONS_ROTARY = 2
+ATTN_OUTPUT_NONE = 0
+ATTN_OUTPUT_TIED = 1
+ATTN_OUTPUT_OWN = 2
+ATTN_TOKENIZER_WORD = 0
+ATTN_TOKENIZER_CHARACTER = 1
+ATTN_TOKENIZER_BPE = 2
+ATTN_SPECIAL_PARSE = 0
+ATTN_SPECIAL_TEXT = 1
+ATTN_INVALID_TEXT_REFUSE = 0
+ATTN_INVALID_TEXT_REPLACE = 1
+ATTN_INVALID_TEXT_BYTES = 2
 ATTN_DTYPE_BOOL = 0
 ATTN_DTYPE_F4 = 1
 ATTN_DTYPE_F6_E2M3 = 2
@@ -131,35 +128,22 @@ ATTN_DTYPE_I64 = 20
 ATTN_DTYPE_U64 = 21
 ATTN_N_DTYPE = 22
 ATTN_MAX_RANK = 16
-ATTN_MAP = 0
-ATTN_READ = 1
-ATTN_NORM_NONE = 0
-ATTN_NORM_LAYERNORM = 1
-ATTN_NORM_RMSNORM = 2
-ATTN_POSITIONS_NONE = 0
-ATTN_POSITIONS_LEARNED = 1
-ATTN_POSITIONS_ROTARY = 2
-ATTN_OUTPUT_NONE = 0
-ATTN_OUTPUT_TIED = 1
-ATTN_OUTPUT_OWN = 2
-ATTN_BENCH_NAME_SIZE = 48
+ATTN_SHAPE_TEXT_SIZE = 355
+ATTN_VALUE_MISSING = 0
+ATTN_VALUE_INTEGER = 1
+ATTN_VALUE_REAL = 2
+ATTN_VALUE_TEXT = 3
+ATTN_VALUE_BOOLEAN = 4
+ATTN_VALUE_LIST = 5
+ATTN_NOTATION_SHORTEST = 0
+ATTN_NOTATION_DOUBLE = 1
+ATTN_NOTATION_FIXED = 2
+ATTN_NOTATION_FIGURES = 3
 ATTN_TABLE_ALIGNED = 0
 ATTN_TABLE_TABBED = 1
 ATTN_TABLE_CSV = 2
 ATTN_TABLE_JSON = 3
 ATTN_TABLE_JSON_LINES = 4
-ATTN_TOKENIZER_WORD = 0
-ATTN_TOKENIZER_CHARACTER = 1
-ATTN_TOKENIZER_BPE = 2
-ATTN_SPECIAL_PARSE = 0
-ATTN_SPECIAL_TEXT = 1
-ATTN_INVALID_TEXT_REFUSE = 0
-ATTN_INVALID_TEXT_REPLACE = 1
-ATTN_INVALID_TEXT_BYTES = 2
-ATTN_COMPARISON_HEADS = 0
-ATTN_COMPARISON_COSTS = 1
-ATTN_COMPARISON_LOGITS = 2
-ATTN_SHAPE_TEXT_SIZE = 355
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -174,9 +158,35 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
-ATTN_NPY_NUMBERS = 0
-ATTN_NPY_FLOATS = 1
-ATTN_NPY_SHAPE_TEXT_SIZE = 355
+ATTN_CACHE_ALL_LAYERS = 0
+ATTN_CACHE_ONE_LAYER = 1
+ATTN_INSPECTED_CONFIG = 0
+ATTN_INSPECTED_ATTENTION = 1
+ATTN_INSPECTED_PARAMETERS = 2
+ATTN_INSPECTED_TENSORS = 3
+ATTN_INSPECTED_TOKENIZER = 4
+ATTN_INSPECTED_SPECIAL = 5
+ATTN_INSPECTED_FILES = 6
+ATTN_INSPECTED_RUN = 7
+ATTN_INSPECTED_MULTIPLY_ADDS = 8
+ATTN_INSPECTED_MEMORY = 9
+ATTN_INSPECTED_OUTPUTS = 10
+ATTN_INSPECTED_NON_FINITE = 11
+ATTN_DIFFERENCE_TV = 0
+ATTN_DIFFERENCE_TV_MOST = 1
+ATTN_DIFFERENCE_KL = 2
+ATTN_DIFFERENCE_KL_BACK = 3
+ATTN_DIFFERENCE_RECALL = 4
+ATTN_DIFFERENCE_MASS_LOST = 5
+ATTN_DIFFERENCE_Z_ERROR = 6
+ATTN_DIFFERENCE_Z_COSINE = 7
+ATTN_DIFFERENCE_ROWS = 8
+ATTN_DIFFERENCE_ROWS_KL_INFINITE = 9
+ATTN_N_DIFFERENCE = 10
+ATTN_MOST_RECALLED = 64
+ATTN_COMPARISON_HEADS = 0
+ATTN_COMPARISON_COSTS = 1
+ATTN_COMPARISON_LOGITS = 2
 ATTN_DRAW_EMBED = 0
 ATTN_DRAW_POS = 1
 ATTN_DRAW_HEADS = 2
@@ -190,63 +200,9 @@ ATTN_DISTRIBUTION_RAND = 1
 ATTN_DISTRIBUTION_LINEAR = 2
 ATTN_DISTRIBUTION_GPT2 = 3
 ATTN_N_DISTRIBUTION = 4
-ATTN_INSPECTED_CONFIG = 0
-ATTN_INSPECTED_ATTENTION = 1
-ATTN_INSPECTED_PARAMETERS = 2
-ATTN_INSPECTED_TENSORS = 3
-ATTN_INSPECTED_TOKENIZER = 4
-ATTN_INSPECTED_SPECIAL = 5
-ATTN_INSPECTED_FILES = 6
-ATTN_INSPECTED_RUN = 7
-ATTN_INSPECTED_MULTIPLY_ADDS = 8
-ATTN_INSPECTED_MEMORY = 9
-ATTN_INSPECTED_OUTPUTS = 10
-ATTN_INSPECTED_NON_FINITE = 11
-ATTN_CACHE_ALL_LAYERS = 0
-ATTN_CACHE_ONE_LAYER = 1
 
 
 class attn_error(Structure):
-    pass
-
-
-class attn_column(Structure):
-    pass
-
-
-class attn_cell(Structure):
-    pass
-
-
-class attn_difference(Structure):
-    pass
-
-
-class attn_dims(Structure):
-    pass
-
-
-class attn_mask_matrix(Structure):
-    pass
-
-
-class attn_attention(Structure):
-    pass
-
-
-class attn_trace_event(Structure):
-    pass
-
-
-class attn_trace(Structure):
-    pass
-
-
-class attn_attend_args(Structure):
-    pass
-
-
-class attn_tensor(Structure):
     pass
 
 
@@ -262,7 +218,15 @@ class attn_source(Structure):
     pass
 
 
-class attn_safetensors_entry(Structure):
+class attn_dims(Structure):
+    pass
+
+
+class attn_mask_matrix(Structure):
+    pass
+
+
+class attn_attention(Structure):
     pass
 
 
@@ -278,11 +242,35 @@ class attn_model_options(Structure):
     pass
 
 
-class attn_bench_row(Structure):
+class attn_encode_options(Structure):
     pass
 
 
-class attn_bench_options(Structure):
+class attn_encoding(Structure):
+    pass
+
+
+class attn_host_options(Structure):
+    pass
+
+
+class attn_tensor(Structure):
+    pass
+
+
+class attn_ndarray(Structure):
+    pass
+
+
+class attn_mask_array(Structure):
+    pass
+
+
+class attn_column(Structure):
+    pass
+
+
+class attn_cell(Structure):
     pass
 
 
@@ -291,6 +279,14 @@ class attn_format_option(Structure):
 
 
 class attn_format(Structure):
+    pass
+
+
+class attn_trace_event(Structure):
+    pass
+
+
+class attn_trace(Structure):
     pass
 
 
@@ -322,50 +318,6 @@ class attn_writer_options(Structure):
     pass
 
 
-class attn_encode_options(Structure):
-    pass
-
-
-class attn_encoding(Structure):
-    pass
-
-
-class attn_compared_head(Structure):
-    pass
-
-
-class attn_attention_cost(Structure):
-    pass
-
-
-class attn_compared_layer(Structure):
-    pass
-
-
-class attn_compared_logits(Structure):
-    pass
-
-
-class attn_comparison(Structure):
-    pass
-
-
-class attn_head_place(Structure):
-    pass
-
-
-class attn_host_options(Structure):
-    pass
-
-
-class attn_ndarray(Structure):
-    pass
-
-
-class attn_mask_array(Structure):
-    pass
-
-
 class attn_output(Structure):
     pass
 
@@ -394,7 +346,55 @@ class attn_request(Structure):
     pass
 
 
+class attn_attend_args(Structure):
+    pass
+
+
 class attn_result(Structure):
+    pass
+
+
+class attn_session_options(Structure):
+    pass
+
+
+class attn_parameters(Structure):
+    pass
+
+
+class attn_cost(Structure):
+    pass
+
+
+class attn_inspection(Structure):
+    pass
+
+
+class attn_difference(Structure):
+    pass
+
+
+class attn_compared_head(Structure):
+    pass
+
+
+class attn_attention_cost(Structure):
+    pass
+
+
+class attn_compared_layer(Structure):
+    pass
+
+
+class attn_compared_logits(Structure):
+    pass
+
+
+class attn_comparison(Structure):
+    pass
+
+
+class attn_head_place(Structure):
     pass
 
 
@@ -410,26 +410,6 @@ class attn_explanation(Structure):
     pass
 
 
-class attn_parameters(Structure):
-    pass
-
-
-class attn_cost(Structure):
-    pass
-
-
-class attn_draw(Structure):
-    pass
-
-
-class attn_non_finite(Structure):
-    pass
-
-
-class attn_inspection(Structure):
-    pass
-
-
 class attn_listed_word(Structure):
     pass
 
@@ -438,19 +418,18 @@ class attn_word_list(Structure):
     pass
 
 
+class attn_draw(Structure):
+    pass
+
+
 class attn_init_options(Structure):
     pass
 
 
-class attn_session_options(Structure):
-    pass
-
-
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
-attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
-attn_bench_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_bench_row), POINTER(attn_error))
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
+attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -458,24 +437,22 @@ attn_error._fields_ = [
     ("message", c_char * 768),
     ("hint", c_char * 256),
 ]
-attn_column._fields_ = [
+attn_blob._fields_ = [
     ("name", c_char_p),
-    ("type", c_int),
-    ("unit", c_char_p),
-    ("notation", c_int),
-    ("digits", c_int),
-    ("width", c_size_t),
-]
-attn_cell._fields_ = [
-    ("type", c_int),
+    ("data", c_void_p),
     ("size", c_size_t),
-    ("integer", c_int64),
-    ("real", c_double),
-    ("text", c_char_p),
-    ("list", POINTER(c_int64)),
 ]
-attn_difference._fields_ = [
-    ("values", c_double * 10),
+attn_override._fields_ = [
+    ("name", c_char_p),
+    ("path", c_char_p),
+]
+attn_source._fields_ = [
+    ("directory", c_char_p),
+    ("name", c_char_p),
+    ("blobs", POINTER(attn_blob)),
+    ("n_blob", c_size_t),
+    ("overrides", POINTER(attn_override)),
+    ("n_override", c_size_t),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
@@ -517,77 +494,6 @@ attn_attention._fields_ = [
     ("dropout", c_double),
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
-]
-attn_trace_event._fields_ = [
-    ("site", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("row0", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-    ("ld", c_size_t),
-    ("data", POINTER(c_float)),
-    ("is_causal", c_bool),
-    ("ahead", c_size_t),
-    ("keys", POINTER(c_int32)),
-    ("n_kept", POINTER(c_size_t)),
-]
-attn_trace._fields_ = [
-    ("selection", c_void_p),
-    ("on_event", attn_trace_fn),
-    ("user", c_void_p),
-]
-attn_attend_args._fields_ = [
-    ("size", c_size_t),
-    ("n_head", c_size_t),
-    ("n_kv_head", c_size_t),
-    ("n_query", c_size_t),
-    ("n_key", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("q", POINTER(c_float)),
-    ("k", POINTER(c_float)),
-    ("v", POINTER(c_float)),
-    ("scores", POINTER(c_float)),
-    ("attention", attn_attention),
-    ("random_layer", c_int),
-    ("n_drawn", c_uint64),
-    ("trace", POINTER(attn_trace)),
-    ("pool", c_void_p),
-    ("cancel", POINTER(c_int)),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("n_not_finite", POINTER(c_size_t)),
-]
-attn_tensor._fields_ = [
-    ("data", c_void_p),
-    ("dtype", c_int),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-]
-attn_blob._fields_ = [
-    ("name", c_char_p),
-    ("data", c_void_p),
-    ("size", c_size_t),
-]
-attn_override._fields_ = [
-    ("name", c_char_p),
-    ("path", c_char_p),
-]
-attn_source._fields_ = [
-    ("directory", c_char_p),
-    ("name", c_char_p),
-    ("blobs", POINTER(attn_blob)),
-    ("n_blob", c_size_t),
-    ("overrides", POINTER(attn_override)),
-    ("n_override", c_size_t),
-]
-attn_safetensors_entry._fields_ = [
-    ("name", c_char_p),
-    ("name_size", c_size_t),
-    ("tensor", attn_tensor),
-    ("shard", c_int),
-    ("offset", c_size_t),
 ]
 attn_rope._fields_ = [
     ("d_rotary", c_size_t),
@@ -633,27 +539,67 @@ attn_model_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
 ]
-attn_bench_row._fields_ = [
-    ("part", c_char_p),
-    ("name", c_char * 48),
-    ("seconds", c_double),
-    ("n_flop", c_double),
-    ("n_byte", c_double),
-    ("share", c_double),
-    ("n_round", c_size_t),
+attn_encode_options._fields_ = [
+    ("size", c_size_t),
+    ("special", c_int),
+    ("invalid", c_int),
 ]
-attn_bench_options._fields_ = [
-    ("model", c_void_p),
-    ("source", POINTER(attn_source)),
-    ("pool", c_void_p),
-    ("directory", c_char_p),
-    ("parts", c_char_p),
-    ("seconds", c_double),
-    ("on_row", attn_bench_fn),
-    ("user", c_void_p),
-    ("cancel", POINTER(c_int)),
+attn_encoding._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("begin", POINTER(c_size_t)),
+    ("end", POINTER(c_size_t)),
+    ("n", c_size_t),
+    ("capacity", c_size_t),
+]
+attn_host_options._fields_ = [
+    ("size", c_size_t),
+    ("load", c_int),
+    ("compute", c_int),
+    ("reuse", c_bool),
+    ("n_thread", c_int),
     ("gemm", c_int),
     ("isa", c_int),
+    ("cancel", POINTER(c_int)),
+    ("on_note", attn_note_fn),
+    ("user", c_void_p),
+    ("folders", c_char_p),
+]
+attn_tensor._fields_ = [
+    ("data", c_void_p),
+    ("dtype", c_int),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+]
+attn_ndarray._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("data", POINTER(c_float)),
+    ("file", c_void_p),
+    ("converted", POINTER(c_float)),
+]
+attn_mask_array._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("cells", POINTER(c_ubyte)),
+    ("file", c_void_p),
+]
+attn_column._fields_ = [
+    ("name", c_char_p),
+    ("type", c_int),
+    ("unit", c_char_p),
+    ("notation", c_int),
+    ("digits", c_int),
+    ("width", c_size_t),
+]
+attn_cell._fields_ = [
+    ("type", c_int),
+    ("size", c_size_t),
+    ("integer", c_int64),
+    ("real", c_double),
+    ("text", c_char_p),
+    ("list", POINTER(c_int64)),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -676,6 +622,25 @@ attn_format._fields_ = [
     ("tensors", c_void_p),
     ("has_tables", c_bool),
     ("table_form", c_int),
+]
+attn_trace_event._fields_ = [
+    ("site", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("row0", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+    ("ld", c_size_t),
+    ("data", POINTER(c_float)),
+    ("is_causal", c_bool),
+    ("ahead", c_size_t),
+    ("keys", POINTER(c_int32)),
+    ("n_kept", POINTER(c_size_t)),
+]
+attn_trace._fields_ = [
+    ("selection", c_void_p),
+    ("on_event", attn_trace_fn),
+    ("user", c_void_p),
 ]
 attn_option._fields_ = [
     ("name", c_char_p),
@@ -724,85 +689,6 @@ attn_writer_options._fields_ = [
     ("is_addition", c_bool),
     ("cancel", POINTER(c_int)),
     ("pool", c_void_p),
-]
-attn_encode_options._fields_ = [
-    ("size", c_size_t),
-    ("special", c_int),
-    ("invalid", c_int),
-]
-attn_encoding._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("begin", POINTER(c_size_t)),
-    ("end", POINTER(c_size_t)),
-    ("n", c_size_t),
-    ("capacity", c_size_t),
-]
-attn_compared_head._fields_ = [
-    ("layer", c_int),
-    ("head", c_int),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-]
-attn_attention_cost._fields_ = [
-    ("n_pair", c_uint64),
-    ("n_byte", c_uint64),
-    ("seconds", c_double),
-]
-attn_compared_layer._fields_ = [
-    ("layer", c_int),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("exact", attn_attention_cost),
-    ("chosen", attn_attention_cost),
-]
-attn_compared_logits._fields_ = [
-    ("position", c_size_t),
-    ("kl", c_double),
-    ("exact_first", c_int32),
-    ("chosen_first", c_int32),
-]
-attn_comparison._fields_ = [
-    ("heads", POINTER(attn_compared_head)),
-    ("n_head", c_size_t),
-    ("local", attn_difference),
-    ("propagated", attn_difference),
-    ("has_propagated", c_bool),
-    ("layers", POINTER(attn_compared_layer)),
-    ("n_layer", c_size_t),
-    ("logits", POINTER(attn_compared_logits)),
-    ("n_logits", c_size_t),
-]
-attn_head_place._fields_ = [
-    ("first", c_int),
-    ("head", c_int),
-]
-attn_host_options._fields_ = [
-    ("size", c_size_t),
-    ("load", c_int),
-    ("compute", c_int),
-    ("reuse", c_bool),
-    ("n_thread", c_int),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("cancel", POINTER(c_int)),
-    ("on_note", attn_note_fn),
-    ("user", c_void_p),
-    ("folders", c_char_p),
-]
-attn_ndarray._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("data", POINTER(c_float)),
-    ("file", c_void_p),
-    ("converted", POINTER(c_float)),
-]
-attn_mask_array._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("cells", POINTER(c_ubyte)),
-    ("file", c_void_p),
 ]
 attn_output._fields_ = [
     ("format", POINTER(attn_format)),
@@ -882,6 +768,28 @@ attn_request._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
 ]
+attn_attend_args._fields_ = [
+    ("size", c_size_t),
+    ("n_head", c_size_t),
+    ("n_kv_head", c_size_t),
+    ("n_query", c_size_t),
+    ("n_key", c_size_t),
+    ("d_head", c_size_t),
+    ("d_value", c_size_t),
+    ("q", POINTER(c_float)),
+    ("k", POINTER(c_float)),
+    ("v", POINTER(c_float)),
+    ("scores", POINTER(c_float)),
+    ("attention", attn_attention),
+    ("random_layer", c_int),
+    ("n_drawn", c_uint64),
+    ("trace", POINTER(attn_trace)),
+    ("pool", c_void_p),
+    ("cancel", POINTER(c_int)),
+    ("gemm", c_int),
+    ("isa", c_int),
+    ("n_not_finite", POINTER(c_size_t)),
+]
 attn_result._fields_ = [
     ("n_token", c_size_t),
     ("n_key", c_size_t),
@@ -889,6 +797,97 @@ attn_result._fields_ = [
     ("n_edited_row", c_size_t),
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
+]
+attn_session_options._fields_ = [
+    ("size", c_size_t),
+    ("n_max", c_size_t),
+    ("n_source", c_size_t),
+    ("cache", c_int),
+    ("has_logits", c_bool),
+    ("reads_once", c_bool),
+    ("pool", c_void_p),
+    ("trace", POINTER(attn_trace)),
+    ("edits", POINTER(attn_edit)),
+    ("n_edit", c_size_t),
+    ("attention", POINTER(attn_attention)),
+    ("cancel", POINTER(c_int)),
+    ("needs_float32", c_bool),
+    ("gemm", c_int),
+    ("isa", c_int),
+]
+attn_parameters._fields_ = [
+    ("embedding", c_uint64),
+    ("positions", c_uint64),
+    ("attention", c_uint64),
+    ("mlp", c_uint64),
+    ("norms", c_uint64),
+    ("output", c_uint64),
+]
+attn_cost._fields_ = [
+    ("n_position", c_size_t),
+    ("n_source", c_size_t),
+    ("n_pair", c_uint64),
+    ("projections", c_uint64),
+    ("matrices", c_uint64),
+    ("mlp", c_uint64),
+    ("output", c_uint64),
+    ("weights", c_uint64),
+    ("session", c_uint64),
+    ("keys_values", c_uint64),
+    ("keys_values_plain", c_uint64),
+    ("keys_values_multi_query", c_uint64),
+    ("sites", c_uint64 * 19),
+]
+attn_inspection._fields_ = [
+    ("size", c_size_t),
+    ("model", c_void_p),
+    ("weights", c_void_p),
+    ("tokenizer", c_void_p),
+    ("source", POINTER(attn_source)),
+    ("cost", POINTER(attn_cost)),
+    ("cancel", POINTER(c_int)),
+]
+attn_difference._fields_ = [
+    ("values", c_double * 10),
+]
+attn_compared_head._fields_ = [
+    ("layer", c_int),
+    ("head", c_int),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+]
+attn_attention_cost._fields_ = [
+    ("n_pair", c_uint64),
+    ("n_byte", c_uint64),
+    ("seconds", c_double),
+]
+attn_compared_layer._fields_ = [
+    ("layer", c_int),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+    ("exact", attn_attention_cost),
+    ("chosen", attn_attention_cost),
+]
+attn_compared_logits._fields_ = [
+    ("position", c_size_t),
+    ("kl", c_double),
+    ("exact_first", c_int32),
+    ("chosen_first", c_int32),
+]
+attn_comparison._fields_ = [
+    ("heads", POINTER(attn_compared_head)),
+    ("n_head", c_size_t),
+    ("local", attn_difference),
+    ("propagated", attn_difference),
+    ("has_propagated", c_bool),
+    ("layers", POINTER(attn_compared_layer)),
+    ("n_layer", c_size_t),
+    ("logits", POINTER(attn_compared_logits)),
+    ("n_logits", c_size_t),
+]
+attn_head_place._fields_ = [
+    ("first", c_int),
+    ("head", c_int),
 ]
 attn_explain_args._fields_ = [
     ("size", c_size_t),
@@ -935,51 +934,6 @@ attn_explanation._fields_ = [
     ("exponential_sum", c_double),
     ("visible_share", c_double),
 ]
-attn_parameters._fields_ = [
-    ("embedding", c_uint64),
-    ("positions", c_uint64),
-    ("attention", c_uint64),
-    ("mlp", c_uint64),
-    ("norms", c_uint64),
-    ("output", c_uint64),
-]
-attn_cost._fields_ = [
-    ("n_position", c_size_t),
-    ("n_source", c_size_t),
-    ("n_pair", c_uint64),
-    ("projections", c_uint64),
-    ("matrices", c_uint64),
-    ("mlp", c_uint64),
-    ("output", c_uint64),
-    ("weights", c_uint64),
-    ("session", c_uint64),
-    ("keys_values", c_uint64),
-    ("keys_values_plain", c_uint64),
-    ("keys_values_multi_query", c_uint64),
-    ("sites", c_uint64 * 19),
-]
-attn_draw._fields_ = [
-    ("group", c_int),
-    ("distribution", c_int),
-    ("deviation", c_double),
-    ("has_seed", c_bool),
-    ("seed", c_uint64),
-]
-attn_non_finite._fields_ = [
-    ("n_nan", c_size_t),
-    ("n_infinite", c_size_t),
-    ("first", c_size_t),
-    ("value", c_double),
-]
-attn_inspection._fields_ = [
-    ("size", c_size_t),
-    ("model", c_void_p),
-    ("weights", c_void_p),
-    ("tokenizer", c_void_p),
-    ("source", POINTER(attn_source)),
-    ("cost", POINTER(attn_cost)),
-    ("cancel", POINTER(c_int)),
-]
 attn_listed_word._fields_ = [
     ("text", c_char_p),
     ("size", c_size_t),
@@ -990,6 +944,13 @@ attn_word_list._fields_ = [
     ("words", POINTER(attn_listed_word)),
     ("n", c_size_t),
     ("bytes", c_char_p),
+]
+attn_draw._fields_ = [
+    ("group", c_int),
+    ("distribution", c_int),
+    ("deviation", c_double),
+    ("has_seed", c_bool),
+    ("seed", c_uint64),
 ]
 attn_init_options._fields_ = [
     ("size", c_size_t),
@@ -1002,23 +963,6 @@ attn_init_options._fields_ = [
     ("seed", c_uint64),
     ("n_embedding_row", c_size_t),
 ]
-attn_session_options._fields_ = [
-    ("size", c_size_t),
-    ("n_max", c_size_t),
-    ("n_source", c_size_t),
-    ("cache", c_int),
-    ("has_logits", c_bool),
-    ("reads_once", c_bool),
-    ("pool", c_void_p),
-    ("trace", POINTER(attn_trace)),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
-    ("attention", POINTER(attn_attention)),
-    ("cancel", POINTER(c_int)),
-    ("needs_float32", c_bool),
-    ("gemm", c_int),
-    ("isa", c_int),
-]
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -1027,10 +971,6 @@ def ATTN_ATTEND_ARGS_DEFAULT():
 
 def ATTN_ATTENTION_DEFAULT():
     return attn_attention(kind=0, is_scaled=1, factor=1)
-
-
-def ATTN_BENCH_OPTIONS_DEFAULT():
-    return attn_bench_options(seconds=0.5, gemm=1, isa=2)
 
 
 def ATTN_EDIT_DEFAULT():
@@ -1075,145 +1015,37 @@ def ATTN_WRITER_OPTIONS_DEFAULT():
 
 # Results and arguments of every function.
 FUNCTIONS = {
+    "attn_version": (c_char_p, []),
     "attn_status_text": (c_char_p, [c_int]),
     "attn_error_set": (c_int, [POINTER(attn_error), c_int, c_char_p]),
-    "attn_error_hint": (None, [POINTER(attn_error), c_char_p]),
-    "attn_error_at": (c_int, [c_int, c_int, POINTER(attn_error)]),
     "attn_request_stage_text": (c_char_p, [c_int]),
-    "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
-    "attn_table_reset": (None, [c_void_p]),
-    "attn_table_name": (c_char_p, [c_void_p]),
-    "attn_table_n_column": (c_size_t, [c_void_p]),
-    "attn_table_n_row": (c_size_t, [c_void_p]),
-    "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
-    "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
-    "attn_table_free": (None, [c_void_p]),
-    "attn_difference_columns": (None, [POINTER(attn_column)]),
-    "attn_difference_cells": (None, [POINTER(attn_difference), POINTER(attn_cell)]),
-    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
-    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
-    "attn_attention_kind_name": (c_char_p, [c_int]),
-    "attn_attention_kind_written": (c_char_p, [c_int]),
-    "attn_attention_kind_summary": (c_char_p, [c_int]),
-    "attn_site_name": (c_char_p, [c_int]),
-    "attn_site_shape_text": (c_char_p, [c_int]),
-    "attn_site_layout": (c_int, [c_int]),
-    "attn_site_is_in_layer": (c_bool, [c_int]),
-    "attn_site_width": (c_size_t, [c_int, POINTER(attn_dims)]),
-    "attn_site_n_key": (c_size_t, [POINTER(attn_dims), c_int]),
-    "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
-    "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
-    "attn_attention_check": (c_int, [POINTER(attn_attention), c_bool, POINTER(attn_error)]),
-    "attn_attention_resolve_stride": (None, [POINTER(attn_attention), c_size_t]),
-    "attn_attention_gives": (c_int, [POINTER(attn_attention), c_int]),
-    "attn_attention_sites": (c_uint64, [POINTER(attn_attention)]),
-    "attn_attention_n_pair": (c_uint64, [POINTER(attn_attention), c_size_t, c_size_t, c_int, c_int]),
-    "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_isa_name": (c_char_p, [c_int]),
-    "attn_isa_detect": (c_int, []),
-    "attn_gemm_library": (None, [c_int, c_int, c_char_p]),
-    "attn_gemm_can_jit": (c_bool, []),
-    "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_selection_free": (None, [c_void_p]),
-    "attn_selection_keep": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
-    "attn_selection_keep_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
-    "attn_selection_set_sites": (c_int, [c_void_p, c_uint64, POINTER(attn_error)]),
-    "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
-    "attn_selection_sites": (c_uint64, [c_void_p]),
-    "attn_selection_has_site": (c_bool, [c_void_p, c_int]),
-    "attn_selection_has_layer": (c_bool, [c_void_p, c_int]),
-    "attn_selection_has_head": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
-    "attn_selection_n_head": (c_size_t, [c_void_p, c_int]),
-    "attn_selection_n_query": (c_size_t, [c_void_p]),
-    "attn_selection_has_kv_head": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
-    "attn_selection_is_all_heads": (c_bool, [c_void_p]),
-    "attn_selection_is_all_queries": (c_bool, [c_void_p]),
-    "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
-    "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
-    "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
-    "attn_dtype_name": (c_char_p, [c_int]),
-    "attn_dtype_bits": (c_size_t, [c_int]),
-    "attn_tensor_n_element": (c_size_t, [POINTER(attn_tensor)]),
-    "attn_tensor_n_byte": (c_size_t, [POINTER(attn_tensor)]),
-    "attn_parse_int": (c_bool, [c_char_p, c_size_t, c_int64, c_int64, POINTER(c_int64)]),
-    "attn_parse_uint": (c_bool, [c_char_p, c_size_t, POINTER(c_uint64)]),
-    "attn_parse_double": (c_bool, [c_char_p, c_size_t, POINTER(c_double)]),
-    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
-    "attn_sink_is_seekable": (c_bool, [c_void_p]),
-    "attn_sink_write_at": (None, [c_void_p, c_uint64, c_void_p, c_size_t]),
-    "attn_sink_position": (c_uint64, [c_void_p]),
-    "attn_sink_check": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_sink_is_closed_pipe": (c_bool, [c_void_p]),
-    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
-    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_sink_free": (None, [c_void_p]),
-    "attn_version": (c_char_p, []),
-    "attn_safetensors_open_file": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_safetensors_open": (c_int, [POINTER(attn_source), c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_safetensors_close": (None, [c_void_p]),
-    "attn_safetensors_count": (c_size_t, [c_void_p]),
-    "attn_safetensors_entry": (attn_safetensors_entry, [c_void_p, c_size_t]),
-    "attn_safetensors_find": (c_bool, [c_void_p, c_char_p, POINTER(attn_safetensors_entry)]),
-    "attn_safetensors_n_shard": (c_int, [c_void_p]),
-    "attn_safetensors_path": (c_char_p, [c_void_p, c_int]),
-    "attn_safetensors_file_size": (c_size_t, [c_void_p, c_int]),
-    "attn_safetensors_read_again": (c_bool, [c_void_p, c_void_p, c_size_t, c_void_p]),
-    "attn_safetensors_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
+    "attn_builtin_name": (c_char_p, [c_size_t]),
+    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
+    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
+    "attn_site_name": (c_char_p, [c_int]),
+    "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_attention_check": (c_int, [POINTER(attn_attention), c_bool, POINTER(attn_error)]),
+    "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_close": (None, [c_void_p]),
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
-    "attn_model_compute": (c_int, [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_safetensors": (c_void_p, [c_void_p]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
-    "attn_bench_table": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_bench_table_append": (c_int, [c_void_p, POINTER(attn_bench_row), POINTER(attn_error)]),
-    "attn_bench_parts": (c_char_p, []),
-    "attn_bench_run": (c_int, [POINTER(attn_bench_options), POINTER(attn_error)]),
-    "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
-    "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
-    "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
-    "attn_capture_free": (None, [c_void_p]),
-    "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
-    "attn_table_write_row": (c_int, [c_void_p, c_size_t, c_int, c_int, c_void_p, POINTER(attn_error)]),
-    "attn_n_format": (c_size_t, []),
-    "attn_format_at": (POINTER(attn_format), [c_size_t]),
-    "attn_format_find": (POINTER(attn_format), [c_char_p]),
-    "attn_format_list": (c_size_t, [attn_format_fn, c_char_p, c_char_p, c_size_t]),
-    "attn_writer_create": (c_int, [POINTER(attn_format), c_char_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_writer_create_sink": (c_int, [POINTER(attn_format), c_void_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_writer_event": (c_int, [c_void_p, POINTER(attn_trace_event), POINTER(attn_error)]),
-    "attn_writer_predictions": (c_int, [c_void_p, POINTER(attn_predictions), POINTER(attn_error)]),
-    "attn_writer_finish": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_writer_free": (None, [c_void_p]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_close": (None, [c_void_p]),
-    "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_text_free": (None, [c_char_p]),
-    "attn_comparison_place": (attn_head_place, [POINTER(attn_compared_head), POINTER(attn_labels)]),
-    "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_free": (None, [c_void_p]),
@@ -1223,55 +1055,50 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
     "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_outputs_check": (c_int, [POINTER(attn_output), c_size_t, POINTER(attn_error)]),
-    "attn_outputs_create": (c_int, [POINTER(attn_output), c_size_t, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_outputs_event": (c_int, [c_void_p, POINTER(attn_trace_event), POINTER(attn_error)]),
-    "attn_outputs_predictions": (c_int, [c_void_p, POINTER(attn_predictions), POINTER(attn_error)]),
-    "attn_outputs_finish": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_outputs_is_abandoned": (c_bool, [c_void_p]),
-    "attn_outputs_free": (None, [c_void_p]),
+    "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
+    "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_sink_free": (None, [c_void_p]),
+    "attn_table_name": (c_char_p, [c_void_p]),
+    "attn_table_n_column": (c_size_t, [c_void_p]),
+    "attn_table_n_row": (c_size_t, [c_void_p]),
+    "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
+    "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
+    "attn_table_free": (None, [c_void_p]),
+    "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
+    "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_selection_free": (None, [c_void_p]),
+    "attn_selection_keep": (c_int, [c_void_p, c_int, c_int, POINTER(attn_error)]),
+    "attn_selection_keep_queries": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_error)]),
+    "attn_selection_set_sites": (c_int, [c_void_p, c_uint64, POINTER(attn_error)]),
+    "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
+    "attn_writer_create": (c_int, [POINTER(attn_format), c_char_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_writer_create_sink": (c_int, [POINTER(attn_format), c_void_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_writer_event": (c_int, [c_void_p, POINTER(attn_trace_event), POINTER(attn_error)]),
+    "attn_writer_finish": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_writer_free": (None, [c_void_p]),
+    "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
+    "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_free": (None, [c_void_p]),
     "attn_run_labels": (POINTER(attn_labels), [c_void_p]),
-    "attn_run_attention": (POINTER(attn_attention), [c_void_p]),
-    "attn_run_arrays": (POINTER(attn_attend_args), [c_void_p]),
-    "attn_run_edits": (POINTER(attn_edit), [c_void_p, POINTER(c_size_t)]),
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
-    "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
-    "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
-    "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
-    "attn_explainer_free": (None, [c_void_p]),
-    "attn_npy_open": (c_int, [c_char_p, c_int, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_npy_close": (None, [c_void_p]),
-    "attn_npy_path": (c_char_p, [c_void_p]),
-    "attn_npy_rank": (c_int, [c_void_p]),
-    "attn_npy_shape": (POINTER(c_size_t), [c_void_p]),
-    "attn_npy_n_element": (c_size_t, [c_void_p]),
-    "attn_npy_dtype": (c_int, [c_void_p]),
-    "attn_npy_dtype_name": (c_char_p, [c_void_p]),
-    "attn_npy_shape_text": (c_char_p, [c_void_p, c_char_p]),
-    "attn_npy_read_floats": (None, [c_void_p, POINTER(c_float)]),
-    "attn_npy_floats_in_place": (POINTER(c_float), [c_void_p]),
-    "attn_npy_read_cells": (c_int, [c_void_p, POINTER(c_ubyte), POINTER(attn_error)]),
-    "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
-    "attn_builtin_name": (c_char_p, [c_size_t]),
-    "attn_model_parameters": (attn_parameters, [c_void_p]),
-    "attn_cost_find": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_cost), POINTER(attn_error)]),
-    "attn_draw_parse": (c_int, [c_char_p, POINTER(attn_draw), POINTER(attn_error)]),
-    "attn_draw_group_name": (c_char_p, [c_int]),
-    "attn_tensor_find_non_finite": (attn_non_finite, [POINTER(attn_tensor)]),
-    "attn_inspect": (c_int, [POINTER(attn_inspection), c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_word_list_read": (c_int, [POINTER(attn_word_list), c_char_p, c_size_t, c_int, c_char_p, POINTER(attn_error)]),
-    "attn_word_list_release": (None, [POINTER(attn_word_list)]),
-    "attn_init_create": (c_int, [POINTER(attn_init_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_init_write": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_init_free": (None, [c_void_p]),
+    "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
+    "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
+    "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
+    "attn_capture_free": (None, [c_void_p]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_session_measure": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
@@ -1282,10 +1109,21 @@ FUNCTIONS = {
     "attn_session_n_position": (c_size_t, [c_void_p]),
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
-    "attn_session_n_edited_row": (c_size_t, [c_void_p]),
-    "attn_token_table": (c_int, [c_void_p, POINTER(attn_encoding), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pair_table": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pair_table_append": (c_int, [c_void_p, c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
+    "attn_cost_find": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_cost), POINTER(attn_error)]),
+    "attn_inspect": (c_int, [POINTER(attn_inspection), c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_comparison_free": (None, [POINTER(attn_comparison)]),
+    "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
+    "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
+    "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
+    "attn_explainer_free": (None, [c_void_p]),
+    "attn_word_list_read": (c_int, [POINTER(attn_word_list), c_char_p, c_size_t, c_int, c_char_p, POINTER(attn_error)]),
+    "attn_word_list_release": (None, [POINTER(attn_word_list)]),
+    "attn_draw_parse": (c_int, [c_char_p, POINTER(attn_draw), POINTER(attn_error)]),
+    "attn_init_create": (c_int, [POINTER(attn_init_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_init_write": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
+    "attn_init_free": (None, [c_void_p]),
 }
 
 
