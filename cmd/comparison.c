@@ -216,8 +216,8 @@ static int print_logits(const struct comparison *comparison, struct attn_sink *o
         most = fmax(most, logits->kl);
         n_changed += logits->exact_first != logits->chosen_first;
     }
-    print(out, "\nnext token: another first choice at %zu of %zu positions\n", n_changed,
-          found->n_logits);
+    print(out, "\nnext token: another first choice at %zu of %zu position%s\n", n_changed,
+          found->n_logits, found->n_logits == 1 ? "" : "s");
     write_cell(sum / (double)found->n_logits, cell);
     print(out, "kl in nats %s in the mean", cell);
     write_cell(most, cell);

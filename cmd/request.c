@@ -124,8 +124,9 @@ static void note_work(const struct served *served)
              arrays->n_query, arrays->n_key, result->n_thread, result->n_thread == 1 ? "" : "s",
              isa);
     else
-        note("%zu tokens, %d thread%s, at most %s", result->n_token, result->n_thread,
-             result->n_thread == 1 ? "" : "s", isa);
+        note("%zu token%s, %d thread%s, at most %s", result->n_token,
+             result->n_token == 1 ? "" : "s", result->n_thread, result->n_thread == 1 ? "" : "s",
+             isa);
 }
 
 static int start_explanation(const struct served *served, struct attn_explainer **explainer)

@@ -202,8 +202,9 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     enum attn_status status = attn_options_read(given, &request, err);
     struct attn_run *made;
 
+    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     made = attn_alloc(1, sizeof(*made), err);
     if (!made)
         return ATTN_NO_MEMORY;
