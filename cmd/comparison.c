@@ -13,12 +13,10 @@
 #include "report.h"
 #include "tool.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum {
     CELL_SIZE = 32,
@@ -272,43 +270,41 @@ static enum attn_status write_table(const struct comparison *comparison,
     return status;
 }
 
-/* The same as the file NAME in DIRECTORY. */
-static enum attn_status write_file(const struct comparison *comparison,
-                                   enum attn_comparison_part part, int precision,
-                                   const char *directory, const char *name, struct attn_error *err)
+/* The tables of all parts that there are, a file each. */
+static enum attn_status write_files(const struct comparison *comparison,
+                                    const struct attn_output *item, int precision,
+                                    struct attn_error *err)
 {
-    struct attn_sink *sink = NULL;
-    char *path;
-    if (asprintf(&path, "%s/%s", directory, name) < 0)
-        return attn_error_set(err, ATTN_NO_MEMORY, "%s", attn_status_text(ATTN_NO_MEMORY));
-    enum attn_status status = attn_sink_create_file(path, &sink, err);
-    free(path);
+    struct attn_output_table tables[] = {
+        {NULL, "compare", precision},
+        {NULL, "compare_cost", -1}, /* seconds are small: they keep their digits */
+        {NULL, "compare_logits", precision},
+    };
+    static const enum attn_comparison_part parts[] = {ATTN_COMPARISON_HEADS, ATTN_COMPARISON_COSTS,
+                                                      ATTN_COMPARISON_LOGITS};
+    struct attn_table *made[] = {NULL, NULL, NULL};
+    const size_t n = comparison->found->n_logits > 0 ? 3 : 2;
+    enum attn_status status = ATTN_OK;
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        status = attn_comparison_tabulate(comparison->found, parts[i], comparison->labels,
+                                          comparison->tokenizer, &made[i], err);
+        tables[i].table = made[i];
+    }
     if (status == ATTN_OK)
-        status = write_table(comparison, part, precision, sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_commit(sink, err);
-    attn_sink_free(sink);
+        status =
+            attn_output_write_tables(item, tables, n, comparison->labels, interrupt_flag(), err);
+    for (size_t i = 0; i < n; i++)
+        attn_table_free(made[i]);
     return status;
 }
 
-static int write_csv(const struct comparison *comparison, const char *path, int precision,
-                     struct attn_sink *out)
+static int write_csv(const struct comparison *comparison, const struct attn_output *item,
+                     int precision)
 {
     struct attn_error err = {0};
-    enum attn_status status;
-    if (strcmp(path, "-") == 0) {
-        status = write_table(comparison, ATTN_COMPARISON_HEADS, precision, out, &err);
-        return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
-    }
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return report_problem(EXIT_OUTPUT, NULL, "cannot make directory '%s': %s", path,
-                              strerror(errno));
-    status = write_file(comparison, ATTN_COMPARISON_HEADS, precision, path, "compare.csv", &err);
-    if (status == ATTN_OK) /* seconds are small: they keep their digits */
-        status = write_file(comparison, ATTN_COMPARISON_COSTS, -1, path, "compare_cost.csv", &err);
-    if (status == ATTN_OK && comparison->found->n_logits > 0)
-        status = write_file(comparison, ATTN_COMPARISON_LOGITS, precision, path,
-                            "compare_logits.csv", &err);
+    enum attn_status status =
+        item->path ? write_files(comparison, item, precision, &err)
+                   : write_table(comparison, ATTN_COMPARISON_HEADS, precision, item->sink, &err);
     return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }
 
@@ -513,13 +509,14 @@ static int write_heads(const struct comparison *comparison, const struct output_
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out)
 {
-    const char *csv = output_path(args, "csv"), *json = output_path(args, "json");
+    const struct attn_output csv = output_of(args, attn_format_find("csv"), out);
+    const char *json = output_path(args, "json");
     int precision = (int)args->precision;
     int code = EXIT_DONE;
     if (!outputs_are_wanted(args))
         return print_comparison(comparison, out);
-    if (csv)
-        code = write_csv(comparison, csv, precision, out);
+    if (output_path(args, csv.format->name))
+        code = write_csv(comparison, &csv, precision);
     if (code == EXIT_DONE && json)
         code = write_json(comparison, json, precision, out);
     return code == EXIT_DONE ? write_heads(comparison, args, out) : code;

@@ -121,8 +121,8 @@ int outputs_list_options(const struct command *command, const char *const *given
     return EXIT_DONE;
 }
 
-static struct attn_output output_of(const struct output_args *args,
-                                    const struct attn_format *format, struct attn_sink *standard)
+struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
+                             struct attn_sink *standard)
 {
     const char *path = output_path(args, format->name);
     bool is_standard = !path || strcmp(path, "-") == 0;

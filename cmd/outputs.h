@@ -22,6 +22,10 @@ void output_args_release(struct output_args *args);
 /* Where FORMAT goes, "-" for standard output, or NULL. */
 const char *output_path(const struct output_args *args, const char *format);
 
+/* What ARGS ask for of FORMAT, where they name it; "-" is STANDARD. */
+struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
+                             struct attn_sink *standard);
+
 /* Whether ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 

@@ -3,8 +3,10 @@
 
 #include "output/writer.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* An output that is open. */
@@ -295,4 +297,67 @@ void attn_outputs_free(struct attn_outputs *outputs)
     attn_free(outputs->directories);
     attn_free(outputs->items);
     attn_free(outputs);
+}
+
+/* --- Tables ---------------------------------------------------------------------------------- */
+
+static struct attn_quote file_name(const struct attn_output *item,
+                                   const struct attn_output_table *table)
+{
+    struct attn_quote name;
+
+    snprintf(name.text, sizeof name.text, "%s%s", table->name, item->format->suffix);
+    return name;
+}
+
+static enum attn_status write_table(struct attn_directory *directory,
+                                    const struct attn_output *item,
+                                    const struct attn_output_table *table, struct attn_error *err)
+{
+    struct attn_sink *sink = NULL;
+    enum attn_status status =
+        attn_directory_create_file(directory, file_name(item, table).text, &sink, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_table_write(table->table, item->format->table_form, table->precision, sink, err);
+    if (status == ATTN_OK)
+        return attn_directory_commit_file(directory, sink, err);
+    attn_sink_free(sink);
+    return status;
+}
+
+static enum attn_status write_tables(struct attn_directory *directory,
+                                     const struct attn_output *item,
+                                     const struct attn_output_table *tables, size_t n,
+                                     const struct attn_labels *labels, struct attn_error *err)
+{
+    struct attn_manifest_run *run;
+    enum attn_status status = attn_directory_begin(directory, item->format, labels, &run, err);
+
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        attn_file_names_append(&run->files, file_name(item, &tables[i]).text);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&run->files.text, err);
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        status = write_table(directory, item, &tables[i], err);
+    return status == ATTN_OK ? attn_directory_finish(directory, run, item->is_addition, err)
+                             : status;
+}
+
+enum attn_status attn_output_write_tables(const struct attn_output *item,
+                                          const struct attn_output_table *tables, size_t n,
+                                          const struct attn_labels *labels,
+                                          const volatile sig_atomic_t *cancel,
+                                          struct attn_error *err)
+{
+    struct attn_directory *directory = NULL;
+    enum attn_status status = attn_directory_open(item->path, item->format->title, &directory, err);
+
+    if (status == ATTN_OK)
+        status = attn_directory_lock(directory, true, cancel, err);
+    if (status == ATTN_OK)
+        status = write_tables(directory, item, tables, n, labels, err);
+    attn_directory_close(directory);
+    return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

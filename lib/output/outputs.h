@@ -67,4 +67,22 @@ bool attn_outputs_is_abandoned(const struct attn_outputs *outputs);
 
 void attn_outputs_free(struct attn_outputs *outputs); /* NULL is allowed */
 
+/* A table that goes into a directory. */
+struct attn_output_table {
+    const struct attn_table *table;
+    const char *name; /* of its file, without what the format adds: "compare" */
+    int precision;    /* as attn_table_write has it */
+};
+
+/*
+ * Writes N TABLES into the directory of ITEM, a file each, as outputs of tensors are written there:
+ * with the manifest, in place of what earlier runs wrote in the same format, and after waiting for
+ * other writers until *CANCEL (which may be NULL) is not 0. LABELS say what was run.
+ */
+enum attn_status attn_output_write_tables(const struct attn_output *item,
+                                          const struct attn_output_table *tables, size_t n,
+                                          const struct attn_labels *labels,
+                                          const volatile sig_atomic_t *cancel,
+                                          struct attn_error *err);
+
 #endif
