@@ -21,11 +21,12 @@ struct loading {
     size_t max; /* bytes */
 };
 
-static enum attn_status refuse_size(const struct attn_file *file, size_t max,
-                                    struct attn_error *err)
+/* FILE has SIZE bytes; where AT_LEAST says so, that is what was read before its end. */
+static enum attn_status refuse_size(const struct attn_file *file, const char *at_least, size_t size,
+                                    size_t max, struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_FORMAT, "'%s' is too large, expected at most %zu bytes",
-                          attn_quote_string(file->path).text, max);
+    return attn_error_set(err, ATTN_FORMAT, "'%s' has %s%zu bytes, expected at most %zu",
+                          attn_quote_string(file->path).text, at_least, size, max);
 }
 
 /* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
@@ -53,7 +54,7 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
         }
         size += n > 0 ? (size_t)n : 0;
         if (size > max) {
-            status = refuse_size(file, max, err);
+            status = refuse_size(file, "at least ", size, max, err);
             goto fail;
         }
         if (size == capacity)
@@ -94,7 +95,7 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     /* Files of /proc say 0 bytes and have more: only a size above 0 is trusted. */
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
     if (size > loading.max)
-        return refuse_size(file, loading.max, err);
+        return refuse_size(file, "", size, loading.max, err);
     if (loading.load == ATTN_MAP && size > 0) {
         void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 
@@ -217,10 +218,28 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     return open_part(source, name, (struct loading){load, SIZE_MAX}, file, err);
 }
 
+/* The most bytes that part NAME may have. */
+static size_t bound_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        size_t max;
+    } bounds[] = {
+#define BOUND(part, max) {part, max},
+        ATTN_TEXT_BOUND_MAP(BOUND)
+#undef BOUND
+    };
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (strcmp(bounds[i].name, name) == 0)
+            return bounds[i].max;
+    return ATTN_TEXT_MAX;
+}
+
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err)
 {
-    return open_part(source, name, (struct loading){ATTN_READ, ATTN_TEXT_MAX}, file, err);
+    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name)}, file, err);
 }
 
 /*

@@ -28,11 +28,23 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      struct attn_error *err);
 
 /*
- * Reads part NAME of SOURCE into memory: the text files beside the weights. ATTN_FORMAT for more
- * than ATTN_TEXT_MAX bytes, which are not read: whoever made the directory decides how many there
- * are.
+ * X(part, bytes). How large the text files beside the weights may be: whoever made the directory
+ * decides how large they are. Each has several times the room of the largest that are known: 2 KB of
+ * config, 256,000 tokens, 92,000 tensors in an index.
  */
-enum { ATTN_TEXT_MAX = 64 * 1024 * 1024 };
+#define ATTN_TEXT_BOUND_MAP(X)                                                                     \
+    X("config.json", 1 << 20)                                                                      \
+    X("special_tokens_map.json", 2 << 20)                                                          \
+    X("tokenizer_config.json", 16 << 20)                                                           \
+    X("added_tokens.json", 16 << 20)                                                               \
+    X("vocab.json", 16 << 20)                                                                      \
+    X("merges.txt", 16 << 20)                                                                      \
+    X("model.safetensors.index.json", 32 << 20)
+
+enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */
+
+/* Reads part NAME of SOURCE into memory. ATTN_FORMAT for a part beyond its bound, which is not read
+ * any further. */
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
 

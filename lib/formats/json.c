@@ -83,29 +83,26 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
     return status;
 }
 
-enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
-                                 struct attn_error *err)
+static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
 {
-    const char *text = (const char *)file->data;
-    struct attn_json *document;
-    enum attn_status status;
-
-    if (file->size > ATTN_JSON_MAX_SIZE) {
-        struct attn_quote name = attn_quote_string(file->path);
-
+    if (file->size > ATTN_JSON_MAX_SIZE)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %d",
-                              name.text, file->size, ATTN_JSON_MAX_SIZE);
-    }
-    status = check_text(text, file->size, file->path, err);
-    if (status != ATTN_OK)
-        return status;
-    document = attn_alloc(1, sizeof *document, err);
+                              attn_quote_string(file->path).text, file->size, ATTN_JSON_MAX_SIZE);
+    return check_text((const char *)file->data, file->size, file->path, err);
+}
+
+/* Makes the tree of TEXT, what was checked of the file called NAME. */
+static enum attn_status make_tree(const char *text, size_t size, const char *name,
+                                  struct attn_json **json, struct attn_error *err)
+{
+    struct attn_json *document = attn_alloc(1, sizeof *document, err);
+
     if (document == NULL)
         return ATTN_NO_MEMORY;
-    document->name = attn_strndup(file->path, strlen(file->path), err);
+    document->name = attn_strndup(name, strlen(name), err);
     if (document->name == NULL)
         goto fail;
-    document->root = cJSON_ParseWithLengthOpts(text, file->size, NULL, 0);
+    document->root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
     if (document->root == NULL) {
         attn_error_no_memory(err);
         goto fail;
@@ -115,6 +112,65 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
 fail:
     attn_json_free(document);
     return ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
+                                 struct attn_error *err)
+{
+    const enum attn_status status = check_file(file, err);
+
+    if (status != ATTN_OK)
+        return status;
+    return make_tree((const char *)file->data, file->size, file->path, json, err);
+}
+
+static bool is_named(const struct attn_json_token *key, const char *const *names)
+{
+    while (*names != NULL && !attn_json_equals(key, *names))
+        names++;
+    return *names != NULL;
+}
+
+/* Appends FILE, which is checked, without what lies in lists and objects that are not named. */
+static enum attn_status append_named(struct attn_buffer *out, const struct attn_file *file,
+                                     const char *const *names, struct attn_error *err)
+{
+    const char *text = (const char *)file->data;
+    struct attn_json_reader reader = attn_json_reader_init(text, file->size, file->path);
+    struct attn_json_token token;
+    enum attn_status status = attn_json_next(&reader, &token, err); /* the brace */
+    size_t begin = 0;
+
+    while (status == ATTN_OK && (status = attn_json_next(&reader, &token, err)) == ATTN_OK &&
+           token.type == ATTN_JSON_KEY) {
+        const bool is_kept = is_named(&token, names);
+        struct attn_json_reader after = reader; /* the value */
+
+        status = attn_json_skip(&after, err);
+        if (status == ATTN_OK && !is_kept)
+            status = attn_json_next(&reader, &token, err);
+        if (status == ATTN_OK && !is_kept && after.offset > reader.offset) { /* it opened a level */
+            attn_buffer_append(out, text + begin, reader.offset - begin);
+            begin = after.offset - 1; /* where the level ends */
+        }
+        reader = after;
+    }
+    attn_buffer_append(out, text + begin, file->size - begin);
+    return status == ATTN_OK ? attn_buffer_check(out, err) : status;
+}
+
+enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
+                                       struct attn_json **json, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    enum attn_status status = check_file(file, err);
+
+    if (status == ATTN_OK)
+        status = append_named(&text, file, names, err);
+    if (status == ATTN_OK)
+        status = make_tree(text.data, text.size, file->path, json, err);
+    attn_buffer_release(&text);
+    return status;
 }
 
 void attn_json_free(struct attn_json *json)

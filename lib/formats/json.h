@@ -22,6 +22,14 @@ enum { ATTN_JSON_MAX_SIZE = ATTN_TEXT_MAX };
  * them. Copies everything it keeps. */
 enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
                                  struct attn_error *err);
+
+/*
+ * The same for a file of which little is read, since an element of a list costs 64 bytes in a tree:
+ * lists and objects in the root are checked and left empty, but for those that the keys NAMES,
+ * ended by NULL, have. Every key is there.
+ */
+enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
+                                       struct attn_json **json, struct attn_error *err);
 void attn_json_free(struct attn_json *json); /* NULL is allowed */
 
 const struct attn_node *attn_json_root(const struct attn_json *json);

@@ -278,6 +278,7 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
 static enum attn_status open_index(const struct attn_source *source, enum attn_load load,
                                    struct attn_safetensors **out, struct attn_error *err)
 {
+    static const char *const names[] = {"weight_map", NULL};
     struct attn_file file = {0};
     struct attn_json *index = NULL;
     struct mapping *mappings = NULL;
@@ -285,7 +286,7 @@ static enum attn_status open_index(const struct attn_source *source, enum attn_l
     enum attn_status status = attn_file_read_part(source, INDEX_FILE, &file, err);
 
     if (status == ATTN_OK)
-        status = attn_json_parse(&file, &index, err);
+        status = attn_json_parse_named(&file, names, &index, err);
     attn_file_close(&file);
     if (status == ATTN_OK)
         status = read_index(index, &mappings, &count, err);

@@ -59,6 +59,14 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
                           attn_quote_string(attn_json_name(json)).text, types);
 }
 
+enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
+                                          struct attn_error *err)
+{
+    static const char *const names[] = {"architectures", "blocks", "pruned_heads", NULL};
+
+    return attn_json_parse_named(file, names, json, err);
+}
+
 enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {

@@ -72,6 +72,10 @@ ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 /* The family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
 
+/* Makes the tree of FILE, a config.json, with the lists and objects that some family reads. */
+enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
+                                          struct attn_error *err);
+
 /* Reads a CONFIG of any family and checks that it can be run. Release it also after a failure. */
 enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);

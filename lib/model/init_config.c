@@ -11,6 +11,7 @@
 #include "base/utf8.h"
 #include "formats/json.h"
 #include "formats/json_reader.h"
+#include "model/family.h"
 
 #include <string.h>
 
@@ -92,15 +93,16 @@ static enum attn_status copy_member(struct members *members, const struct attn_f
 
 static enum attn_status copy_file(struct members *members, const char *path, struct attn_error *err)
 {
+    const struct attn_override chosen = {"config.json", path};
+    const struct attn_source source = {.overrides = &chosen, .n_override = 1};
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     struct attn_json_reader reader;
     struct attn_json_token token;
-    enum attn_status status = attn_file_open(path, ATTN_READ, &file, err);
+    enum attn_status status = attn_file_read_part(&source, chosen.name, &file, err);
 
     if (status == ATTN_OK)
-        status =
-            attn_json_parse(&file, &json, err); /* it is an object, and no key is there twice */
+        status = attn_family_parse_config(&file, &json, err); /* it is an object, no key is twice */
     if (status != ATTN_OK)
         goto done;
     reader = attn_json_reader_init((const char *)file.data, file.size, file.path);

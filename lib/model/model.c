@@ -19,7 +19,7 @@ static enum attn_status read_config(const struct attn_source *source, struct att
     enum attn_status status = attn_file_read_part(source, "config.json", &file, err);
 
     if (status == ATTN_OK)
-        status = attn_json_parse(&file, &json, err);
+        status = attn_family_parse_config(&file, &json, err);
     if (status == ATTN_OK)
         status = attn_family_read_config(json, &model->config, &model->layers, err);
     attn_json_free(json);

@@ -52,7 +52,7 @@ static enum attn_status read_config(const struct attn_init *init,
 
     file.path = name.data;
     if (status == ATTN_OK)
-        status = attn_json_parse(&file, &json, err);
+        status = attn_family_parse_config(&file, &json, err);
     if (status == ATTN_OK)
         status = attn_family_read_config(json, config, layers, err);
     if (status == ATTN_OK)

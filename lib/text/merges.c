@@ -73,22 +73,23 @@ static enum attn_status parse_line(const struct merge_line *line, const char *pa
     return ATTN_OK;
 }
 
-/* Room for every line of the file as a merge. */
+/* Room for every line of the file that can be a merge: three bytes and the end of the line. */
 static enum attn_status allocate(struct attn_merges *merges, const struct attn_file *file,
                                  struct attn_error *err)
 {
     const char *text = (const char *)file->data, *end = text + file->size;
     struct merge_line line = {0};
-    size_t n_slot = 2;
+    size_t n_slot = 2, n = file->size / 4 + 1;
 
     while (next_line(&text, end, &line))
         ;
     if (line.number >= INT32_MAX)
         return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu lines, at most %d can be used",
                               attn_quote_string(file->path).text, line.number, INT32_MAX - 1);
-    while (n_slot < line.number * 2)
+    n = line.number < n ? line.number : n;
+    while (n_slot < n * 2)
         n_slot *= 2;
-    merges->merged = attn_alloc_uninitialized(line.number, sizeof *merges->merged, err);
+    merges->merged = attn_alloc_uninitialized(n, sizeof *merges->merged, err);
     merges->pairs = attn_alloc_uninitialized(n_slot, sizeof *merges->pairs, err);
     merges->ranks = attn_alloc_uninitialized(n_slot, sizeof *merges->ranks, err);
     if (!merges->merged || !merges->pairs || !merges->ranks)

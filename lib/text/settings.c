@@ -8,10 +8,13 @@
 
 #include <string.h>
 
-/* Parses part NAME of SOURCE; *json stays NULL when there is no such part. */
+/* Parses part NAME of SOURCE, of its objects OBJECT alone; *json stays NULL when there is no such
+ * part. */
 static enum attn_status parse_part(const struct attn_source *source, const char *name,
-                                   struct attn_json **json, struct attn_error *err)
+                                   const char *object, struct attn_json **json,
+                                   struct attn_error *err)
 {
+    const char *const names[] = {object, NULL};
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -19,7 +22,7 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
         return ATTN_OK;
     status = attn_file_read_part(source, name, &file, err);
     if (status == ATTN_OK)
-        status = attn_json_parse(&file, json, err);
+        status = attn_json_parse_named(&file, names, json, err);
     attn_file_close(&file);
     return status;
 }
@@ -104,7 +107,7 @@ enum attn_status attn_settings_read(struct attn_settings *settings,
 {
     struct attn_json *json = NULL;
     const struct attn_node *object = NULL;
-    enum attn_status status = parse_part(source, "config.json", &json, err);
+    enum attn_status status = parse_part(source, "config.json", "tokenizer", &json, err);
 
     if (status == ATTN_OK && json)
         object = attn_node_find(attn_json_root(json), "tokenizer");
@@ -138,7 +141,7 @@ enum attn_status attn_settings_read_prefix(const struct attn_source *source, boo
                                            struct attn_error *err)
 {
     struct attn_json *json = NULL;
-    enum attn_status status = parse_part(source, "tokenizer_config.json", &json, err);
+    enum attn_status status = parse_part(source, "tokenizer_config.json", NULL, &json, err);
 
     if (status == ATTN_OK && json)
         status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);

@@ -121,7 +121,7 @@ static bool check_config(const uint8_t *data, size_t size)
     struct attn_config_layers layers = {0};
     struct attn_json *json = NULL;
     struct attn_error err = {0};
-    enum attn_status status = attn_json_parse(&file, &json, &err);
+    enum attn_status status = attn_family_parse_config(&file, &json, &err);
 
     if (status == ATTN_OK)
         status = attn_family_read_config(json, &config, &layers, &err);

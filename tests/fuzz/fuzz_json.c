@@ -166,6 +166,27 @@ static size_t count_nodes(const struct attn_node *node)
     return n;
 }
 
+/* The same without its lists and objects: the members of the root, and no more. */
+static void check_emptied(const struct attn_file *file, const struct attn_json *whole)
+{
+    static const char *const names[] = {"a", NULL};
+    const struct attn_node *member = attn_node_first(attn_json_root(whole)), *emptied;
+    struct attn_json *json = NULL;
+
+    FUZZ_CHECK(attn_json_parse_named(file, names, &json, NULL) == ATTN_OK);
+    emptied = attn_node_first(attn_json_root(json));
+    for (; member != NULL; member = attn_node_next(member), emptied = attn_node_next(emptied)) {
+        const bool is_kept = strcmp(attn_node_key(member), names[0]) == 0;
+
+        FUZZ_CHECK(emptied != NULL && strcmp(attn_node_key(member), attn_node_key(emptied)) == 0);
+        FUZZ_CHECK(count_nodes(emptied) == (is_kept ? count_nodes(member) : 1));
+        FUZZ_CHECK(attn_node_is_object(member) == attn_node_is_object(emptied));
+        FUZZ_CHECK(attn_node_is_array(member) == attn_node_is_array(emptied));
+    }
+    FUZZ_CHECK(emptied == NULL);
+    attn_json_free(json);
+}
+
 /* The tree of a text that passed the check, or did not. */
 static void check_tree(const uint8_t *data, size_t size, bool is_ok, const struct pulled *pulled)
 {
@@ -180,8 +201,10 @@ static void check_tree(const uint8_t *data, size_t size, bool is_ok, const struc
         FUZZ_CHECK(status == ATTN_FORMAT);
     else if (pulled->fits_tree)
         FUZZ_CHECK(status == ATTN_OK);
-    if (status == ATTN_OK)
+    if (status == ATTN_OK) {
         FUZZ_CHECK(count_nodes(attn_json_root(json)) == pulled->n_value);
+        check_emptied(&file, json);
+    }
     attn_json_free(json);
     attn_file_close(&file);
 }

@@ -3,6 +3,7 @@
  * the file, at once and in little memory; of strange ones nothing but the result.
  */
 #include "base/buffer.h"
+#include "base/file.h"
 #include "tests/support/command.h"
 #include "tests/support/folder.h"
 #include "tests/support/image.h"
@@ -322,6 +323,125 @@ START_TEST(refuses_every_malformed_index)
 }
 END_TEST
 
+/* --- Texts beside the weights -------------------------------------------------------------------- */
+
+static const char small_config[] = "{\"model_type\":\"attn\",\"d_model\":2,\"n_vocab\":1,"
+                                   "\"projections\":\"none\"}";
+
+/* Makes this folder a model with every kind of text, of one token and one tensor. */
+static void write_small_model(void)
+{
+    static const char *const parts[][2] = {
+        {"config.json", small_config},
+        {"vocab.json", "{\"a\":0}"},
+        {"merges.txt", "#version: 0.2\n"},
+        {"added_tokens.json", "{}"},
+        {"special_tokens_map.json", "{}"},
+        {"tokenizer_config.json", "{}"},
+        {"model.safetensors.index.json", "{\"weight_map\":{\"embed.W_E\":\"a.safetensors\"}}"},
+    };
+    struct attn_image image =
+        attn_image_make(TEXT("{" TENSOR("embed.W_E", "[1,2]", "[0,8]") "}"), 8);
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        attn_folder_write(parts[i][0], parts[i][1], strlen(parts[i][1]));
+    attn_folder_write("a.safetensors", image.bytes, image.size);
+    free(image.bytes);
+}
+
+static struct attn_ran run_small_model(void)
+{
+    return attn_command((const char *const[]){"run", "-m", ".", "a", NULL});
+}
+
+/* Writes PART: HEAD, a list of SIZE bytes, TAIL; the run may take four times that more than before. */
+static void assert_list_is_cheap(const char *part, const char *head, const char *tail, size_t size)
+{
+    struct attn_buffer text = {0};
+    struct attn_ran before = run_small_model(), ran;
+
+    ck_assert_msg(before.exit == 0, "%s", before.err);
+    attn_buffer_append_format(&text, "%s[0", head);
+    while (text.size < size)
+        attn_buffer_append_string(&text, ",0");
+    attn_buffer_append_format(&text, "]%s", tail);
+    attn_folder_write(part, text.data, text.size);
+    ran = run_small_model();
+    ck_assert_msg(ran.exit == 0, "%s: %s", part, ran.err);
+    ck_assert_str_eq(ran.out, before.out);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ck_assert_msg(ran.resident - before.resident < 4 * (long)(size / 1024) + 1024,
+                  "%s: %ld KiB resident, %ld without the list", part, ran.resident,
+                  before.resident);
+#endif
+    attn_ran_release(&ran);
+    attn_ran_release(&before);
+    attn_buffer_release(&text);
+}
+
+START_TEST(takes_little_memory_for_lists_that_nobody_reads)
+{
+    char head[200];
+
+    enter();
+    write_small_model();
+    snprintf(head, sizeof head, "%.*s,\"_x\":", (int)sizeof small_config - 2, small_config);
+    assert_list_is_cheap("config.json", head, "}", 1000000);
+    assert_list_is_cheap("tokenizer_config.json", "{\"x\":", "}", 10000000);
+    assert_list_is_cheap("model.safetensors.index.json", "{\"metadata\":{\"x\":",
+                         "},\"weight_map\":{\"embed.W_E\":\"a.safetensors\"}}", 10000000);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(refuses_texts_that_are_too_large)
+{
+    static const struct {
+        const char *part;
+        long bound;
+    } rows[] = {
+#define ROW(part, bound) {part, bound},
+        ATTN_TEXT_BOUND_MAP(ROW)
+#undef ROW
+    };
+
+    enter();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char expected[200];
+        struct attn_ran ran;
+
+        write_small_model();
+        ck_assert_int_eq(truncate(rows[i].part, rows[i].bound + 1), 0);
+        ran = run_small_model();
+        snprintf(expected, sizeof expected, "'./%s' has %ld bytes, expected at most %ld",
+                 rows[i].part, rows[i].bound + 1, rows[i].bound);
+        attn_assert_failed(rows[i].part, &ran, 3);
+        ck_assert_msg(strstr(ran.err, expected) != NULL, "%s", ran.err);
+        assert_cheap(rows[i].part, &ran);
+        attn_ran_release(&ran);
+    }
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(takes_little_memory_for_lines_that_are_no_merges)
+{
+    struct attn_buffer text = {0};
+    struct attn_ran ran;
+
+    enter();
+    write_small_model();
+    memset(attn_buffer_reserve(&text, 10000000), '\n', 10000000);
+    attn_folder_write("merges.txt", text.data, 10000000);
+    ran = run_small_model();
+    attn_assert_failed("empty lines", &ran, 3);
+    assert_bounded("empty lines", &ran, 10000000);
+    attn_ran_release(&ran);
+    attn_buffer_release(&text);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(takes_what_is_strange_but_legal)
 {
     enter();
@@ -457,5 +577,7 @@ END_TEST
 ATTN_SUITE("cli_files", refuses_every_malformed_header, refuses_every_wrong_size_of_the_header,
            refuses_a_file_cut_anywhere, refuses_what_is_deep_or_long,
            takes_memory_for_a_large_header_in_proportion, refuses_every_malformed_index,
-           refuses_other_files_in_place_of_the_weights, takes_what_is_strange_but_legal,
+           refuses_other_files_in_place_of_the_weights,
+           takes_little_memory_for_lists_that_nobody_reads, refuses_texts_that_are_too_large,
+           takes_little_memory_for_lines_that_are_no_merges, takes_what_is_strange_but_legal,
            runs_weights_that_are_strange_but_legal, prints_nothing_of_weights_that_are_not_finite)

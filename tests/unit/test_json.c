@@ -248,8 +248,70 @@ START_TEST(iterates_members_in_the_order_of_the_file)
 }
 END_TEST
 
+/* What NAMES leave of TEXT, as cJSON prints it: compared as a tree. */
+START_TEST(empties_lists_and_objects_that_are_not_named)
+{
+    static const char text[] =
+        "{ \"a\" : [1, [2], {\"b\": 3}] , \"b\":{\"a\":[4]},\"c\":[],\"d\":{},"
+        "\"\\u0061b\":[5,\"]\"],\"e\":6,\"f\":\"[\",\"\":[7] }";
+    static const struct {
+        const char *names[3];
+        size_t n_child[8]; /* of a, b, c, d, ab, e, f and the empty key */
+    } rows[] = {
+        {{NULL}, {0}},
+        {{"a", NULL}, {3}},
+        {{"ab", "b", NULL}, {0, 1, 0, 0, 2}},
+        {{"", "c", NULL}, {0, 0, 0, 0, 0, 0, 0, 1}},
+        {{"e", "none", NULL}, {0}},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct attn_file file = file_of(text);
+        struct attn_json *json = NULL;
+        struct attn_error err = {0};
+        const struct attn_node *member;
+        size_t n = 0;
+
+        ck_assert_int_eq(attn_json_parse_named(&file, rows[i].names, &json, &err), ATTN_OK);
+        for (member = attn_node_first(attn_json_root(json)); member != NULL;
+             member = attn_node_next(member), n++) {
+            size_t n_child = 0;
+
+            for (const struct attn_node *child = attn_node_first(member); child != NULL;
+                 child = attn_node_next(child))
+                n_child++;
+            ck_assert_uint_eq(n_child, rows[i].n_child[n]);
+            ck_assert_int_eq(attn_node_is_object(member), n == 1 || n == 3);
+            ck_assert_int_eq(attn_node_is_array(member), n == 0 || n == 2 || n == 4 || n == 7);
+        }
+        ck_assert_uint_eq(n, 8);
+        ck_assert_str_eq(attn_node_string(attn_node_find(attn_json_root(json), "f")), "[");
+        attn_json_free(json);
+        attn_file_close(&file);
+    }
+}
+END_TEST
+
+START_TEST(checks_what_it_does_not_keep)
+{
+    static const char *const names[] = {NULL}, *const texts[] = {
+                                                   "{\"a\":[1,]}", "{\"a\":{\"b\":1,\"b\":2}}",
+                                                   "{\"a\":[1e999]}", "{\"a\":[\"\\u0000\"]}"};
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct attn_file file = file_of(texts[i]);
+        struct attn_json *json = NULL;
+
+        ck_assert_int_eq(attn_json_parse_named(&file, names, &json, NULL), ATTN_FORMAT);
+        ck_assert_ptr_null(json);
+        attn_file_close(&file);
+    }
+}
+END_TEST
+
 START_TEST(reports_every_failed_allocation)
 {
+    static const char *const names[] = {"a", NULL};
     struct attn_file file = file_of("{\"a\":{\"b\":[1,2]}}");
     struct attn_json *json = NULL;
     struct attn_error err;
@@ -259,14 +321,14 @@ START_TEST(reports_every_failed_allocation)
     for (;; n++) {
         attn_alloc_fail_at(n);
         err = (struct attn_error){0};
-        status = attn_json_parse(&file, &json, &err);
+        status = attn_json_parse_named(&file, names, &json, &err);
         attn_alloc_fail_off();
         if (status == ATTN_OK)
             break;
         ck_assert_int_eq(status, ATTN_NO_MEMORY);
         ck_assert_ptr_null(json);
     }
-    ck_assert_int_ge(n, 3);
+    ck_assert_int_ge(n, 4);
     attn_json_free(json);
     attn_file_close(&file);
 }
@@ -276,4 +338,5 @@ ATTN_SUITE("json", refuses_what_a_tree_cannot_hold, refuses_more_than_64_mib_bef
            keeps_the_longest_number_that_fits, gives_typed_members,
            keeps_the_default_of_what_is_absent_or_null, says_what_a_wrong_member_is,
            takes_integers_below_2_to_the_53, iterates_members_in_the_order_of_the_file,
+           empties_lists_and_objects_that_are_not_named, checks_what_it_does_not_keep,
            reports_every_failed_allocation)
