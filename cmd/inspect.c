@@ -155,12 +155,14 @@ static void on_model_note(void *user, const char *message)
 }
 
 /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
-static int open_tokenizer(struct inspection *inspection)
+static int open_tokenizer(struct inspect_args *args, struct inspection *inspection)
 {
     struct attn_error *err = &inspection->no_tokenizer;
     enum attn_status status =
         attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer, err);
     bool is_absent = status == ATTN_IO || status == ATTN_UNSUPPORTED;
+    if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
+        on_model_note(args, attn_tokenizer_note(inspection->tokenizer));
     return status == ATTN_OK || is_absent ? EXIT_DONE : report(err, EXIT_MODEL);
 }
 
@@ -204,7 +206,7 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
         return report(&err, EXIT_MODEL);
     }
     inspection->weights = attn_model_safetensors(inspection->model);
-    code = open_tokenizer(inspection);
+    code = open_tokenizer(args, inspection);
     return code == EXIT_DONE ? find_cost(args, inspection) : code;
 }
 

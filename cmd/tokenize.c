@@ -207,6 +207,8 @@ static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
         return code;
     if (attn_tokenizer_open(&source.source, &tokenizer, &err) != ATTN_OK)
         return report(&err, EXIT_MODEL);
+    if (attn_tokenizer_note(tokenizer))
+        note("%s", attn_tokenizer_note(tokenizer));
     code = args->prompt.ids ? decode(args, tokenizer, out) : encode(args, tokenizer, out);
     attn_tokenizer_close(tokenizer);
     return code;

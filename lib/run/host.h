@@ -31,7 +31,7 @@ struct attn_host_options {
     enum attn_gemm gemm;       /* how matrix products are evaluated; in float32 speed only */
     enum attn_isa isa;         /* the best instructions that may be used; likewise */
     const volatile sig_atomic_t *cancel; /* borrowed; not 0: requests end with ATTN_CANCELED */
-    attn_note_fn on_note;                /* told of tensors that the model does not use; or NULL */
+    attn_note_fn on_note;                /* told of tensors and tokens that are not used; or NULL */
     void *user;                          /* for on_note */
     const char
         *folders; /* where attn_host_open looks for models by name, separated by colons; NULL:

@@ -8,6 +8,7 @@
 #include "text/piece_cache.h"
 #include "text/settings.h"
 #include "text/tokenizer_internal.h"
+#include "text/unmade.h"
 
 #include <string.h>
 
@@ -95,6 +96,8 @@ static enum attn_status read_merges(struct attn_byte_level *bpe, const struct at
 
     if (status == ATTN_OK)
         status = attn_merges_read(&bpe->merges, &file, vocabulary, err);
+    if (status == ATTN_OK)
+        status = attn_unmade_check(bpe, vocabulary, file.path, &bpe->note, err);
     attn_file_close(&file);
     return status;
 }
@@ -108,14 +111,13 @@ enum attn_status attn_byte_level_open(struct attn_byte_level *bpe, const struct 
     if (status == ATTN_OK)
         status = attn_settings_read_prefix(source, &bpe->has_prefix, err);
     if (status == ATTN_OK)
-        status = read_merges(bpe, source, vocabulary, err);
-    if (status == ATTN_OK)
         status = attn_split_create(&bpe->split, err);
     if (status != ATTN_OK)
         return status;
     attn_alphabet_init(&alphabet);
     find_byte_ids(bpe, vocabulary, &alphabet);
-    return make_bytes(bpe, vocabulary, &alphabet, err);
+    status = read_merges(bpe, source, vocabulary, err);
+    return status == ATTN_OK ? make_bytes(bpe, vocabulary, &alphabet, err) : status;
 }
 
 void attn_byte_level_release(struct attn_byte_level *bpe)
@@ -125,6 +127,7 @@ void attn_byte_level_release(struct attn_byte_level *bpe)
     attn_split_free(bpe->split);
     attn_free(bpe->bytes);
     attn_free(bpe->begin);
+    attn_free(bpe->note);
     *bpe = (struct attn_byte_level){0};
 }
 

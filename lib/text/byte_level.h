@@ -43,6 +43,7 @@ struct attn_byte_level {
     int32_t byte_ids[256];    /* the token of a single byte, or -1 */
     char *bytes;              /* owns; what the tokens stand for, one after another */
     size_t *begin;            /* owns; [n_vocab + 1] where in `bytes` */
+    char *note;               /* owns; what is odd about the vocabulary (unmade.h), or NULL */
     bool has_prefix;          /* a space goes before a text that does not begin with one */
 };
 

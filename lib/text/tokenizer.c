@@ -149,6 +149,11 @@ size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
     return tokenizer->vocabulary.n;
 }
 
+const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer->bpe.note;
+}
+
 /* Words of TEXT with the bytes that are not UTF-8 replaced, if that is asked. */
 static enum attn_status encode_words(const struct attn_word_level *words, const char *text,
                                      size_t size, bool replace, struct attn_encoding *encoding,

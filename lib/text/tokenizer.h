@@ -64,7 +64,8 @@ struct attn_encoding {
  * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes
  * it byte-level BPE; config.json's "tokenizer": {"type": "word"|"char"|"bpe", "drop": ",", "unk":
  * null}; for BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
- * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges.
+ * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges, and merges that
+ * do not make three or more of the tokens.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
@@ -72,6 +73,9 @@ ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
 ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is allowed */
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
+
+/* What is odd about the vocabulary and no failure, as a line to tell the user; NULL: nothing. Borrowed. */
+ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is

@@ -36,17 +36,20 @@ static enum attn_status read_id(struct attn_json_reader *reader, const struct at
 {
     struct attn_json_token token;
     uint64_t value;
+    const char *mark;
     enum attn_status status = attn_json_next(reader, &token, err);
 
     if (status != ATTN_OK)
         return status;
-    if (token.type != ATTN_JSON_NUMBER || !attn_json_uint(&token, &value) || value > INT32_MAX)
-        return attn_error_set(
-            err, ATTN_FORMAT, "'%s' in '%s' has id %s, expected an integer from 0 to %d",
-            attn_quote(key->data, key->size).text, attn_quote_string(reader->name).text,
-            attn_quote(token.text, token.size).text, INT32_MAX);
-    *id = (int32_t)value;
-    return ATTN_OK;
+    if (attn_json_uint(&token, &value) && value <= INT32_MAX) {
+        *id = (int32_t)value;
+        return ATTN_OK;
+    }
+    mark = token.type == ATTN_JSON_STRING ? "\"" : "";
+    return attn_error_set(
+        err, ATTN_FORMAT, "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+        attn_quote(key->data, key->size).text, attn_quote_string(reader->name).text, mark,
+        attn_quote(token.text, token.size).text, mark, INT32_MAX);
 }
 
 /* Adds the members of the object that READER has just entered. */

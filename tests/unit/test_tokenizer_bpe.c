@@ -15,9 +15,11 @@ static const char *const toy_tokens[] = {"he",        SPACE "t", SPACE "the", "#
                                          SPACE SPACE, "aa",      "aaaa",      "<|endoftext|>"};
 enum { HE = 256, SP_T, SP_THE, HASHES, APOSTROPHE_S, SPACES, AA, AAAA, END_OF_TEXT };
 
-static const char toy_merges[] = "#version: 0.2\n"
-                                 "h e\n\xc4\xa0 t\n\xc4\xa0t he\r\n# #\n' s\n\xc4\xa0 \xc4\xa0\n"
-                                 "a a\naa aa\n";
+#define ALL_BUT_THE_LAST                                                                           \
+    "#version: 0.2\n"                                                                              \
+    "h e\n\xc4\xa0 t\n\xc4\xa0t he\r\n# #\n' s\n\xc4\xa0 \xc4\xa0\na a\n"
+
+static const char toy_merges[] = ALL_BUT_THE_LAST "aa aa\n";
 
 static struct attn_buffer vocabulary;
 static struct attn_tokenizer *tokenizer;
@@ -233,6 +235,78 @@ START_TEST(refuses_merges_that_are_wrong)
 }
 END_TEST
 
+/* Tokens above the bytes that MERGES do not make: NOTE or, where it is expected, a refusal. */
+START_TEST(tells_of_tokens_that_no_merge_makes)
+{
+    static const char special[] =
+        "{\"mask_token\": \"<mask>\", \"pad_token\": {\"content\": \"<s>\"}}";
+    static const struct {
+        const char *tokens[5], *merges, *special, *note, *refusal;
+    } cases[] = {
+        {{"he", "hee"}, "h e\nhe e", NULL, NULL, NULL},
+        {{"he", "hee"},
+         "h e",
+         NULL,
+         "no line of 'toy/merges.txt' makes 'hee' (id 257): no text has this token",
+         NULL},
+        {{"he", "eh"},
+         "",
+         NULL,
+         "no line of 'toy/merges.txt' makes 'he' (id 256), 'eh' (id 257): no text has these tokens",
+         NULL},
+        {{"he", "hee", "heh", "ehe"},
+         "h e",
+         NULL,
+         NULL,
+         "no line of 'toy/merges.txt' makes 'hee' (id 257), 'heh' (id 258), 'ehe' (id 259) of the "
+         "vocabulary, expected one for each token that is neither a byte nor special"},
+        {{"he", "hee", "heh", "ehe", SPACE "e"},
+         "",
+         NULL,
+         NULL,
+         "no line of 'toy/merges.txt' makes 'he' (id 256), 'hee' (id 257), 'heh' (id 258) and 2 "
+         "more of the vocabulary, expected one for each token that is neither a byte nor special"},
+        /* halves of a character */
+        {{"\\u00c3\\u00a1\\u00c3", "\\u00c3\\u00a2\\u00c3", "\\u00c3\\u00a3\\u00c3"},
+         "",
+         NULL,
+         NULL,
+         "no line of 'toy/merges.txt' makes '\xc3\x83\xc2\xa1\xc3\x83' (id 256), "
+         "'\xc3\x83\xc2\xa2\xc3\x83' (id 257), '\xc3\x83\xc2\xa3\xc3\x83' (id 258) of the "
+         "vocabulary, expected one for each token that is neither a byte nor special"},
+        /* what no merge could make: several pieces, or a letter that stands for no byte */
+        {{"<s>", "word0", "<mask>", "a b", "\\u4f60"},
+         "",
+         NULL,
+         "no line of 'toy/merges.txt' makes '<s>' (id 256), 'word0' (id 257), '<mask>' (id 258) "
+         "and "
+         "2 more: no text has these tokens",
+         NULL},
+        {{"<s>", "<mask>"}, "", special, NULL, NULL},
+    };
+
+    for (size_t i = 0; i < N(cases); i++) {
+        struct attn_tokenizer_files files = {.merges = cases[i].merges,
+                                             .special = cases[i].special};
+        size_t n = 0;
+
+        while (n < N(cases[i].tokens) && cases[i].tokens[n])
+            n++;
+        attn_buffer_reset(&vocabulary);
+        attn_write_byte_vocabulary(&vocabulary, cases[i].tokens, n);
+        files.vocab = vocabulary.data;
+        if (cases[i].refusal) {
+            attn_assert_refused(&files, ATTN_FORMAT, cases[i].refusal);
+            continue;
+        }
+        tokenizer = attn_make_tokenizer(&files);
+        ck_assert_pstr_eq(attn_tokenizer_note(tokenizer), cases[i].note);
+        attn_tokenizer_close(tokenizer);
+    }
+    attn_buffer_release(&vocabulary);
+}
+END_TEST
+
 START_TEST(needs_a_byte_token_only_for_texts_that_have_the_byte)
 {
     static const struct attn_tokenizer_files files = {.vocab = "{\"a\": 0, \"b\": 1, \"ab\": 2}",
@@ -398,6 +472,7 @@ START_TEST(survives_every_failed_allocation)
     char text[400], *decoded = NULL;
     size_t size;
 
+    files.merges = ALL_BUT_THE_LAST; /* so that there is a note */
     files.added = "{\"<pad>\": 265}";
     files.special = "{\"bos_token\": \"##\"}";
     files.hf_config = "{\"add_prefix_space\": true}";
@@ -440,6 +515,7 @@ ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_
            takes_white_space_from_unicode, recognizes_special_tokens_unless_told_not_to,
            adds_tokens_and_takes_the_longest, puts_a_space_before_the_text_when_asked,
            follows_the_policy_for_bytes_that_are_not_utf8, refuses_merges_that_are_wrong,
+           tells_of_tokens_that_no_merge_makes,
            needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
            encodes_long_runs_quickly, special_tokens_reached_by_merging_keep_the_offsets,
            tells_special_tokens_from_others, refuses_settings_that_make_no_sense,

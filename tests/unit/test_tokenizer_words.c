@@ -195,7 +195,7 @@ START_TEST(refuses_vocabularies_with_gaps_and_duplicates)
         {"{\"a\": 2147483648}",
          "'a' in 'toy/vocab.json' has id 2147483648, expected an integer from 0 to 2147483647"},
         {"{\"a\": \"0\"}",
-         "'a' in 'toy/vocab.json' has id 0, expected an integer from 0 to 2147483647"},
+         "'a' in 'toy/vocab.json' has id \"0\", expected an integer from 0 to 2147483647"},
         {"{\"a\": 0} x", "'toy/vocab.json' has 'x' at byte 9, expected the end of the text"},
     };
 
