@@ -295,7 +295,7 @@ static double count_multiply_adds(const struct attn_run *run)
         return (double)arrays->n_head * (double)arrays->n_query * (double)arrays->n_key *
                (double)(arrays->d_head + arrays->d_value);
     if (attn_cost_find(run->model, run->text.n, run->source.n, &cost, &err) != ATTN_OK)
-        return INFINITY;
+        return (double)INFINITY;
     return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
 }
 

@@ -18,7 +18,7 @@ double attn_assert_near(const char *what, const float *actual, const double *exp
         if (isinf(expected[i]) && (double)actual[i] == expected[i])
             continue;
         if (isnan(error))
-            error = INFINITY;
+            error = (double)INFINITY;
         if (error > worst)
             worst = error, at = i;
     }

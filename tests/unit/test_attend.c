@@ -136,7 +136,7 @@ static void reference(const struct attn_attend_args *args, int head, size_t quer
             row->qk[j] /= length(q, args->d_head) * length(k + j * args->d_head, args->d_head);
         row->scores[j] = row->qk[j] * scale;
         if (a->masking == ATTN_MASKING_INF && !row->counts[j])
-            row->scores[j] = -INFINITY;
+            row->scores[j] = -(double)INFINITY;
     }
     memcpy(row->pattern, row->scores, args->n_key * sizeof *row->pattern);
     attn_reference_softmax(row->pattern, args->n_key, args->n_key, 1);

@@ -38,7 +38,7 @@ static double largest_difference(const float *actual, const double *expected, si
         double difference = fabs((double)actual[i] - expected[i]);
 
         if (isnan(difference))
-            difference = INFINITY;
+            difference = (double)INFINITY;
         worst = fmax(worst, difference);
     }
     return worst;

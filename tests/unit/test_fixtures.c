@@ -102,7 +102,7 @@ static double row_error(struct outcome *outcome, const struct attn_expected_row 
         double error = fabs((double)row->actual[i] - row->expected[i]) / (size > 0 ? size : 1);
 
         if (isnan(error))
-            error = INFINITY;
+            error = (double)INFINITY;
         if (error > allowed)
             note(outcome, row, i, "off");
         worst = fmax(worst, error);

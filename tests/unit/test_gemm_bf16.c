@@ -28,7 +28,7 @@ static float widen(uint16_t half)
 
 static struct attn_gemm_engine engine_of(enum attn_gemm how, enum attn_isa isa)
 {
-    return attn_gemm_engine_start(how, isa, INFINITY);
+    return attn_gemm_engine_start(how, isa, (double)INFINITY);
 }
 
 static void fill_inputs(void)

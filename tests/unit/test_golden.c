@@ -79,7 +79,7 @@ static void check_row(void *user, const struct attn_expected_row *row)
             continue;
         tally->n_value++;
         if (isinf(wanted) || i >= row->n_visible)
-            error = x == wanted ? 0 : INFINITY;
+            error = x == wanted ? 0 : (double)INFINITY;
         ck_assert_msg(error <= tolerance,
                       "%s: %s, head %d, position %zu, component %zu is %.9g, expected %.17g",
                       tally->folder, attn_site_name(row->site), row->head, row->position, i, x,

@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(rounds_large_and_small_doubles_as_numpy_does)
 {
-    const double wide[] = {1e300, -1e300, 1e-50, 0x1.000001p0, 0x1.000003p0, NAN, -INFINITY};
+    const double wide[] = {1e300, -1e300, 1e-50, 0x1.000001p0, 0x1.000003p0, (double)NAN, -(double)INFINITY};
     const float values[] = {INFINITY, -INFINITY, 0, 1, 0x1.000004p0F, NAN, -INFINITY};
     struct attn_npy_image image =
         attn_npy_image_make(1, TEXT(DICT("<f8", "False", "(7,)")), wide, sizeof wide);
@@ -295,7 +295,7 @@ END_TEST
 
 START_TEST(names_the_cell_that_is_neither_0_nor_1)
 {
-    const double rounds_to_1 = 1 + 0x1p-40, rounds_to_0 = 1e-60, nan = NAN;
+    const double rounds_to_1 = 1 + 0x1p-40, rounds_to_0 = 1e-60, nan = (double)NAN;
     const double *const bad[] = {&rounds_to_1, &rounds_to_0, &nan};
     unsigned char cells[6];
     struct attn_npy_image image =

@@ -150,7 +150,7 @@ static double number_at(const struct attn_node *node, bool has_heads, size_t a, 
         ck_assert_ptr_nonnull(node);
     }
     if (attn_node_is_null(node))
-        return NAN;
+        return (double)NAN;
     ck_assert(attn_node_double(node, &value));
     return value;
 }
