@@ -173,7 +173,7 @@ static void note_nan(const struct attn_request *request)
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    struct attn_arrays_sizes sizes;
+    struct attn_arrays_sizes sizes = {0};
     enum attn_status status = check_arrays_request(request, err);
 
     if (status == ATTN_OK)

@@ -231,18 +231,21 @@ static enum attn_status encode_piece(struct encode *encode, size_t begin, size_t
 static enum attn_status encode_valid(struct encode *encode, size_t begin, size_t end,
                                      struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
+    size_t at = begin, next = 0;
 
     /* The pattern must not see what lies before BEGIN or behind END: these are texts of their
      * own. */
-    for (size_t at = begin, next; at < end && status == ATTN_OK; at = next) {
-        status = attn_split_next(encode->walk, encode->normalized.text + begin, end - begin,
-                                 at - begin, &next, err);
-        next += begin;
+    while (at < end) {
+        enum attn_status status = attn_split_next(encode->walk, encode->normalized.text + begin,
+                                                  end - begin, at - begin, &next, err);
+
         if (status == ATTN_OK)
-            status = encode_piece(encode, at, next, err);
+            status = encode_piece(encode, at, begin + next, err);
+        if (status != ATTN_OK)
+            return status;
+        at = begin + next;
     }
-    return status;
+    return ATTN_OK;
 }
 
 /* Encodes the normalized text; every run of bytes that are not UTF-8 is a piece. */

@@ -121,7 +121,8 @@ END_TEST
 
 START_TEST(rounds_large_and_small_doubles_as_numpy_does)
 {
-    const double wide[] = {1e300, -1e300, 1e-50, 0x1.000001p0, 0x1.000003p0, (double)NAN, -(double)INFINITY};
+    const double wide[] = {1e300,        -1e300,      1e-50,    0x1.000001p0,
+                           0x1.000003p0, (double)NAN, -HUGE_VAL};
     const float values[] = {INFINITY, -INFINITY, 0, 1, 0x1.000004p0F, NAN, -INFINITY};
     struct attn_npy_image image =
         attn_npy_image_make(1, TEXT(DICT("<f8", "False", "(7,)")), wide, sizeof wide);
