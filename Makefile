@@ -34,8 +34,9 @@ MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-o
 MODE_FLAGS_tsan := -fsanitize=thread
 MODE_FLAGS_coverage := --coverage
 MODE_FLAGS_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+CLANG = $(notdir $(firstword $(foreach name,clang clang-14,$(shell command -v $(name))) clang))
 ifeq ($(MODE),fuzz)
-CC := $(notdir $(firstword $(foreach name,clang clang-14,$(shell command -v $(name))) clang))
+CC := $(CLANG)
 endif
 
 CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS)
@@ -240,12 +241,21 @@ probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make
 	@echo
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/look.sh $(or $(MODEL),models/fable) data/probes/heads.tsv
 
+# With -flto gcc sees from one source into another, and warns of more.
+compilers: deps-clang ## compile with clang, and build with -flto, without a warning
+	@$(MAKE) BUILD=build/clang CC=$(CLANG) objects
+	@$(MAKE) BUILD=build/lto CFLAGS='$(CFLAGS) -flto=auto' all
+
+objects: $(OBJECTS)
+	@:
+
 test-threaded: $(THREADED_TESTS)
 	@$(if $^,tests/run_unit.sh $^,:)
 
-check: ## what must hold before a change lands: lint, tests, tests under sanitizers
+check: ## what must hold before a change lands: lint, tests, both compilers, tests under sanitizers
 	@$(MAKE) lint
 	@$(MAKE) test
+	@$(MAKE) compilers
 	@$(MAKE) check-sanitized
 
 check-sanitized: ## run the tests under ASan and UBSan, the threaded ones under TSan
@@ -391,6 +401,9 @@ deps-build:
 deps-test:
 	@tests/tools/dependencies.sh install build test
 
+deps-clang:
+	@tests/tools/dependencies.sh install build test clang
+
 deps-fuzz:
 	@tests/tools/dependencies.sh install build clang
 	@tests/tools/dependencies.sh install fuzz
@@ -404,7 +417,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
-    check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
-    deps-build deps-test deps-python clean help
+    compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
+    deps-build deps-test deps-clang deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
