@@ -128,7 +128,7 @@ ATTN_API void attn_session_reset(struct attn_session *session);
 
 /* The memory in bytes that creating it would take, with the same checks; takes none of it. */
 enum attn_status attn_session_measure(const struct attn_model *model,
-                                      const struct attn_session_options *options, size_t *n_byte,
+                                      const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);
 
 /* Rows (of one layer and head) that edits have changed since the session was created. */
