@@ -9,10 +9,12 @@ print for the binding to be right: `make test` compares the two without Python. 
 the repository (`make binding`); CC names the compiler. Only the standard library is used.
 """
 import ctypes
+import glob
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c", "tests/install/layout.out"
 
@@ -23,8 +25,16 @@ BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsi
 
 
 def preprocess(text, *flags):
-    command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-Ilib", *flags, "-x", "c", "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    """TEXT as the compiler sees it, with the headers as they are installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path in glob.glob("lib/**/*.h", recursive=True):
+            copy = os.path.join(folder, os.path.relpath(path, "lib"))
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            with open(path) as header, open(copy, "w") as file:
+                public, mark, _ = header.read().partition("/* --- Inside the library")
+                file.write(public + "#endif\n" * bool(mark))
+        command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I" + folder, *flags, "-x", "c", "-"]
+        return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
 def split(text, separator):

@@ -322,10 +322,6 @@ class attn_output(Structure):
     pass
 
 
-class attn_output_table(Structure):
-    pass
-
-
 class attn_edit(Structure):
     pass
 
@@ -700,11 +696,6 @@ attn_output._fields_ = [
     ("sink", c_void_p),
     ("own", c_char_p),
     ("is_addition", c_bool),
-]
-attn_output_table._fields_ = [
-    ("table", c_void_p),
-    ("name", c_char_p),
-    ("precision", c_int),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
