@@ -348,7 +348,15 @@ BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli
 FISH_COMPLETION := share/fish/vendor_completions.d/attn-cli.fish
 place := $(DESTDIR)$(abspath $(PREFIX))
-copy := install -D -m 644
+copy := install -D -m 644 # folders that it makes are 755
+
+# The commands below and attn.pc take the path as it is.
+SPECIAL := ' " ` \ $$ & | ; < > ( ) * ? [ ] { } ! \#
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(words x$(place)x $(foreach mark,$(SPECIAL),$(findstring $(mark),$(place)))),1)
+$(error DESTDIR is '$(DESTDIR)' and PREFIX '$(PREFIX)', expected neither white space nor any of $(SPECIAL))
+endif
+endif
 
 man: $(BUILD)/attn-cli.1 ## make the manual page, build/release/attn-cli.1
 
@@ -364,12 +372,12 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@$(copy) $(BUILD)/libattn.so $(place)/lib/libattn.so.$(VERSION)
 	@ln -sf libattn.so.$(VERSION) $(place)/lib/$(SONAME)
 	@ln -sf $(SONAME) $(place)/lib/libattn.so
-	@set -e; for file in $(PUBLIC_HEADERS); do install -d $(place)/include/attn/$$(dirname $$file); \
-	    sed -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' -e '/^\/\* --- Inside the library/,$${/^#endif$$/!d}' \
-	        lib/$$file >$(place)/include/attn/$$file; done
-	@mkdir -p $(place)/lib/pkgconfig
-	@sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" lib/attn.pc.in >$(place)/lib/pkgconfig/attn.pc
+	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; \
+	    sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' \
+	        -e '/^\/\* --- Inside the library/,$${/^#endif$$/!d}' $(place)/include/attn/$$file; done
+	@$(copy) lib/attn.pc.in $(place)/lib/pkgconfig/attn.pc
+	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" $(place)/lib/pkgconfig/attn.pc
 	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)

@@ -99,6 +99,32 @@ names_no_DESTDIR_in_what_it_installs() {
     same "$scratch/expected" "$scratch/seen" && ! grep -rIF "$scratch" "$scratch/stage"
 }
 
+lets_everybody_read_what_it_installs() {
+    (umask 077 && make_target install PREFIX="$scratch/private" &&
+        chmod 600 "$scratch/private/lib/pkgconfig/attn.pc" "$scratch/private/include/attn/attn.h" &&
+        make_target install PREFIX="$scratch/private") || return
+    find "$scratch/private" -type d ! -perm 755 -printf '%m %P\n' -o \
+        -type f ! -perm 644 ! -path '*/bin/*' -printf '%m %P\n' >"$scratch/seen"
+    same /dev/null "$scratch/seen" && [ "$(stat -c %a "$scratch/private/bin/attn-cli")" = 755 ]
+}
+
+# Unquoted, each of them would be two words, and the first one a folder that uninstall deletes.
+refuses_a_path_that_the_shell_would_split() {
+    local target path setting
+    for target in install uninstall; do
+        for path in 'mine and yours' 'mine&yours' 'mine;yours'; do
+            for setting in "PREFIX=$scratch/$path" "DESTDIR=$scratch/$path"; do
+                mkdir -p "$scratch/mine/include/attn"
+                ! make $target "$setting" BUILD="$build" >"$scratch/log" 2>&1 &&
+                    grep -qF "'$scratch/$path'" "$scratch/log" && [ "$(wc -l <"$scratch/log")" -eq 1 ] &&
+                    [ -e "$scratch/mine/include/attn" ] && continue
+                echo "make $target $setting" && cat "$scratch/log"
+                return 1
+            done
+        done
+    done
+}
+
 uninstalls_every_file() {
     make_target uninstall PREFIX="$prefix" || return
     files_of "$prefix" >"$scratch/seen"
@@ -108,7 +134,8 @@ uninstalls_every_file() {
 tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language
     lays_out_structs_as_the_python_binding_does finds_the_installed_models
     runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
-    names_no_DESTDIR_in_what_it_installs uninstalls_every_file)
+    names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
+    refuses_a_path_that_the_shell_would_split uninstalls_every_file)
 [ $# -eq 0 ] || tests=("$@")
 [ "${tests[0]}" = installs_the_listed_files ] || installs_the_listed_files || exit
 for test in "${tests[@]}"; do
