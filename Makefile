@@ -398,7 +398,7 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
 # --- The rest -----------------------------------------------------------------------------------
 
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
-	@tests/tools/dependencies.sh install build test lint
+	@tests/tools/dependencies.sh install build test optional lint
 
 deps-python:
 	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python
@@ -408,6 +408,9 @@ deps-build:
 
 deps-test:
 	@tests/tools/dependencies.sh install build test
+
+deps-optional:
+	@tests/tools/dependencies.sh install optional
 
 deps-clang:
 	@tests/tools/dependencies.sh install build test clang
@@ -426,6 +429,6 @@ help: ## list the targets
 
 .PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
-    deps-build deps-test deps-clang deps-python clean help
+    deps-build deps-test deps-optional deps-clang deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -3,8 +3,8 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, lint, python, clang, fuzz lack on Debian and
-#                                            Ubuntu; does and says nothing when all is there
+#   dependencies.sh install GROUP...         installs what build, test, optional, lint, python, clang, fuzz lack on
+#                                            Debian and Ubuntu; does and says nothing when all is there
 set -eu
 
 cc=${CC:-cc}
@@ -59,6 +59,11 @@ missing() {
         ;;
     test)
         has_module check || echo check
+        ;;
+    optional) # tests are skipped without these, and say so
+        has_program g++ || echo g++
+        has_program strace || echo strace
+        [ -e /usr/share/i18n/locales/de_DE ] || echo locales
         ;;
     lint)
         has_program clang-format || echo clang-format
