@@ -80,7 +80,7 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
                                      const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_ndarray *embeddings = request->input.embeddings;
-    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const char *name = attn_model_name(model);
     const size_t n_ctx = attn_model_config(model)->n_ctx;
 
     if (n == 0) {
@@ -91,10 +91,11 @@ static enum attn_status check_length(const struct attn_request *request, size_t 
     }
     if (n > n_ctx && embeddings)
         return attn_error_set(err, ATTN_INVALID, "'%s' has %zu rows, '%s' takes at most %zu",
-                              attn_quote_string(embeddings->name).text, n, name.text, n_ctx);
+                              attn_quote_string(embeddings->name).text, n,
+                              attn_quote_string(name).text, n_ctx);
     if (n > n_ctx)
         return attn_error_set(err, ATTN_INVALID, "the text has %zu tokens, '%s' takes at most %zu",
-                              n, name.text, n_ctx);
+                              n, attn_quote_string(name).text, n_ctx);
     return ATTN_OK;
 }
 
@@ -148,12 +149,12 @@ static enum attn_status check_source(const struct attn_input *source,
                                      const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
-    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const char *name = attn_model_name(model);
     const bool is_given = attn_input_is_given(source), is_needed = has_cross_layers(config);
 
     if (is_needed && !is_given) {
         attn_error_set(err, ATTN_INVALID, "'%s' attends to a second sequence, and none was given",
-                       name.text);
+                       attn_quote_string(name).text);
         attn_error_hint(err,
                         "--source TEXT gives one, or --source FILE.npy an array [S, d_source]");
         return ATTN_INVALID;
@@ -161,12 +162,13 @@ static enum attn_status check_source(const struct attn_input *source,
     if (!is_needed && is_given)
         return attn_error_set(
             err, ATTN_INVALID,
-            "--source is given, but no layer of '%s' attends to a second sequence", name.text);
+            "--source is given, but no layer of '%s' attends to a second sequence",
+            attn_quote_string(name).text);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' takes a second sequence of %zu numbers a row, its embedding has %zu: "
                        "a text will not do",
-                       name.text, config->d_source, config->d_model);
+                       attn_quote_string(name).text, config->d_source, config->d_model);
         attn_error_hint(err, "--source FILE.npy gives such vectors");
         return ATTN_INVALID;
     }
