@@ -28,7 +28,7 @@ static const struct option comparison_rows[] = {
      .heading = "Attention",
      .kind = OPTION_FLAG,
      .help = "in place of tensors show how far this attention is from the exact one, head by "
-             "head, and what both cost; also as --csv, --json and --jsonl"},
+             "head, and what both cost; also in a file of a format that holds tables"},
 };
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
@@ -298,8 +298,8 @@ static enum attn_status write_files(const struct comparison *comparison,
     return status;
 }
 
-static int write_csv(const struct comparison *comparison, const struct attn_output *item,
-                     int precision)
+static int write_folder(const struct comparison *comparison, const struct attn_output *item,
+                        int precision)
 {
     struct attn_error err = {0};
     enum attn_status status =
@@ -474,14 +474,14 @@ static int print_json(const struct comparison *comparison, int precision, struct
     return page.status == ATTN_OK ? page.code : report(&page.err, EXIT_OUTPUT);
 }
 
-static int write_json(const struct comparison *comparison, const char *path, int precision,
-                      struct attn_sink *out)
+static int write_document(const struct comparison *comparison, const struct attn_output *output,
+                          int precision)
 {
     struct attn_error err = {0};
     struct attn_sink *sink;
-    if (strcmp(path, "-") == 0)
-        return print_json(comparison, precision, out);
-    if (attn_sink_create_file(path, &sink, &err) != ATTN_OK)
+    if (!output->path)
+        return print_json(comparison, precision, output->sink);
+    if (attn_sink_create_file(output->path, &sink, &err) != ATTN_OK)
         return report(&err, EXIT_OUTPUT);
     int code = print_json(comparison, precision, sink);
     if (code == EXIT_DONE && attn_sink_commit(sink, &err) != ATTN_OK)
@@ -506,18 +506,25 @@ static int write_heads(const struct comparison *comparison, const struct output_
     return code;
 }
 
+/* Into an output that holds tensors as well: a folder of tables, or one document. */
+static int write_output(const struct comparison *comparison, const struct attn_output *output,
+                        int precision)
+{
+    return output->format->is_directory ? write_folder(comparison, output, precision)
+                                        : write_document(comparison, output, precision);
+}
+
 int comparison_write(const struct comparison *comparison, const struct output_args *args,
                      struct attn_sink *out)
 {
-    const struct attn_output csv = output_of(args, attn_format_find("csv"), out);
-    const char *json = output_path(args, "json");
-    int precision = (int)args->precision;
     int code = EXIT_DONE;
     if (!outputs_are_wanted(args))
         return print_comparison(comparison, out);
-    if (output_path(args, csv.format->name))
-        code = write_csv(comparison, &csv, precision);
-    if (code == EXIT_DONE && json)
-        code = write_json(comparison, json, precision, out);
+    for (size_t i = 0; code == EXIT_DONE && i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const struct attn_output output = output_of(args, format, out);
+        if (format->has_tables && format->tensors && output_path(args, format->name))
+            code = write_output(comparison, &output, (int)args->precision);
+    }
     return code == EXIT_DONE ? write_heads(comparison, args, out) : code;
 }
