@@ -7,6 +7,7 @@
 #include "report.h"
 
 #include "attn.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "model_args.h"
 
 #include "attn.h"
+#include "tool.h"
 
 enum { INSPECTION_N_PART = ATTN_INSPECTED_NON_FINITE + 1 };
 

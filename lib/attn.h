@@ -50,13 +50,11 @@
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
 
-/* Step by step: tokens, models and sessions, and what they cost. */
+/* Step by step: tokens, models and sessions. */
 #include "text/tokenizer.h"
 #include "model/config.h"
 #include "model/model.h"
 #include "model/session.h"
-#include "model/cost.h"
-#include "model/inspection.h"
 
 /* Attention on arrays, and experiments. */
 #include "base/dtype.h"
@@ -72,11 +70,6 @@
 #include "base/sink.h"
 #include "output/output.h"
 #include "output/table_writer.h"
-
-/* Models that are made. */
-#include "text/word_list.h"
-#include "model/draw.h"
-#include "model/model_init.h"
 
 /* clang-format on */
 

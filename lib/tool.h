@@ -1,7 +1,7 @@
 /*
  * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
- * text in columns, numbers as people read them. It is not installed and promises nothing; programs
- * use attn.h.
+ * text in columns, numbers as people read them, what a model holds and costs, models that are made.
+ * It is not installed and promises nothing; programs use attn.h.
  */
 #ifndef ATTN_TOOL_H
 #define ATTN_TOOL_H
@@ -13,9 +13,14 @@
 #include "bench/bench.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
+#include "model/cost.h"
+#include "model/draw.h"
 #include "model/finite.h"
+#include "model/inspection.h"
+#include "model/model_init.h"
 #include "output/float_text.h"
 #include "output/text_table.h"
 #include "text/token_table.h"
+#include "text/word_list.h"
 
 #endif

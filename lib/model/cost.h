@@ -55,10 +55,8 @@ struct attn_cost {
  * For N positions, and N_SOURCE rows of a source, which only counts when a layer attends to it.
  * ATTN_INVALID when they do not fit the model.
  */
-ATTN_API enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
-                                         struct attn_cost *cost, struct attn_error *err);
-
-/* --- Inside the library: not installed --------------------------------------------------------- */
+enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,
+                                struct attn_cost *cost, struct attn_error *err);
 
 struct attn_parameters attn_model_parameters(const struct attn_model *model);
 

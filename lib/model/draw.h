@@ -52,10 +52,7 @@ struct attn_draw {
 };
 
 /* "GROUP=DIST[:STD][@SEED]"; ATTN_INVALID says what is expected. */
-ATTN_API enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw,
-                                          struct attn_error *err);
-
-/* --- Inside the library: not installed --------------------------------------------------------- */
+enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
 const char *attn_draw_group_name(enum attn_draw_group group);
 

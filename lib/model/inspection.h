@@ -67,8 +67,7 @@ struct attn_inspection {
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
 
 /* ATTN_INVALID when INSPECTION lacks what the table is about. */
-ATTN_API enum attn_status attn_inspect(const struct attn_inspection *inspection,
-                                       enum attn_inspected part, struct attn_table **table,
-                                       struct attn_error *err);
+enum attn_status attn_inspect(const struct attn_inspection *inspection, enum attn_inspected part,
+                              struct attn_table **table, struct attn_error *err);
 
 #endif

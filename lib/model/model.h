@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 struct attn_model;
-struct attn_safetensors;
 
 /* Told of things that are odd but no error: tensors the model does not use. MESSAGE is one escaped
  * line. */
@@ -68,14 +67,16 @@ ATTN_API const char *attn_model_name(const struct attn_model *model);
 ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
                                            size_t n, float *x, struct attn_error *err);
 
-/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
-ATTN_API const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
-
 /* Whether ADDRESS lies in the mapped weights: for a host's SIGBUS handler, when a file was
  * truncated under it. Async-signal-safe. */
 ATTN_API bool attn_model_owns_address(const struct attn_model *model, const void *address);
 
 /* --- Inside the library: not installed --------------------------------------------------------- */
+
+struct attn_safetensors;
+
+/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
+const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
 
 /* In which numbers sessions multiply the weights, as attn_model_options said. */
 enum attn_compute attn_model_compute(const struct attn_model *model);

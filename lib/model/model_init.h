@@ -47,16 +47,16 @@ struct attn_init; /* a model in memory, not yet in a directory */
  * Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
  * ATTN_UNSUPPORTED for what the config then says, ATTN_IO when its file cannot be read.
  */
-ATTN_API enum attn_status attn_init_create(const struct attn_init_options *options,
-                                           struct attn_init **init, struct attn_error *err);
+enum attn_status attn_init_create(const struct attn_init_options *options, struct attn_init **init,
+                                  struct attn_error *err);
 
 /*
  * Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
  * empty and is as it was after a failure, ATTN_IO.
  */
-ATTN_API enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
-                                          struct attn_error *err);
+enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
+                                 struct attn_error *err);
 
-ATTN_API void attn_init_free(struct attn_init *init); /* NULL is allowed */
+void attn_init_free(struct attn_init *init); /* NULL is allowed */
 
 #endif

@@ -1,12 +1,5 @@
 /*
- * output.h - writers: they take trace events and turn them into files, one file of source a format.
- *
- *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
- *     struct attn_writer *writer;
- *     attn_writer_create(attn_format_find("npz"), "all.npz", &run, &options, &writer, &err);
- *     ... attn_writer_event(writer, event, &err) for every event of a trace with run.selection ...
- *     attn_writer_finish(writer, &err);   // the file appears whole
- *     attn_writer_free(writer);           // without _finish: nothing appears
+ * output.h - what is written beside tensors: what their rows and columns are called, and predictions.
  */
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H
@@ -74,6 +67,19 @@ struct attn_predictions {
     size_t n_next;
 };
 
+/* --- Inside the library: not installed --------------------------------------------------------- */
+
+/*
+ * Writers take trace events and turn them into files, one file of source a format.
+ *
+ *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+ *     struct attn_writer *writer;
+ *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
+ *     ... attn_writer_event(writer, event, &err) for every event of a trace with labels.selection ...
+ *     attn_writer_finish(writer, &err);   // the file appears whole
+ *     attn_writer_free(writer);           // without _finish: nothing appears
+ */
+
 struct attn_writer_options {
     size_t size;   /* of this struct */
     int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
@@ -99,30 +105,27 @@ struct attn_writer;
  * writer is writing into it: attn_outputs_create waits, and writes several formats into one directory.
  * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns.
  */
-ATTN_API enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
-                                             const struct attn_labels *run,
-                                             const struct attn_writer_options *options,
-                                             struct attn_writer **writer, struct attn_error *err);
+enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
+                                    const struct attn_labels *labels,
+                                    const struct attn_writer_options *options,
+                                    struct attn_writer **writer, struct attn_error *err);
 
 /* Into a sink instead of a path (standard output). The writer does not own or commit it. csv:
  * ATTN_INVALID unless exactly one matrix is selected; npy, which needs a directory: always. */
-ATTN_API enum attn_status
-attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
-                        const struct attn_labels *run, const struct attn_writer_options *options,
-                        struct attn_writer **writer, struct attn_error *err);
+enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
+                                         const struct attn_labels *labels,
+                                         const struct attn_writer_options *options,
+                                         struct attn_writer **writer, struct attn_error *err);
 
 /* Takes one event, in the order of a trace. Fails with the sink's failure. */
-ATTN_API enum attn_status attn_writer_event(struct attn_writer *writer,
-                                            const struct attn_trace_event *event,
-                                            struct attn_error *err);
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err);
 
 /* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
  * the target is as it was before; of a directory, each file is new and whole or as it was. */
-ATTN_API enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
+enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
 
-ATTN_API void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
-
-/* --- Inside the library: not installed --------------------------------------------------------- */
+void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
 
 /* Once, after the last event, before _finish. json has a place for them, other formats do not. */
 enum attn_status attn_writer_predictions(struct attn_writer *writer,

@@ -363,10 +363,10 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     return status == ATTN_OK && w->sink ? attn_sink_check(w->sink, err) : status;
 }
 
-static enum attn_status check_axes(const struct attn_labels *run, struct attn_error *err)
+static enum attn_status check_axes(const struct attn_labels *labels, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const struct attn_array_axes *axes = run->axes;
+    const struct attn_dims *dims = attn_selection_dims(labels->selection);
+    const struct attn_array_axes *axes = labels->axes;
 
     if (!axes)
         return ATTN_OK;
@@ -385,7 +385,7 @@ static enum attn_status check_axes(const struct attn_labels *run, struct attn_er
 }
 
 static enum attn_status create(const struct attn_format *format, struct target target,
-                               const struct attn_labels *run,
+                               const struct attn_labels *labels,
                                const struct attn_writer_options *given, struct attn_writer **writer,
                                struct attn_error *err)
 {
@@ -403,7 +403,7 @@ static enum attn_status create(const struct attn_format *format, struct target t
     if (options.precision < -1 || options.precision > ATTN_FIXED_PRECISION_MAX)
         return attn_error_set(err, ATTN_INVALID, "precision is %d, expected 0 to %d",
                               options.precision, ATTN_FIXED_PRECISION_MAX);
-    status = check_axes(run, err);
+    status = check_axes(labels, err);
     if (status != ATTN_OK)
         return status;
     w = attn_alloc(1, format->tensors->size, err);
@@ -411,7 +411,7 @@ static enum attn_status create(const struct attn_format *format, struct target t
         return ATTN_NO_MEMORY;
     w->format = format;
     w->ops = format->tensors;
-    w->labels = *run;
+    w->labels = *labels;
     w->options = options;
     status = open_target(w, target, err);
     if (status != ATTN_OK) {
@@ -423,19 +423,19 @@ static enum attn_status create(const struct attn_format *format, struct target t
 }
 
 enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
-                                    const struct attn_labels *run,
+                                    const struct attn_labels *labels,
                                     const struct attn_writer_options *options,
                                     struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.path = path}, run, options, writer, err);
+    return create(format, (struct target){.path = path}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
-                                         const struct attn_labels *run,
+                                         const struct attn_labels *labels,
                                          const struct attn_writer_options *options,
                                          struct attn_writer **writer, struct attn_error *err)
 {
-    return create(format, (struct target){.sink = sink}, run, options, writer, err);
+    return create(format, (struct target){.sink = sink}, labels, options, writer, err);
 }
 
 enum attn_status attn_writer_create_in(const struct attn_format *format,

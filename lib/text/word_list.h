@@ -31,9 +31,9 @@ struct attn_word_list {
  * Fills LIST with the words of TEXT, or with its characters when KIND is ATTN_TOKENIZER_CHARACTER,
  * without the characters in DROP. ATTN_INVALID for a text that is not UTF-8 or has no words.
  */
-ATTN_API enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text,
-                                              size_t size, enum attn_tokenizer_kind kind,
-                                              const char *drop, struct attn_error *err);
-ATTN_API void attn_word_list_release(struct attn_word_list *list);
+enum attn_status attn_word_list_read(struct attn_word_list *list, const char *text, size_t size,
+                                     enum attn_tokenizer_kind kind, const char *drop,
+                                     struct attn_error *err);
+void attn_word_list_release(struct attn_word_list *list);
 
 #endif

@@ -3,6 +3,7 @@
  * of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
+#include "tool.h"
 #include "model/session_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/recording.h"

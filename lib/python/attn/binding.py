@@ -160,18 +160,6 @@ ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
-ATTN_INSPECTED_CONFIG = 0
-ATTN_INSPECTED_ATTENTION = 1
-ATTN_INSPECTED_PARAMETERS = 2
-ATTN_INSPECTED_TENSORS = 3
-ATTN_INSPECTED_TOKENIZER = 4
-ATTN_INSPECTED_SPECIAL = 5
-ATTN_INSPECTED_FILES = 6
-ATTN_INSPECTED_RUN = 7
-ATTN_INSPECTED_MULTIPLY_ADDS = 8
-ATTN_INSPECTED_MEMORY = 9
-ATTN_INSPECTED_OUTPUTS = 10
-ATTN_INSPECTED_NON_FINITE = 11
 ATTN_DIFFERENCE_TV = 0
 ATTN_DIFFERENCE_TV_MOST = 1
 ATTN_DIFFERENCE_KL = 2
@@ -187,19 +175,6 @@ ATTN_MOST_RECALLED = 64
 ATTN_COMPARISON_HEADS = 0
 ATTN_COMPARISON_COSTS = 1
 ATTN_COMPARISON_LOGITS = 2
-ATTN_DRAW_EMBED = 0
-ATTN_DRAW_POS = 1
-ATTN_DRAW_HEADS = 2
-ATTN_DRAW_QKV = 3
-ATTN_DRAW_W_O = 4
-ATTN_DRAW_MLP = 5
-ATTN_DRAW_UNEMBED = 6
-ATTN_N_DRAW_GROUP = 7
-ATTN_DISTRIBUTION_RANDN = 0
-ATTN_DISTRIBUTION_RAND = 1
-ATTN_DISTRIBUTION_LINEAR = 2
-ATTN_DISTRIBUTION_GPT2 = 3
-ATTN_N_DISTRIBUTION = 4
 
 
 class attn_error(Structure):
@@ -314,10 +289,6 @@ class attn_predictions(Structure):
     pass
 
 
-class attn_writer_options(Structure):
-    pass
-
-
 class attn_output(Structure):
     pass
 
@@ -358,18 +329,6 @@ class attn_session_options(Structure):
     pass
 
 
-class attn_parameters(Structure):
-    pass
-
-
-class attn_cost(Structure):
-    pass
-
-
-class attn_inspection(Structure):
-    pass
-
-
 class attn_difference(Structure):
     pass
 
@@ -407,22 +366,6 @@ class attn_explained_key(Structure):
 
 
 class attn_explanation(Structure):
-    pass
-
-
-class attn_listed_word(Structure):
-    pass
-
-
-class attn_word_list(Structure):
-    pass
-
-
-class attn_draw(Structure):
-    pass
-
-
-class attn_init_options(Structure):
     pass
 
 
@@ -682,14 +625,6 @@ attn_predictions._fields_ = [
     ("next", POINTER(attn_continuation)),
     ("n_next", c_size_t),
 ]
-attn_writer_options._fields_ = [
-    ("size", c_size_t),
-    ("precision", c_int),
-    ("own", c_char_p),
-    ("is_addition", c_bool),
-    ("cancel", POINTER(c_int)),
-    ("pool", c_void_p),
-]
 attn_output._fields_ = [
     ("format", POINTER(attn_format)),
     ("path", c_char_p),
@@ -815,38 +750,6 @@ attn_session_options._fields_ = [
     ("gemm", c_int),
     ("isa", c_int),
 ]
-attn_parameters._fields_ = [
-    ("embedding", c_uint64),
-    ("positions", c_uint64),
-    ("attention", c_uint64),
-    ("mlp", c_uint64),
-    ("norms", c_uint64),
-    ("output", c_uint64),
-]
-attn_cost._fields_ = [
-    ("n_position", c_size_t),
-    ("n_source", c_size_t),
-    ("n_pair", c_uint64),
-    ("projections", c_uint64),
-    ("matrices", c_uint64),
-    ("mlp", c_uint64),
-    ("output", c_uint64),
-    ("weights", c_uint64),
-    ("session", c_uint64),
-    ("keys_values", c_uint64),
-    ("keys_values_plain", c_uint64),
-    ("keys_values_multi_query", c_uint64),
-    ("sites", c_uint64 * 19),
-]
-attn_inspection._fields_ = [
-    ("size", c_size_t),
-    ("model", c_void_p),
-    ("weights", c_void_p),
-    ("tokenizer", c_void_p),
-    ("source", POINTER(attn_source)),
-    ("cost", POINTER(attn_cost)),
-    ("cancel", POINTER(c_int)),
-]
 attn_difference._fields_ = [
     ("values", c_double * 10),
 ]
@@ -934,35 +837,6 @@ attn_explanation._fields_ = [
     ("exponential_sum", c_double),
     ("visible_share", c_double),
 ]
-attn_listed_word._fields_ = [
-    ("text", c_char_p),
-    ("size", c_size_t),
-]
-attn_word_list._fields_ = [
-    ("kind", c_int),
-    ("drop", c_char_p),
-    ("words", POINTER(attn_listed_word)),
-    ("n", c_size_t),
-    ("bytes", c_char_p),
-]
-attn_draw._fields_ = [
-    ("group", c_int),
-    ("distribution", c_int),
-    ("deviation", c_double),
-    ("has_seed", c_bool),
-    ("seed", c_uint64),
-]
-attn_init_options._fields_ = [
-    ("size", c_size_t),
-    ("config", c_char_p),
-    ("settings", POINTER(c_char_p)),
-    ("n_setting", c_size_t),
-    ("words", POINTER(attn_word_list)),
-    ("draws", POINTER(attn_draw)),
-    ("n_draw", c_size_t),
-    ("seed", c_uint64),
-    ("n_embedding_row", c_size_t),
-]
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -989,14 +863,6 @@ def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=2)
 
 
-def ATTN_INIT_OPTIONS_DEFAULT():
-    return attn_init_options(size=sizeof(attn_init_options))
-
-
-def ATTN_INSPECTION_DEFAULT():
-    return attn_inspection(size=sizeof(attn_inspection))
-
-
 def ATTN_MODEL_OPTIONS_DEFAULT():
     return attn_model_options(size=sizeof(attn_model_options))
 
@@ -1007,10 +873,6 @@ def ATTN_REQUEST_DEFAULT():
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=2)
-
-
-def ATTN_WRITER_OPTIONS_DEFAULT():
-    return attn_writer_options(size=sizeof(attn_writer_options), precision=-1)
 
 
 # Results and arguments of every function.
@@ -1036,7 +898,6 @@ FUNCTIONS = {
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
-    "attn_model_safetensors": (c_void_p, [c_void_p]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_close": (None, [c_void_p]),
@@ -1080,11 +941,6 @@ FUNCTIONS = {
     "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
-    "attn_writer_create": (c_int, [POINTER(attn_format), c_char_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_writer_create_sink": (c_int, [POINTER(attn_format), c_void_p, POINTER(attn_labels), POINTER(attn_writer_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_writer_event": (c_int, [c_void_p, POINTER(attn_trace_event), POINTER(attn_error)]),
-    "attn_writer_finish": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_writer_free": (None, [c_void_p]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
@@ -1110,8 +966,6 @@ FUNCTIONS = {
     "attn_session_n_position": (c_size_t, [c_void_p]),
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
-    "attn_cost_find": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_cost), POINTER(attn_error)]),
-    "attn_inspect": (c_int, [POINTER(attn_inspection), c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
@@ -1119,12 +973,6 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
-    "attn_word_list_read": (c_int, [POINTER(attn_word_list), c_char_p, c_size_t, c_int, c_char_p, POINTER(attn_error)]),
-    "attn_word_list_release": (None, [POINTER(attn_word_list)]),
-    "attn_draw_parse": (c_int, [c_char_p, POINTER(attn_draw), POINTER(attn_error)]),
-    "attn_init_create": (c_int, [POINTER(attn_init_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_init_write": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_init_free": (None, [c_void_p]),
 }
 
 
