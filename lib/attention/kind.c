@@ -10,18 +10,11 @@
 
 static const struct {
     const char *name, *written;
-} names[ATTN_N_ATTENTION_KIND] = {
-#define NAMES_ROW(id, name, written) {name, written},
-    ATTN_ATTENTION_KIND_MAP(NAMES_ROW)
-#undef NAMES_ROW
-};
-
-static const struct attn_kind *const kinds[ATTN_N_ATTENTION_KIND] = {
-    [ATTN_ATTENTION_FULL] = &attn_kind_full,       [ATTN_ATTENTION_WINDOW] = &attn_kind_window,
-    [ATTN_ATTENTION_STRIDED] = &attn_kind_strided, [ATTN_ATTENTION_LOG] = &attn_kind_log,
-    [ATTN_ATTENTION_RANDOM] = &attn_kind_random,   [ATTN_ATTENTION_BLOCK] = &attn_kind_block,
-    [ATTN_ATTENTION_HYBRID] = &attn_kind_hybrid,   [ATTN_ATTENTION_LINEAR] = &attn_kind_linear,
-    [ATTN_ATTENTION_LOWRANK] = &attn_kind_lowrank,
+    const struct attn_kind *kind;
+} rows[ATTN_N_ATTENTION_KIND] = {
+#define KIND_ROW(id, name, written) {#name, written, &attn_kind_##name},
+    ATTN_ATTENTION_KIND_MAP(KIND_ROW)
+#undef KIND_ROW
 };
 
 /* In the order of enum attn_feature. */
@@ -31,22 +24,22 @@ enum { N_FEATURE = sizeof features / sizeof *features };
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention)
 {
     assert(attention->kind < ATTN_N_ATTENTION_KIND);
-    return kinds[attention->kind];
+    return rows[attention->kind].kind;
 }
 
 const char *attn_attention_kind_name(enum attn_attention_kind kind)
 {
-    return names[kind].name;
+    return rows[kind].name;
 }
 
 const char *attn_attention_kind_written(enum attn_attention_kind kind)
 {
-    return names[kind].written;
+    return rows[kind].written;
 }
 
 const char *attn_attention_kind_summary(enum attn_attention_kind kind)
 {
-    return kinds[kind]->summary;
+    return rows[kind].kind->summary;
 }
 
 static enum attn_status report_unknown(const char *text, struct attn_error *err)
@@ -56,7 +49,7 @@ static enum attn_status report_unknown(const char *text, struct attn_error *err)
 
     for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
-                                 names[i].written);
+                                 rows[i].written);
     return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                           attn_quote_string(text).text, known);
 }
@@ -137,7 +130,7 @@ static void clear_param(struct reading *reading, const struct attn_kind_param *p
 static enum attn_status read_params(struct reading *reading, struct attn_error *err)
 {
     const struct attn_kind_param *param = attn_kind_find(&reading->result)->params;
-    const char *written = names[reading->result.kind].written;
+    const char *written = rows[reading->result.kind].written;
 
     for (; param->type != ATTN_PARAM_NONE; param++) {
         enum attn_status status;
@@ -168,7 +161,7 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
     int kind = 0;
 
     while (kind < ATTN_N_ATTENTION_KIND &&
-           (strlen(names[kind].name) != size || memcmp(text, names[kind].name, size) != 0))
+           (strlen(rows[kind].name) != size || memcmp(text, rows[kind].name, size) != 0))
         kind++;
     if (kind == ATTN_N_ATTENTION_KIND)
         return report_unknown(text, err);
@@ -185,7 +178,7 @@ size_t attn_attention_text(const struct attn_attention *attention,
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
     size_t used =
-        (size_t)snprintf(text, ATTN_ATTENTION_TEXT_SIZE, "%s", names[attention->kind].name);
+        (size_t)snprintf(text, ATTN_ATTENTION_TEXT_SIZE, "%s", rows[attention->kind].name);
 
     for (; param->type != ATTN_PARAM_NONE; param++) {
         const void *place = (const char *)attention + param->offset;

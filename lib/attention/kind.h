@@ -18,7 +18,8 @@
 struct attn_attention;
 
 /*
- * X(NAME, name, how it is written). The pairs (i, j) that are kept, the mask aside:
+ * X(NAME, name, how it is written): the file kind_name.c has the row attn_kind_name. The pairs (i, j)
+ * that are kept, the mask aside:
  *
  *   full      all
  *   window    |i-j| < W
@@ -37,15 +38,15 @@ struct attn_attention;
  *             2006.04768)
  */
 #define ATTN_ATTENTION_KIND_MAP(X)                                                                 \
-    X(FULL, "full", "full")                                                                        \
-    X(WINDOW, "window", "window:W")                                                                \
-    X(STRIDED, "strided", "strided[:S]")                                                           \
-    X(LOG, "log", "log")                                                                           \
-    X(RANDOM, "random", "random:K[:SEED]")                                                         \
-    X(BLOCK, "block", "block:B")                                                                   \
-    X(HYBRID, "hybrid", "hybrid:W:S")                                                              \
-    X(LINEAR, "linear", "linear[:elu|relu|exp][:raw]")                                             \
-    X(LOWRANK, "lowrank", "lowrank:R[:SEED]")
+    X(FULL, full, "full")                                                                          \
+    X(WINDOW, window, "window:W")                                                                  \
+    X(STRIDED, strided, "strided[:S]")                                                             \
+    X(LOG, log, "log")                                                                             \
+    X(RANDOM, random, "random:K[:SEED]")                                                           \
+    X(BLOCK, block, "block:B")                                                                     \
+    X(HYBRID, hybrid, "hybrid:W:S")                                                                \
+    X(LINEAR, linear, "linear[:elu|relu|exp][:raw]")                                               \
+    X(LOWRANK, lowrank, "lowrank:R[:SEED]")
 
 enum attn_attention_kind {
 #define ATTN_ATTENTION_KIND_ENUM(name, ...) ATTN_ATTENTION_##name,

@@ -1,8 +1,7 @@
 /*
  * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it keeps.
  *
- * A kind is a file kind_NAME.c with its row, a line in the list of kind.c, and a line in
- * ATTN_ATTENTION_KIND_MAP.
+ * A kind is a file, kind_name.c with its row attn_kind_name, and a line of ATTN_ATTENTION_KIND_MAP.
  */
 #ifndef ATTN_ATTENTION_KIND_INTERNAL_H
 #define ATTN_ATTENTION_KIND_INTERNAL_H
@@ -53,8 +52,9 @@ struct attn_kind {
     bool is_contiguous; /* every row is one span of neighbouring keys */
 };
 
-extern const struct attn_kind attn_kind_full, attn_kind_window, attn_kind_strided, attn_kind_log,
-    attn_kind_random, attn_kind_block, attn_kind_hybrid, attn_kind_linear, attn_kind_lowrank;
+#define ATTN_KIND_DECLARE(id, name, ...) extern const struct attn_kind attn_kind_##name;
+ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
+#undef ATTN_KIND_DECLARE
 
 /* The row of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);

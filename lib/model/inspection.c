@@ -143,17 +143,6 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     return make_record("config", &record, table, err);
 }
 
-static const char *kind_word(enum attn_attention_kind kind)
-{
-    static const char *const words[] = {
-#define KIND_WORD(id, text, written) [ATTN_ATTENTION_##id] = (text),
-        ATTN_ATTENTION_KIND_MAP(KIND_WORD)
-#undef KIND_WORD
-    };
-
-    return words[kind];
-}
-
 static enum attn_status find_attention(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
@@ -174,7 +163,7 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
         const struct attn_cell row[N] = {
-            word_cell(kind_word(a->kind)),
+            word_cell(attn_attention_kind_name(a->kind)),
             attn_cell_boolean(is_cross),
             word_cell(is_causal ? "causal" : "none"),
             attn_cell_boolean(a->is_scaled),
