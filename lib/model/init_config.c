@@ -12,6 +12,7 @@
 #include "formats/json.h"
 #include "formats/json_reader.h"
 #include "model/family.h"
+#include "text/settings.h"
 
 #include <string.h>
 
@@ -195,8 +196,8 @@ static enum attn_status add_vocabulary(struct members *members, const struct att
     if (status == ATTN_OK && !find(members, key, strlen(key)))
         status = set(members, key, strlen(key), text.data, text.size, err);
     attn_buffer_reset(&text);
-    attn_buffer_append_format(&text, "{\n    \"type\": \"%s\",\n    \"drop\": ",
-                              words->kind == ATTN_TOKENIZER_CHARACTER ? "char" : "word");
+    attn_buffer_append_format(
+        &text, "{\n    \"type\": \"%s\",\n    \"drop\": ", attn_settings_type(words->kind));
     attn_json_append_string(&text, words->drop, strlen(words->drop));
     attn_buffer_append_string(&text, ",\n    \"unk\": null\n  }");
     if (status == ATTN_OK)

@@ -9,6 +9,7 @@
 #include "formats/safetensors.h"
 #include "model/finite.h"
 #include "model/model.h"
+#include "text/settings.h"
 #include "trace/selection.h"
 
 #include <limits.h>
@@ -197,12 +198,9 @@ static enum attn_status find_parameters(const struct attn_inspection *inspection
 static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
 {
-    static const char *const kinds[] = {[ATTN_TOKENIZER_WORD] = "word",
-                                        [ATTN_TOKENIZER_CHARACTER] = "char",
-                                        [ATTN_TOKENIZER_BPE] = "bpe"};
     struct record record = {.n = 0};
 
-    add_word(&record, "kind", kinds[attn_tokenizer_kind(inspection->tokenizer)]);
+    add_word(&record, "kind", attn_settings_type(attn_tokenizer_kind(inspection->tokenizer)));
     add_count(&record, "n_vocab", NULL, attn_tokenizer_n_vocab(inspection->tokenizer));
     return make_record("tokenizer", &record, table, err);
 }

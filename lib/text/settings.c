@@ -27,6 +27,16 @@ static enum attn_status parse_part(const struct attn_source *source, const char 
     return status;
 }
 
+/* What "type" may be. */
+static const char *const types[] = {[ATTN_TOKENIZER_WORD] = "word",
+                                    [ATTN_TOKENIZER_CHARACTER] = "char",
+                                    [ATTN_TOKENIZER_BPE] = "bpe"};
+
+const char *attn_settings_type(enum attn_tokenizer_kind kind)
+{
+    return types[kind];
+}
+
 static enum attn_status read_kind(struct attn_settings *settings, const struct attn_json *json,
                                   const struct attn_node *object, struct attn_error *err)
 {
@@ -35,20 +45,17 @@ static enum attn_status read_kind(struct attn_settings *settings, const struct a
 
     if (status != ATTN_OK || !type)
         return status;
-    settings->has_kind = true;
-    if (strcmp(type, "word") == 0)
-        settings->kind = ATTN_TOKENIZER_WORD;
-    else if (strcmp(type, "char") == 0)
-        settings->kind = ATTN_TOKENIZER_CHARACTER;
-    else if (strcmp(type, "bpe") == 0)
-        settings->kind = ATTN_TOKENIZER_BPE;
-    else
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "tokenizer type '%s' in '%s' is not supported, expected 'word', "
-                              "'char' or 'bpe'",
-                              attn_quote_string(type).text,
-                              attn_quote_string(attn_json_name(json)).text);
-    return ATTN_OK;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0) {
+            settings->has_kind = true;
+            settings->kind = (enum attn_tokenizer_kind)i;
+            return ATTN_OK;
+        }
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "tokenizer type '%s' in '%s' is not supported, expected 'word', 'char' "
+                          "or 'bpe'",
+                          attn_quote_string(type).text,
+                          attn_quote_string(attn_json_name(json)).text);
 }
 
 static enum attn_status read_drop(struct attn_settings *settings, const struct attn_json *json,

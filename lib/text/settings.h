@@ -29,6 +29,9 @@ enum attn_status attn_settings_read(struct attn_settings *settings,
                                     const struct attn_source *source, struct attn_error *err);
 void attn_settings_release(struct attn_settings *settings);
 
+/* The `type` of KIND: "word". */
+const char *attn_settings_type(enum attn_tokenizer_kind kind);
+
 /* Whether tokenizer_config.json, if there is one, has "add_prefix_space": true. */
 enum attn_status attn_settings_read_prefix(const struct attn_source *source, bool *prefix,
                                            struct attn_error *err);
