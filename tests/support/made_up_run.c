@@ -66,17 +66,36 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
     ck_assert_msg(err.status == ATTN_OK, "%s", err.message);
 }
 
-/* A number for each site that stays when sites are added: theirs are the last. */
+/* The sites in an order that stays when sites are added: other sites come behind these. */
+static const enum attn_site numbered[] = {
+    ATTN_SITE_EMBED,
+    ATTN_SITE_RESID_PRE,
+    ATTN_SITE_Q,
+    ATTN_SITE_K,
+    ATTN_SITE_V,
+    ATTN_SITE_QK,
+    ATTN_SITE_ATTN_SCORES,
+    ATTN_SITE_PATTERN,
+    ATTN_SITE_Z,
+    ATTN_SITE_ATTN_OUT,
+    ATTN_SITE_RESID_MID,
+    ATTN_SITE_MLP_PRE,
+    ATTN_SITE_MLP_POST,
+    ATTN_SITE_MLP_OUT,
+    ATTN_SITE_RESID_POST,
+    ATTN_SITE_LN_FINAL,
+    ATTN_SITE_LOGITS,
+    ATTN_SITE_PATTERN_DROPPED,
+    ATTN_SITE_PATTERN_LOWRANK,
+};
+enum { N_NUMBERED = sizeof numbered / sizeof *numbered };
+
 static int number_of(enum attn_site site)
 {
-    switch (site) {
-    case ATTN_SITE_PATTERN_DROPPED:
-        return ATTN_N_SITE - 2;
-    case ATTN_SITE_PATTERN_LOWRANK:
-        return ATTN_N_SITE - 1;
-    default:
-        return (int)site < ATTN_SITE_PATTERN_DROPPED ? (int)site : (int)site - 2;
-    }
+    for (int i = 0; i < N_NUMBERED; i++)
+        if (numbered[i] == site)
+            return i;
+    return N_NUMBERED + (int)site;
 }
 
 static float number_in(enum attn_site site, int layer, int head, size_t row, size_t col)
