@@ -155,7 +155,7 @@ static void print_machine_json(const struct bench *bench)
 {
     const struct machine *machine = &bench->machine;
     struct attn_sink *out = bench->out;
-    print_text(out, "{\n\"schema\": 1,\n\"model\": ");
+    print(out, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
     print_json_string(out, attn_model_name(bench->model), strlen(attn_model_name(bench->model)));
     print_text(out, ",\n\"processor\": ");
     print_json_string(out, machine->processor, strlen(machine->processor));

@@ -20,7 +20,6 @@
 
 enum {
     CELL_SIZE = 32,
-    SCHEMA = 1, /* of the JSON document: grows when a name or its meaning changes */
 };
 
 static const struct option comparison_rows[] = {
@@ -372,7 +371,7 @@ static void put_labels(struct page *page, const struct comparison *comparison)
     const struct attn_labels *labels = comparison->labels;
     char name[ATTN_ATTENTION_TEXT_SIZE];
     size_t size = attn_attention_text(comparison->attention, name);
-    print(page->out, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
+    print(page->out, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
     if (labels->model)
         put_string(page, labels->model, strlen(labels->model));
     else

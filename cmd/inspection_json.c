@@ -13,8 +13,6 @@
 #include <string.h>
 
 /* Of the names and their meaning, not of the values: it grows when one of them changes. */
-enum { SCHEMA = 1 };
-
 /* What is printed, where, and the first failure. */
 struct page {
     const struct inspection *inspection;
@@ -119,7 +117,7 @@ static void put_run(struct page *page)
 int inspection_print_json(const struct inspection *inspection, struct attn_sink *out)
 {
     struct page page = {inspection, out, EXIT_DONE};
-    print(out, "{\n  \"schema\": %d,\n  \"model\": ", SCHEMA);
+    print(out, "{\n  \"schema\": %d,\n  \"model\": ", ATTN_JSON_SCHEMA);
     page.code = print_json_string(out, inspection->name, strlen(inspection->name));
     print_text(out, ",\n");
     put_model(&page);

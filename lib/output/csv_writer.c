@@ -17,8 +17,6 @@
 
 #include <string.h>
 
-enum { CELLS_AT_ONCE = 64 };
-
 /* A matrix of which some rows are still to come. */
 struct csv_file {
     enum attn_site site;
@@ -260,8 +258,9 @@ static void append_cells(struct attn_buffer *text, const struct attn_cells *cell
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
-        if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (i % ATTN_NUMBERS_AT_ONCE == 0)
+            out = attn_buffer_reserve(text,
+                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';

@@ -24,6 +24,9 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
 /* The most that attn_number_text writes, and the room that it needs at OUT. */
 enum { ATTN_NUMBER_TEXT_SIZE = ATTN_FIXED_TEXT_SIZE };
 
+/* Numbers of a row for which a buffer makes room at a time: a call for each would show. */
+enum { ATTN_NUMBERS_AT_ONCE = 64 };
+
 /* PRECISION digits after the point, or -1: the shortest text. Returns the length; not terminated. */
 static inline size_t attn_number_text(float value, int precision, char *out)
 {

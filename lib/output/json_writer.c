@@ -26,8 +26,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { SCHEMA = 1, CELLS_AT_ONCE = 64 };
-
 struct json_writer {
     struct attn_writer base;
     struct attn_arrays arrays;
@@ -125,8 +123,9 @@ static void append_cells(struct attn_buffer *text, const struct attn_cells *cell
     char *out = NULL;
 
     for (size_t i = 0; i < cells->n; i++) {
-        if (i % CELLS_AT_ONCE == 0) /* room for several, as a call for each would show */
-            out = attn_buffer_reserve(text, (size_t)CELLS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
+        if (i % ATTN_NUMBERS_AT_ONCE == 0)
+            out = attn_buffer_reserve(text,
+                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
         if (!out)
             return;
         *out++ = ',';
@@ -240,7 +239,7 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
     if (status != ATTN_OK)
         return status;
     writer->is_in_order = true;
-    attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", SCHEMA);
+    attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
     attn_json_append_escaped(&w->text, writer->labels.model,
                              writer->labels.model ? strlen(writer->labels.model) : 0);
     append(w, ",\n\"options\": ");

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the names and their meaning, not of the values: it grows when one of them changes. */
-enum { SCHEMA = 1 };
-
 static void append_text(struct attn_table_page *page, const struct attn_cell *cell)
 {
     attn_table_escape(page, cell);
@@ -52,7 +49,7 @@ static void append_object(struct attn_table_page *page, size_t row)
 
 static void begin_document(struct attn_table_page *page)
 {
-    attn_buffer_append_format(&page->text, "{\n\"schema\": %d,\n\"table\": ", SCHEMA);
+    attn_buffer_append_format(&page->text, "{\n\"schema\": %d,\n\"table\": ", ATTN_JSON_SCHEMA);
     append_word(page, attn_table_name(page->table));
     attn_buffer_append_string(&page->text, ",\n\"rows\": [");
     if (attn_table_n_row(page->table) > 0)

@@ -21,6 +21,9 @@
 #include "base/sink.h"
 #include "base/table.h"
 
+/* "schema" of every JSON document: it grows when a name or its meaning changes. */
+enum { ATTN_JSON_SCHEMA = 1 };
+
 enum attn_table_form {
     ATTN_TABLE_ALIGNED,
     ATTN_TABLE_TABBED,
