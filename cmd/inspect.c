@@ -3,7 +3,7 @@
  * would cost. Nothing is run; weights are read only when they are checked.
  */
 #include "command.h"
-#include "inspection.h"
+#include "inspect_internal.h"
 #include "interrupt.h"
 #include "model_args.h"
 #include "options.h"

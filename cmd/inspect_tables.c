@@ -1,5 +1,5 @@
-/* inspection.c - see inspection.h. */
-#include "inspection.h"
+/* inspect_tables.c - the tables of an inspection, those that there is something to say in. */
+#include "inspect_internal.h"
 
 #include "command.h"
 #include "interrupt.h"

@@ -1,6 +1,6 @@
-/* inspection.h - what inspect looks at, and the tables that its text and its JSON print alike. */
-#ifndef CMD_INSPECTION_H
-#define CMD_INSPECTION_H
+/* inspect_internal.h - what inspect looks at, and the tables that its text and its JSON print alike. */
+#ifndef CMD_INSPECT_INTERNAL_H
+#define CMD_INSPECT_INTERNAL_H
 
 #include "model_args.h"
 
@@ -31,7 +31,7 @@ size_t inspection_n_bad(const struct inspection *inspection);
 
 void inspection_release(struct inspection *inspection);
 
-/* inspection_text.c, inspection_json.c: each prints what was found and returns an exit code. */
+/* inspect_text.c, inspect_json.c: each prints what was found and returns an exit code. */
 int inspection_print_text(const struct inspection *inspection, struct attn_sink *out);
 int inspection_print_check(const struct inspection *inspection, struct attn_sink *out);
 int inspection_print_json(const struct inspection *inspection, struct attn_sink *out);

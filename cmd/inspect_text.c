@@ -1,8 +1,8 @@
 /*
- * inspection_text.c - an inspection as tables for reading: exact counts, sizes in binary units,
+ * inspect_text.c - an inspection as tables for reading: exact counts, sizes in binary units,
  * operations in decimal ones.
  */
-#include "inspection.h"
+#include "inspect_internal.h"
 
 #include "command.h"
 #include "print.h"

@@ -1,8 +1,8 @@
 /*
- * inspection_json.c - an inspection as one JSON document: numbers exact, sizes in bytes, strings
+ * inspect_json.c - an inspection as one JSON document: numbers exact, sizes in bytes, strings
  * printable as everywhere. What an inspection of a single file lacks is null.
  */
-#include "inspection.h"
+#include "inspect_internal.h"
 
 #include "command.h"
 #include "print.h"
