@@ -295,8 +295,9 @@ lint: deps ## check layers, symbols, headers, hardening, format, and run clang-t
 	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check tidy
 	@echo 'lint: nothing found'
 
-layers: $(LIB_OBJECTS) ## check which file may use what (the layers)
+layers: $(LIB_OBJECTS) ## check which file may use what (the layers), and which defines what
 	@tests/tools/check_layers.sh $(LIB_OBJECTS)
+	@tests/tools/check_namesakes.sh
 
 symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library exports
 	@tests/tools/check_symbols.sh

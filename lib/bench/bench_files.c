@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sink.h"
-#include "output/output.h"
+#include "output/writer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -23,6 +23,8 @@
 
 #include "output/manifest.h"
 
+#include <signal.h>
+
 struct attn_directory;
 
 /* Makes or opens the directory PATH. TITLE is what the message calls the files when PATH is a file

@@ -1,18 +1,82 @@
 /*
- * writer.h - what the formats share: a writer's frame, the table of operations each format fills
- * in, and the place of an event among what is kept.
+ * writer.h - writers: they take trace events and turn them into files, one file of source a format.
+ *
+ *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+ *     struct attn_writer *writer;
+ *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
+ *     ... attn_writer_event(writer, event, &err) for every event of a trace with labels.selection ...
+ *     attn_writer_finish(writer, &err);   // the file appears whole
+ *     attn_writer_free(writer);           // without _finish: nothing appears
  *
  * A format is one file with one row, a `struct attn_format`, and one line in the list below. Its own
- * struct begins with a struct attn_writer. The frame opens sinks, checks events against the
- * selection, keeps the first failure, and knows when a tensor is complete; a format only writes.
+ * struct begins with a struct attn_writer, the frame that all formats share: it opens sinks, checks
+ * events against the selection, keeps the first failure, and knows when a tensor is complete; a
+ * format only writes.
  */
 #ifndef ATTN_OUTPUT_WRITER_H
 #define ATTN_OUTPUT_WRITER_H
 
 #include "base/pieces.h"
+#include "base/pool.h"
 #include "output/directory.h"
 #include "output/output.h"
 #include "trace/row.h"
+
+#include <signal.h>
+
+struct attn_writer_options {
+    size_t size;   /* of this struct */
+    int precision; /* digits after the point of decimal formats, 0..17; -1: the shortest that reads
+                        back the same float32 */
+    const char *own;  /* the value of the format's own option; NULL: its default. Borrowed by the
+                        writer for its life */
+    bool is_addition; /* to a directory: the files that earlier runs wrote there stay */
+    const volatile sig_atomic_t *cancel; /* looked at with each event: not 0 stops the writer with
+                                            ATTN_CANCELED; NULL: nothing does. Borrowed likewise */
+    struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
+                               caller alone. Borrowed likewise */
+};
+
+#define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
+    ((struct attn_writer_options){.size = sizeof(struct attn_writer_options), .precision = -1})
+
+struct attn_writer;
+
+/*
+ * PATH is a file, or for some formats a directory: made when absent, written into when it exists.
+ * A directory gets a manifest, run.json, of what was written into it, and _finish removes the files
+ * that earlier runs wrote there in the same format, unless options->is_addition. ATTN_IO when another
+ * writer is writing into it: attn_outputs_create waits, and writes several formats into one directory.
+ * ATTN_INVALID when the format has no place for what is selected: tidy wants patterns.
+ */
+enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
+                                    const struct attn_labels *labels,
+                                    const struct attn_writer_options *options,
+                                    struct attn_writer **writer, struct attn_error *err);
+
+/* Into a sink instead of a path (standard output). The writer does not own or commit it. csv:
+ * ATTN_INVALID unless exactly one matrix is selected; npy, which needs a directory: always. */
+enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
+                                         const struct attn_labels *labels,
+                                         const struct attn_writer_options *options,
+                                         struct attn_writer **writer, struct attn_error *err);
+
+/* Takes one event, in the order of a trace. Fails with the sink's failure. */
+enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   struct attn_error *err);
+
+/* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
+ * the target is as it was before; of a directory, each file is new and whole or as it was. */
+enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
+
+void attn_writer_free(struct attn_writer *writer); /* NULL is allowed */
+
+/* Once, after the last event, before _finish. json has a place for them, other formats do not. */
+enum attn_status attn_writer_predictions(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err);
+
+/* --- The frame, for the formats ------------------------------------------------------------------ */
 
 /* What is kept of a site in one layer. */
 struct attn_extent {

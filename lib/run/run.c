@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "model/cost.h"
 #include "output/outputs.h"
+#include "output/writer.h"
 #include "run/choice.h"
 #include "run/request_internal.h"
 

@@ -5,6 +5,7 @@
  */
 #include "attn.h"
 #include "tool.h"
+#include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -3,6 +3,7 @@
  * positions and not that of pairs, of which a whole matrix would have ten thousand million.
  */
 #include "attn.h"
+#include "output/writer.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* What several threads write is what one does. Run it under MODE=tsan too. */
 #include "attn.h"
+#include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

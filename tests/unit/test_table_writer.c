@@ -1,5 +1,5 @@
 /* The forms of tables, with cells that are awkward in each. */
-#include "output/output.h"
+#include "output/writer.h"
 #include "output/table_writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
