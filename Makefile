@@ -291,7 +291,7 @@ fuzzers: $(FUZZERS)
 SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
 TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) $(EXAMPLES))
 
-lint: deps ## check layers, symbols, headers, hardening, format, and run clang-tidy
+lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
 	@$(MAKE) -k -O layers symbols headers hardening format-check binding-check tidy
 	@echo 'lint: nothing found'
 
@@ -413,6 +413,9 @@ deps-test:
 deps-optional:
 	@tests/tools/dependencies.sh install optional
 
+deps-lint:
+	@tests/tools/dependencies.sh install build test lint
+
 deps-clang:
 	@tests/tools/dependencies.sh install build test clang
 
@@ -430,6 +433,6 @@ help: ## list the targets
 
 .PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
-    deps-build deps-test deps-optional deps-clang deps-python clean help
+    deps-build deps-test deps-optional deps-lint deps-clang deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
