@@ -115,7 +115,7 @@ refuses_a_path_that_the_shell_would_split() {
         for path in 'mine and yours' 'mine&yours' 'mine;yours'; do
             for setting in "PREFIX=$scratch/$path" "DESTDIR=$scratch/$path"; do
                 mkdir -p "$scratch/mine/include/attn"
-                ! make $target "$setting" BUILD="$build" >"$scratch/log" 2>&1 &&
+                ! env -u MAKEFLAGS -u MAKELEVEL make $target "$setting" BUILD="$build" >"$scratch/log" 2>&1 &&
                     grep -qF "'$scratch/$path'" "$scratch/log" && [ "$(wc -l <"$scratch/log")" -eq 1 ] &&
                     [ -e "$scratch/mine/include/attn" ] && continue
                 echo "make $target $setting" && cat "$scratch/log"
