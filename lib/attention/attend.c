@@ -96,6 +96,8 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     if (status == ATTN_OK)
         status = attn_attention_check(&args->attention, false, err);
     if (status == ATTN_OK)
+        status = attn_attention_check_keys(&args->attention, args->n_key, err);
+    if (status == ATTN_OK)
         status = attn_mask_matrix_check(&args->attention.matrix, "mask", args->n_head,
                                         args->n_query, args->n_key, err);
     if (status == ATTN_OK)

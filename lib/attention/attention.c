@@ -102,6 +102,16 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
     return ATTN_OK;
 }
 
+enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,
+                                           struct attn_error *err)
+{
+    if (attention->kind != ATTN_ATTENTION_LOWRANK || attention->count <= n_key)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' makes %zu mixtures of %zu keys, expected at most as many as keys",
+                          attn_attention_kind_name(attention->kind), attention->count, n_key);
+}
+
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key)
 {
     size_t stride = (size_t)sqrt((double)n_key);

@@ -97,6 +97,10 @@ struct attn_attention {
 ATTN_API enum attn_status attn_attention_check(const struct attn_attention *attention,
                                                bool is_cross, struct attn_error *err);
 
+/* Whether N_KEY keys are enough for it. ATTN_INVALID for low-rank attention with more mixtures. */
+ATTN_API enum attn_status attn_attention_check_keys(const struct attn_attention *attention,
+                                                    size_t n_key, struct attn_error *err);
+
 enum attn_gives {
     ATTN_GIVES_NOT,
     ATTN_GIVES_DIRECTLY,  /* it is a step on the way */

@@ -1,7 +1,6 @@
 /*
  * kind_lowrank.c - low-rank attention: its row among the kinds, E and F, and what they do to keys
- * and values. More projected keys than keys (R > n) are allowed, and come no closer to exact
- * attention.
+ * and values.
  */
 #include "attention/kind_lowrank.h"
 

@@ -539,6 +539,8 @@ static enum attn_status feed(const struct job *job, bool is_chosen, const struct
     options.cancel = args->cancel;
     options.gemm = args->gemm;
     options.isa = args->isa;
+    options.embeddings_name = args->embeddings_name;
+    options.source_name = args->source_name;
     status = attn_session_create(args->model, &options, session, err);
     if (status == ATTN_OK && args->n_source > 0)
         status = attn_session_set_source(*session, args->source, args->n_source, err);
@@ -717,6 +719,8 @@ static enum attn_status compare_run_of_model(const struct attn_run *run, size_t 
                                            .n = run->text.n,
                                            .source = run->source.rows,
                                            .n_source = run->source.n,
+                                           .embeddings_name = run->text.name,
+                                           .source_name = run->source.name,
                                            .attention = run->attention.layers,
                                            .selection = run->selection,
                                            .n_recalled = n_recalled,

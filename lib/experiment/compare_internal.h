@@ -23,7 +23,8 @@ struct attn_compare_args {
     size_t n;
     const float *source; /* [n_source, d_source] for models with cross-attention, else NULL */
     size_t n_source;
-    const struct attn_attention *attention; /* [n_layer] the chosen one */
+    const char *embeddings_name, *source_name; /* their files, for messages; or NULL */
+    const struct attn_attention *attention;    /* [n_layer] the chosen one */
 
     /* Layers, heads and queries that are compared, and the logits after these queries. Its sites
      * are pattern and z, or one of them where the attention has no other. */

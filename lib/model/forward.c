@@ -3,6 +3,8 @@
 
 #include "base/escape.h"
 
+#include <stdio.h>
+
 enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
 
 /* --- what is needed ----------------------------------------------------------------------------- */
@@ -92,6 +94,47 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
+/* Whether the caller gave arrays: then their numbers are too large for a model that has no fault. */
+static bool has_arrays(const struct attn_forward *f)
+{
+    return f->embeddings_name != NULL || (f->source_name != NULL && f->n_source > 0);
+}
+
+static enum attn_status refuse_arrays(const struct attn_forward *f, const char *where,
+                                      struct attn_error *err)
+{
+    const bool has_both = f->embeddings_name != NULL && f->source_name != NULL;
+    const char *first = f->embeddings_name != NULL ? f->embeddings_name : f->source_name;
+
+    return attn_error_set(err, ATTN_INVALID,
+                          "the numbers of '%s'%s%s%s are too large: what is computed from them %s "
+                          "is not finite in float32",
+                          attn_quote_string(first).text, has_both ? " or '" : "",
+                          has_both ? attn_quote_string(f->source_name).text : "",
+                          has_both ? "'" : "", where);
+}
+
+/* All weights are finite: what made a value of the current layer that is not? */
+static enum attn_status refuse_values(const struct attn_forward *f, struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(f->model->name);
+    char where[40] = "outside of the layers";
+
+    if (f->feed.layer != ATTN_NO_LAYER)
+        snprintf(where, sizeof where, "in layer %d", f->feed.layer);
+    if (has_arrays(f))
+        return refuse_arrays(f, where, err);
+    if (f->feed.layer == ATTN_NO_LAYER)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' computes values that are not finite outside of its layers, "
+                              "expected float32 numbers",
+                              name.text);
+    return attn_error_set(err, ATTN_FORMAT,
+                          "layer %d of '%s' computes values that are not finite, expected float32 "
+                          "numbers",
+                          f->feed.layer, name.text);
+}
+
 void attn_forward_report_non_finite(struct attn_forward *f)
 {
     const struct attn_model *model = f->model;
@@ -105,18 +148,8 @@ void attn_forward_report_non_finite(struct attn_forward *f)
     if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
         feed->status = attn_weights_find_non_finite(model->config.model_type, model->st,
                                                     ATTN_NO_LAYER, feed->err);
-    if (feed->status != ATTN_OK || f->n_edit > 0)
-        return;
-    if (layer == ATTN_NO_LAYER)
-        feed->status = attn_error_set(feed->err, ATTN_FORMAT,
-                                      "'%s' computes values that are not finite outside of its "
-                                      "layers, expected float32 numbers",
-                                      attn_quote_string(model->name).text);
-    else
-        feed->status = attn_error_set(feed->err, ATTN_FORMAT,
-                                      "layer %d of '%s' computes values that are not finite, "
-                                      "expected float32 numbers",
-                                      layer, attn_quote_string(model->name).text);
+    if (feed->status == ATTN_OK && f->n_edit == 0)
+        feed->status = refuse_values(f, feed->err);
 }
 
 /* Values that must be finite, looked at in pieces. */

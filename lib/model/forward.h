@@ -82,6 +82,8 @@ struct attn_forward {
     size_t n_source;            /* rows of the source that was set */
     size_t n_cached;            /* rows of the KV cache that may hold something */
     size_t n_edited;            /* rows changed by edits */
+    const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
+                                                  NULL */
 
     /* Buffers, laid out by attn_plan_memory. */
     float *source;        /* [dims.n_source, d_source] */
@@ -139,7 +141,8 @@ bool attn_forward_is_stopped(struct attn_forward *f);
 
 /*
  * Fails the feed because a value computed in the current layer is not finite. The message names a
- * weight of the layer that is not, or one outside of all layers; if all are finite, the layer.
+ * weight of the layer that is not, or one outside of all layers; if all are finite, the arrays that
+ * were given, or else the layer.
  * Where edits may have put such values in and all weights are finite, the feed goes on.
  */
 void attn_forward_report_non_finite(struct attn_forward *f);

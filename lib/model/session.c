@@ -56,6 +56,10 @@ static enum attn_status check_attention(const struct attn_model *model,
         enum attn_status status =
             attn_attention_check(&attention, model->config.is_cross[layer], err);
 
+        if (status == ATTN_OK)
+            status = attn_attention_check_keys(
+                &attention, model->config.is_cross[layer] ? options->n_source : options->n_max,
+                err);
         if (status != ATTN_OK)
             return status;
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace != NULL; site++)
@@ -184,6 +188,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .activation = attn_activation_find(config->act_fn),
         .stage = {.st = is_staged ? model->st : NULL},
         .feed = {.layer = ATTN_NO_LAYER},
+        .embeddings_name = options->embeddings_name,
+        .source_name = options->source_name,
         .n_cache_layer = options->cache == ATTN_CACHE_ALL_LAYERS ? config->n_layer : 1,
     };
 
@@ -287,16 +293,24 @@ void attn_session_free(struct attn_session *session)
 
 /* --- feeding ------------------------------------------------------------------------------------ */
 
-/* Whether N rows of N_COL numbers are finite; messages call them WHAT. */
-static enum attn_status check_numbers(const struct attn_forward *f, const char *what,
-                                      const float *x, size_t n, size_t n_col,
+/* Numbers that a caller gives. */
+struct given_rows {
+    const char *name, *what; /* what messages call them: their file, or else WHAT */
+    const float *x;          /* [n, n_col] */
+    size_t n, n_col;
+};
+
+static enum attn_status check_numbers(const struct attn_forward *f, const struct given_rows *rows,
                                       struct attn_error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!f->engine.kernels->is_finite(x + i * n_col, n_col))
+    const char *mark = rows->name != NULL ? "'" : "";
+    const struct attn_quote name = attn_quote_string(rows->name != NULL ? rows->name : rows->what);
+
+    for (size_t i = 0; i < rows->n; i++)
+        if (!f->engine.kernels->is_finite(rows->x + i * rows->n_col, rows->n_col))
             return attn_error_set(err, ATTN_INVALID,
-                                  "row %zu of the %s is not finite, expected float32 numbers", i,
-                                  what);
+                                  "row %zu of %s%s%s is not finite, expected float32 numbers", i,
+                                  mark, name.text, mark);
     return ATTN_OK;
 }
 
@@ -359,6 +373,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
 {
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
+    const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
     bool has_cross = false;
 
     for (size_t layer = 0; layer < config->n_layer; layer++)
@@ -372,7 +387,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
                               f->dims.n_source);
     if (session->n_position > 0 || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a source must be set before anything is fed");
-    if (check_numbers(f, "source", x, n, config->d_source, err) != ATTN_OK)
+    if (check_numbers(f, &rows, err) != ATTN_OK)
         return ATTN_INVALID;
     memcpy(f->source, x, n * config->d_source * sizeof(float));
     f->n_source = n;
@@ -419,10 +434,11 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
                                               size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
+    const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
     enum attn_status status = check_feed(session, n, err);
 
     if (status == ATTN_OK)
-        status = check_numbers(f, "embeddings", x, n, f->dims.d_model, err);
+        status = check_numbers(f, &rows, err);
     if (status != ATTN_OK)
         return status;
     attn_decoder_begin(f, session->n_position, n, err);

@@ -55,6 +55,9 @@ struct attn_session_options {
                                                for: a run to compare with */
     enum attn_gemm gemm;                    /* in float32 speed only */
     enum attn_isa isa;                      /* the best that may be used; likewise */
+    const char *embeddings_name; /* borrowed; the files of embeddings and source, which */
+    const char *source_name;     /* messages name when their numbers are not finite or
+                                               too large. NULL: the model is named in their place */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
@@ -89,7 +92,8 @@ ATTN_API enum attn_status attn_session_feed(struct attn_session *session, const 
                                             size_t n, struct attn_error *err);
 
 /* The same from embeddings x [n, d_model] instead of tokens; learned positions are still added.
- * ATTN_INVALID also for rows that are not finite. */
+ * ATTN_INVALID also for rows that are not finite, and in place of ATTN_FORMAT when the weights are
+ * finite and options.embeddings_name or options.source_name can be named. */
 ATTN_API enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                                        size_t n, struct attn_error *err);
 

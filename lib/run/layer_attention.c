@@ -112,13 +112,15 @@ static void change_attention(struct attn_attention *attention,
 }
 
 static enum attn_status check_parts(const struct attn_attention *attention, bool is_cross,
-                                    struct attn_error *err)
+                                    size_t n_key, struct attn_error *err)
 {
-    const enum attn_status status = attn_attention_check(attention, is_cross, err);
+    enum attn_status status = attn_attention_check(attention, is_cross, err);
 
     if (status != ATTN_OK && attention->kind == ATTN_ATTENTION_LOWRANK &&
         attention->mask == ATTN_MASK_CAUSAL)
         attn_error_hint(err, "--mask none lets every query look at every key");
+    if (status == ATTN_OK)
+        status = attn_attention_check_keys(attention, n_key, err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
@@ -187,9 +189,10 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
         status = set_mask(change->mask, config, &sizes, found, err);
     for (size_t layer = 0; status == ATTN_OK && layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
+        const size_t n_key = is_cross ? n_source : n;
 
-        status = check_parts(&found->layers[layer], is_cross, err);
-        attn_attention_resolve_stride(&found->layers[layer], is_cross ? n_source : n);
+        status = check_parts(&found->layers[layer], is_cross, n_key, err);
+        attn_attention_resolve_stride(&found->layers[layer], n_key);
     }
     return status;
 }
@@ -237,7 +240,7 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
     if (status == ATTN_OK && change && change->keep)
         status = read_mask(change->keep, sizes, &one->dropout_mask, &found->keep, err);
     if (status == ATTN_OK)
-        status = check_parts(one, false, err);
+        status = check_parts(one, false, sizes->n_key, err);
     attn_attention_resolve_stride(one, sizes->n_key);
     return status;
 }

@@ -230,8 +230,6 @@ static enum attn_status find_next(struct attn_session *session,
         status = log_probability(session, &args->continuations->encodings[i],
                                  &found->next[i].log_probability, err);
     }
-    if (status == ATTN_INVALID)
-        attn_error_at(status, ATTN_STAGE_INPUT, err);
     return status;
 }
 
@@ -249,7 +247,7 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
         *found = made;
     else
         attn_predictions_release(&made);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
 /* --- Tables ---------------------------------------------------------------------------------------- */

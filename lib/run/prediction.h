@@ -46,7 +46,8 @@ struct attn_prediction_args {
     size_t n_vocab;
 };
 
-/* Answers; *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_MODEL. */
+/* Answers; *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
+ * for ATTN_INVALID, else ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
 

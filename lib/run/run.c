@@ -328,6 +328,8 @@ static enum attn_status start_session(const struct attn_run *run, const struct a
     options.cancel = host->cancel;
     options.isa = host->isa;
     options.gemm = host->gemm;
+    options.embeddings_name = run->text.name;
+    options.source_name = run->source.name;
     status = attn_session_create(run->model, &options, session, err);
     if (status != ATTN_OK)
         return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,

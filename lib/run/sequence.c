@@ -111,6 +111,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
         status = check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
                              model, "", err);
         sequence->rows = input->embeddings->data;
+        sequence->name = input->embeddings->name;
         sequence->n = input->embeddings->shape[0];
     } else if (input->ids) {
         sequence->ids = input->ids;
@@ -214,6 +215,7 @@ static enum attn_status read_rows(const struct attn_ndarray *array, const struct
                                   struct attn_sequence *sequence, struct attn_error *err)
 {
     sequence->rows = array->data;
+    sequence->name = array->name;
     sequence->n = array->shape[0];
     return check_width(array, "", attn_model_config(model)->d_source, model, " a row", err);
 }

@@ -22,11 +22,12 @@ void attn_token_bytes_release(struct attn_token_bytes *tokens);
 
 /* Initialize with = {0}; end with attn_sequence_release. */
 struct attn_sequence {
-    size_t n;                       /* tokens or rows; 0: there is none */
-    const int32_t *ids;             /* [n], of the encoding or the input; NULL for rows */
-    const float *rows;              /* [n, d]: the input's, or `embedded`; NULL for ids */
-    struct attn_encoding encoding;  /* of a text */
-    float *embedded;                /* owns; the embeddings of a source that is a text */
+    size_t n;                      /* tokens or rows; 0: there is none */
+    const int32_t *ids;            /* [n], of the encoding or the input; NULL for rows */
+    const float *rows;             /* [n, d]: the input's, or `embedded`; NULL for ids */
+    const char *name;              /* of the array that gave the rows; NULL: the model makes them */
+    struct attn_encoding encoding; /* of a text */
+    float *embedded;               /* owns; the embeddings of a source that is a text */
     struct attn_token_bytes tokens; /* of ids, where there is a tokenizer */
 };
 

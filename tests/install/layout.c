@@ -347,6 +347,8 @@ static const struct {
     {"    needs_float32", offsetof(struct attn_session_options, needs_float32)},
     {"    gemm", offsetof(struct attn_session_options, gemm)},
     {"    isa", offsetof(struct attn_session_options, isa)},
+    {"    embeddings_name", offsetof(struct attn_session_options, embeddings_name)},
+    {"    source_name", offsetof(struct attn_session_options, source_name)},
     {"attn_difference", sizeof(struct attn_difference)},
     {"    values", offsetof(struct attn_difference, values)},
     {"attn_compared_head", sizeof(struct attn_compared_head)},

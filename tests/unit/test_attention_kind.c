@@ -190,6 +190,19 @@ static void expect_fine(const struct attn_attention *attention, bool is_cross)
     ck_assert_msg(attn_attention_check(attention, is_cross, &err) == ATTN_OK, "%s", err.message);
 }
 
+START_TEST(low_rank_needs_as_many_keys_as_mixtures)
+{
+    const struct attn_attention attention = make("lowrank:4"), window = make("window:4");
+    struct attn_error err = {0};
+
+    ck_assert(attn_attention_check_keys(&attention, 4, &err) == ATTN_OK);
+    ck_assert(attn_attention_check_keys(&window, 1, &err) == ATTN_OK);
+    ck_assert(attn_attention_check_keys(&attention, 3, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message,
+                     "'lowrank' makes 4 mixtures of 3 keys, expected at most as many as keys");
+}
+END_TEST
+
 static const unsigned char cells[] = {1, 1, 0, 1};
 static const struct attn_mask_matrix matrix = {cells, 1, 2, 2};
 
@@ -423,8 +436,9 @@ ATTN_SUITE("kinds of attention", kinds_are_read_with_their_parameters,
            what_is_not_written_is_the_default_again_and_the_rest_stays,
            bad_kinds_are_refused_with_what_was_expected_and_change_nothing,
            every_kind_has_a_name_a_form_and_a_summary, every_kind_passes_as_it_is_written,
-           low_rank_attention_is_not_causal, linear_attention_has_no_weights_to_change,
-           masking_after_the_softmax_needs_all_keys, only_full_attention_has_a_choice_of_algorithms,
+           low_rank_attention_is_not_causal, low_rank_needs_as_many_keys_as_mixtures,
+           linear_attention_has_no_weights_to_change, masking_after_the_softmax_needs_all_keys,
+           only_full_attention_has_a_choice_of_algorithms,
            blockwise_attention_has_no_row_of_weights, numbers_out_of_range_are_refused,
            each_kind_gives_what_it_computes, a_mask_of_kept_weights_is_dropout_too,
            rows_that_are_no_step_on_the_way_come_on_demand,

@@ -306,6 +306,58 @@ START_TEST(weights_too_large_for_float32_are_told_as_such)
 }
 END_TEST
 
+/* Weights of which none is at fault, and numbers of a caller, with and without a name for them. */
+START_TEST(numbers_of_the_caller_that_are_too_large_are_told_as_such)
+{
+    static const struct {
+        const char *embeddings, *source, *message;
+        enum attn_status status;
+    } rows[] = {
+        {NULL, NULL, "layer 0 of 'm' computes values that are not finite, expected float32 numbers",
+         ATTN_FORMAT},
+        {"x.npy", NULL,
+         "the numbers of 'x.npy' are too large: what is computed from them in layer 0 is not "
+         "finite in float32",
+         ATTN_INVALID},
+        {NULL, "s.npy",
+         "the numbers of 's.npy' are too large: what is computed from them in layer 0 is not "
+         "finite in float32",
+         ATTN_INVALID},
+        {"x.npy", "s.npy",
+         "the numbers of 'x.npy' or 's.npy' are too large: what is computed from them in layer 0 "
+         "is not finite in float32",
+         ATTN_INVALID},
+    };
+    struct attn_parts parts = attn_parts_load("tests/fixtures/attn-cross");
+    struct attn_model *model;
+    struct attn_error err = {0};
+    float x[2 * 8] = {0}, source[2 * 5];
+
+    for (size_t i = 0; i < 2 * 5; i++)
+        source[i] = 3e38F;
+    ck_assert_int_eq(attn_parts_open(&parts, &model, &err), ATTN_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct attn_session_options options = {.size = sizeof options,
+                                                     .n_max = 2,
+                                                     .n_source = 2,
+                                                     .isa = ATTN_ISA_BEST,
+                                                     .has_logits = true,
+                                                     .embeddings_name = rows[i].embeddings,
+                                                     .source_name = rows[i].source};
+        struct attn_session *session = NULL;
+
+        ck_assert_int_eq(attn_session_create(model, &options, &session, &err), ATTN_OK);
+        ck_assert_int_eq(attn_session_set_source(session, source, 2, &err), ATTN_OK);
+        ck_assert_int_eq(attn_session_feed_embeddings(session, x, 2, &err), rows[i].status);
+        ck_assert_str_eq(err.message, rows[i].message);
+        err = (struct attn_error){0};
+        attn_session_free(session);
+    }
+    attn_model_close(model);
+    attn_parts_release(&parts);
+}
+END_TEST
+
 START_TEST(numbers_of_the_caller_must_be_finite)
 {
     struct attn_parts parts = attn_parts_load("tests/fixtures/attn-cross");
@@ -338,4 +390,6 @@ END_TEST
 ATTN_SUITE("model_damaged", refuses_weights_cut_anywhere,
            a_flipped_bit_of_the_header_changes_nothing_or_is_refused,
            no_flipped_bit_of_the_config_crashes, names_the_tensor_that_is_not_finite,
-           weights_too_large_for_float32_are_told_as_such, numbers_of_the_caller_must_be_finite)
+           weights_too_large_for_float32_are_told_as_such,
+           numbers_of_the_caller_that_are_too_large_are_told_as_such,
+           numbers_of_the_caller_must_be_finite)

@@ -750,6 +750,8 @@ attn_session_options._fields_ = [
     ("needs_float32", c_bool),
     ("gemm", c_int),
     ("isa", c_int),
+    ("embeddings_name", c_char_p),
+    ("source_name", c_char_p),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -892,6 +894,7 @@ FUNCTIONS = {
     "attn_site_name": (c_char_p, [c_int]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_attention_check": (c_int, [POINTER(attn_attention), c_bool, POINTER(attn_error)]),
+    "attn_attention_check_keys": (c_int, [POINTER(attn_attention), c_size_t, POINTER(attn_error)]),
     "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
