@@ -47,6 +47,21 @@ int print_escaped(struct attn_sink *out, const char *text, size_t size)
     return EXIT_DONE;
 }
 
+int print_lines(struct attn_sink *out, const char *text, size_t size)
+{
+    static const char kept[] = "\n\t\\";
+    int code = EXIT_DONE;
+    for (size_t at = 0, end; at < size && code == EXIT_DONE; at = end) {
+        end = at;
+        while (end < size && !memchr(kept, text[end], sizeof(kept) - 1))
+            end++;
+        code = print_escaped(out, text + at, end - at);
+        if (end < size)
+            print(out, "%c", text[end++]);
+    }
+    return code;
+}
+
 int print_json_string(struct attn_sink *out, const char *text, size_t size)
 {
     struct attn_error err = {0};

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
 
@@ -39,7 +40,8 @@ static const struct option input_rows[] = {
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tokenize_args, prompt.ids),
-     .help = "print the text of these ids, separated by spaces or commas"},
+     .help = "print the text of these ids, separated by spaces or commas; a terminal gets control "
+             "characters as \\xNN, unless --raw is given"},
 };
 
 static const struct option_group input_options = OPTION_GROUP(input_rows);
@@ -172,7 +174,11 @@ static int decode(const struct tokenize_args *args, const struct attn_tokenizer 
     if (attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) != ATTN_OK) {
         code = report(&err, EXIT_INPUT);
     } else {
-        attn_sink_write(out, text, size);
+        /* A text may hold what a terminal takes for a command. */
+        if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
+            code = print_lines(out, text, size);
+        else
+            attn_sink_write(out, text, size);
         print_text(out, args->prompt.is_raw ? "" : "\n");
         attn_text_free(text);
     }

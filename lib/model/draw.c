@@ -19,6 +19,11 @@
 
 static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
 
+enum {
+    PIECE = 1 << 16,       /* numbers of a table that are drawn at a time; a multiple of 16 */
+    MOST_DROPPED = 1 << 28 /* numbers that are drawn and not kept: some seconds */
+};
+
 /* --- the text form of a draw -------------------------------------------------------------------- */
 
 static const char *const groups[] = {
@@ -262,22 +267,29 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
 
 /* --- groups ------------------------------------------------------------------------------------- */
 
-/* Draws more rows than are kept: the numbers of a table depend on how long it is. */
+/*
+ * Draws more rows than are kept: the numbers of a table depend on how long it is. It is drawn in
+ * pieces of whole blocks of 16, each into the same memory; only the last piece may be of another
+ * size, for its end is drawn anew (base/random.h).
+ */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
                                        struct attn_error *err)
 {
-    size_t n;
-    float *table;
+    const size_t n = drawer->n_embedding_row * drawer->config->d_model;
+    const size_t room = n < 2 * (size_t)PIECE ? n : 2 * (size_t)PIECE;
+    float *drawn = attn_alloc_uninitialized(room, sizeof *drawn, err);
 
-    if (!attn_checked_mul(drawer->n_embedding_row, drawer->config->d_model, &n))
-        return attn_error_no_memory(err);
-    table = attn_alloc_uninitialized(n, sizeof *table, err);
-    if (!table)
+    if (!drawn)
         return ATTN_NO_MEMORY;
-    draw_block(drawer, draw, table, n, false);
-    memcpy(weight->data, table, weight->n * sizeof *table);
-    attn_free(table);
+    for (size_t at = 0, size; at < n; at += size) {
+        size = n - at > room ? PIECE : n - at;
+        draw_block(drawer, draw, drawn, size, false);
+        if (at < weight->n)
+            memcpy(weight->data + at, drawn,
+                   (size < weight->n - at ? size : weight->n - at) * sizeof *drawn);
+    }
+    attn_free(drawn);
     return ATTN_OK;
 }
 
@@ -405,6 +417,23 @@ static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_o
     return status;
 }
 
+static enum attn_status check_embedding_rows(const struct drawer *drawer, struct attn_error *err)
+{
+    const size_t n = drawer->n_embedding_row, n_kept = drawer->config->n_vocab;
+    const size_t most = n_kept + MOST_DROPPED / drawer->config->d_model;
+
+    if (n >= n_kept && n <= most)
+        return ATTN_OK;
+    if (n > most)
+        return attn_error_set(err, ATTN_INVALID,
+                              "embedding rows to draw are %zu, expected at most %zu, of which %zu "
+                              "are kept",
+                              n, most, n_kept);
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "embedding rows to draw are %zu, expected %zu or more, one for each token", n, n_kept);
+}
+
 enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_config *config, bool with_biases,
                                         const struct attn_init_options *options,
@@ -418,11 +447,9 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
     drawer.n_embedding_row = config->n_vocab;
     if (options->n_embedding_row > 0)
         drawer.n_embedding_row = options->n_embedding_row;
-    if (drawer.n_embedding_row < config->n_vocab)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "embedding rows to draw are %zu, expected %zu or more, one for each token",
-            drawer.n_embedding_row, config->n_vocab);
+    status = check_embedding_rows(&drawer, err);
+    if (status != ATTN_OK)
+        return status;
     attn_random_seed(&drawer.random, options->seed);
     return draw_all(&drawer, options, err);
 }

@@ -35,7 +35,8 @@ struct attn_init_options {
                                            gpt2: embed, pos, qkv, W_O, mlp, unembed */
     size_t n_draw;
     uint64_t seed;          /* the generator's before the first draw */
-    size_t n_embedding_row; /* rows that are drawn, of which the first are kept; 0: as many */
+    size_t n_embedding_row; /* rows that are drawn, of which the first are kept; 0: as many. At most
+                               2^28 numbers are drawn and not kept */
 };
 
 #define ATTN_INIT_OPTIONS_DEFAULT                                                                  \

@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is room for them */
+
 static bool is_itself(unsigned byte)
 {
     return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
@@ -156,7 +158,7 @@ static enum attn_status merge_piece(struct encode *encode, size_t begin, size_t 
 {
     const struct attn_byte_level *bpe = encode->bpe;
     const unsigned char *piece = (const unsigned char *)encode->normalized.text + begin;
-    size_t n = end - begin;
+    size_t n = end - begin, n_token = 0;
     enum attn_status status = attn_bpe_begin(&encode->work, n, err);
     struct attn_bpe_symbol *symbols = encode->work.symbols;
 
@@ -168,6 +170,11 @@ static enum attn_status merge_piece(struct encode *encode, size_t begin, size_t 
             return refuse_byte(encode, begin + i, err);
     }
     attn_bpe_merge(&encode->work, n, &bpe->merges);
+    if (n > LONG_PIECE) {
+        for (size_t i = 0; i < n; i = symbols[i].next)
+            n_token++;
+        status = attn_encoding_reserve(encode->encoding, encode->encoding->n + n_token, err);
+    }
     for (size_t i = 0; i < n && status == ATTN_OK; i = symbols[i].next)
         status = attn_encoding_push(encode->encoding, symbols[i].id, begin + i,
                                     begin + symbols[i].next, err);

@@ -8,16 +8,29 @@
 static enum attn_status splice(struct attn_normalized *normalized, const char *bytes, size_t size,
                                size_t from, size_t from_size, struct attn_error *err)
 {
+    struct attn_splice *last =
+        normalized->n_splice > 0 ? &normalized->splices[normalized->n_splice - 1] : NULL;
     void *splices = normalized->splices;
-    enum attn_status status = attn_grow(&splices, &normalized->capacity, normalized->n_splice + 1,
-                                        sizeof *normalized->splices, err);
+    enum attn_status status;
+
+    attn_buffer_append(&normalized->copy, bytes, size);
+    if (last && last->size == size && last->from_size == from_size &&
+        last->from + last->count * from_size == from) {
+        last->count++;
+        return attn_buffer_check(&normalized->copy, err);
+    }
+    status = attn_grow(&splices, &normalized->capacity, normalized->n_splice + 1,
+                       sizeof *normalized->splices, err);
 
     normalized->splices = splices;
     if (status != ATTN_OK)
         return status;
     normalized->splices[normalized->n_splice++] =
-        (struct attn_splice){normalized->copy.size, size, from, from_size};
-    attn_buffer_append(&normalized->copy, bytes, size);
+        (struct attn_splice){.at = normalized->copy.size - size,
+                             .from = from,
+                             .count = 1,
+                             .size = (unsigned char)size,
+                             .from_size = (unsigned char)from_size};
     return attn_buffer_check(&normalized->copy, err);
 }
 
@@ -97,23 +110,29 @@ static const struct attn_splice *find_splice(const struct attn_normalized *norma
 size_t attn_normalized_begin(const struct attn_normalized *normalized, size_t offset)
 {
     const struct attn_splice *last = find_splice(normalized, offset + 1);
+    size_t size;
 
     if (!last)
         return offset;
-    if (offset - last->at < last->size)
-        return last->from;
-    return last->from + last->from_size + (offset - last->at - last->size);
+    offset -= last->at;
+    size = last->count * last->size;
+    if (offset < size)
+        return last->from + offset / last->size * last->from_size;
+    return last->from + last->count * last->from_size + (offset - size);
 }
 
 size_t attn_normalized_end(const struct attn_normalized *normalized, size_t offset)
 {
     const struct attn_splice *last = find_splice(normalized, offset);
+    size_t size;
 
     if (!last)
         return offset;
-    if (offset - last->at < last->size)
-        return last->from + last->from_size;
-    return last->from + last->from_size + (offset - last->at - last->size);
+    offset -= last->at;
+    size = last->count * last->size;
+    if (offset < size)
+        return last->from + (offset + last->size - 1) / last->size * last->from_size;
+    return last->from + last->count * last->from_size + (offset - size);
 }
 
 void attn_normalized_map_offsets(const struct attn_normalized *normalized, size_t base,

@@ -13,10 +13,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes AT .. AT + SIZE of the normalized text stand for bytes FROM .. FROM + FROM_SIZE of the given
- * text. */
+/* COUNT times, one after the other: SIZE bytes of the normalized text, the first at AT, stand for
+ * FROM_SIZE bytes of the given text, the first at FROM. */
 struct attn_splice {
-    size_t at, size, from, from_size;
+    size_t at, from, count;
+    unsigned char size, from_size; /* 1 to 4 */
 };
 
 /* Initialize with = {0}; end with attn_normalized_release. */

@@ -442,6 +442,31 @@ START_TEST(takes_little_memory_for_lines_that_are_no_merges)
 }
 END_TEST
 
+START_TEST(takes_memory_for_bytes_that_are_replaced_in_proportion)
+{
+    const size_t n = 1000000;
+    char model[sizeof root + 20];
+    char *bytes = malloc(n);
+    struct attn_ran ran;
+
+    enter();
+    snprintf(model, sizeof model, "%s/models/tiny-gpt2", root);
+    ck_assert_ptr_nonnull(bytes);
+    memset(bytes, 0xff, n);
+    attn_folder_write("bytes", bytes, n);
+    ran = attn_command((const char *const[]){"tokenize", "-m", model, "--invalid", "replace",
+                                             "--format", "ids", "-f", "bytes", NULL});
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    ck_assert_uint_eq(ran.n_out, 3 * 4 * n); /* U+FFFD is three tokens here */
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    ck_assert_msg(ran.resident < 128L * 1024, "%ld KiB resident", ran.resident);
+#endif
+    attn_ran_release(&ran);
+    free(bytes);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(takes_what_is_strange_but_legal)
 {
     enter();
@@ -579,5 +604,6 @@ ATTN_SUITE("cli_files", refuses_every_malformed_header, refuses_every_wrong_size
            takes_memory_for_a_large_header_in_proportion, refuses_every_malformed_index,
            refuses_other_files_in_place_of_the_weights,
            takes_little_memory_for_lists_that_nobody_reads, refuses_texts_that_are_too_large,
-           takes_little_memory_for_lines_that_are_no_merges, takes_what_is_strange_but_legal,
+           takes_little_memory_for_lines_that_are_no_merges,
+           takes_memory_for_bytes_that_are_replaced_in_proportion, takes_what_is_strange_but_legal,
            runs_weights_that_are_strange_but_legal, prints_nothing_of_weights_that_are_not_finite)

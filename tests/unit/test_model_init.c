@@ -328,6 +328,39 @@ START_TEST(what_is_not_drawn_begins_as_gpt2)
 }
 END_TEST
 
+/* Tables around whole pieces of 65,536 numbers, kept but for the last row, and what is drawn next. */
+START_TEST(large_tables_are_drawn_as_one)
+{
+    static const size_t rows[] = {43690, 43691, 43692, 43694, 65536, 87381, 87382, 100001};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t n = rows[i] * 3;
+        char setting[32];
+        const struct recipe recipe = {.settings = {"d_model=3", "d_head=2", setting},
+                                      .draws = {"embed=randn@5", "heads=rand"},
+                                      .n_embedding_row = rows[i]};
+        struct attn_safetensors_entry table;
+        struct attn_random random;
+        float *expected = malloc(n * sizeof *expected), drawn[6];
+
+        ck_assert_ptr_nonnull(expected);
+        snprintf(setting, sizeof setting, "n_vocab=%zu", rows[i] - 1);
+        open_made(&recipe);
+        attn_random_seed(&random, 5);
+        attn_random_fill_normal(&random, expected, n, 0, 1);
+        attn_random_fill_uniform(&random, drawn, 6, 0, 1);
+        ck_assert(attn_safetensors_find(attn_model_safetensors(model), "embed.W_E", &table));
+        ck_assert_uint_eq(attn_tensor_n_element(&table.tensor), n - 3);
+        ck_assert_msg(memcmp(table.tensor.data, expected, (n - 3) * sizeof *expected) == 0,
+                      "%zu rows", rows[i]);
+        ck_assert_msg(memcmp(weight("blocks.0.attn.W_Q", 6), drawn, sizeof drawn) == 0, "%zu rows",
+                      rows[i]);
+        close_made();
+        free(expected);
+    }
+}
+END_TEST
+
 START_TEST(a_config_with_biases_has_them_everywhere)
 {
     static const struct recipe with = {
@@ -403,6 +436,9 @@ START_TEST(refuses_what_makes_no_model)
         {{"a b c", {"d_model=4"}, {NULL}, 2, NULL},
          ATTN_INVALID,
          "embedding rows to draw are 2, expected 3 or more, one for each token"},
+        {{"a b c", {"d_model=4"}, {NULL}, 1000000000, NULL},
+         ATTN_INVALID,
+         "embedding rows to draw are 1000000000, expected at most 67108867, of which 3 are kept"},
         {{"a", {"d_model=4"}, {"W_O=randn"}, 0, NULL},
          ATTN_INVALID,
          "'W_O' is drawn, but the model has no such weights"},
@@ -505,5 +541,5 @@ END_TEST
 ATTN_SUITE("model_init", makes_the_model_of_the_first_article, linear_layers_of_all_heads_are_split,
            heads_of_one_projection_are_drawn_one_by_one, heads_draw_only_the_key_heads_there_are,
            heads_that_begin_as_linear_layers_have_their_biases, what_is_not_drawn_begins_as_gpt2,
-           a_config_with_biases_has_them_everywhere, refuses_what_makes_no_model,
-           draws_are_read_strictly, survives_every_failed_allocation)
+           large_tables_are_drawn_as_one, a_config_with_biases_has_them_everywhere,
+           refuses_what_makes_no_model, draws_are_read_strictly, survives_every_failed_allocation)

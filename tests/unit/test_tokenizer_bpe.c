@@ -204,6 +204,28 @@ START_TEST(follows_the_policy_for_bytes_that_are_not_utf8)
 }
 END_TEST
 
+/* Runs of one byte and of two, beside each other and beside text. */
+START_TEST(replaced_runs_keep_their_places)
+{
+    static const char text[] = "\xff\xff\xff\xf0\x9f\xf0\x9fhe\xf0\x9f\xff";
+    static const struct attn_encode_options replace = {.size = sizeof replace,
+                                                       .invalid = ATTN_INVALID_TEXT_REPLACE};
+    static const size_t places[][2] = {{0, 1}, {1, 2}, {2, 3},  {3, 5},
+                                       {5, 7}, {7, 9}, {9, 11}, {11, 12}};
+    static const int32_t replacement[] = {0xef, 0xbf, 0xbd};
+    struct attn_expected_token expected[3 * N(places)];
+    size_t n = 0;
+
+    for (size_t i = 0; i < N(places); i++)
+        for (size_t k = 0; k < (i == 5 ? 1 : 3); k++)
+            expected[n++] = (struct attn_expected_token){i == 5 ? HE : replacement[k], places[i][0],
+                                                         places[i][1]};
+    open_toy();
+    attn_assert_tokens(tokenizer, text, sizeof text - 1, &replace, expected, n);
+    close_toy();
+}
+END_TEST
+
 START_TEST(refuses_merges_that_are_wrong)
 {
     static const struct {
@@ -514,8 +536,8 @@ END_TEST
 ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_says,
            takes_white_space_from_unicode, recognizes_special_tokens_unless_told_not_to,
            adds_tokens_and_takes_the_longest, puts_a_space_before_the_text_when_asked,
-           follows_the_policy_for_bytes_that_are_not_utf8, refuses_merges_that_are_wrong,
-           tells_of_tokens_that_no_merge_makes,
+           follows_the_policy_for_bytes_that_are_not_utf8, replaced_runs_keep_their_places,
+           refuses_merges_that_are_wrong, tells_of_tokens_that_no_merge_makes,
            needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
            encodes_long_runs_quickly, special_tokens_reached_by_merging_keep_the_offsets,
            tells_special_tokens_from_others, refuses_settings_that_make_no_sense,
