@@ -12,8 +12,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static int print_version(void)
@@ -24,6 +26,30 @@ static int print_version(void)
         print(out, "attn-cli " ATTN_VERSION " (%s, %s)\n", attn_isa_name(attn_isa_detect()),
               attn_gemm_can_jit() ? "libxsmm" : "portable matrix products");
     return print_close(out, code);
+}
+
+/*
+ * A stack that is too small would end the process by a signal wherever it happens to be used up. We
+ * take up to 60 KiB, libxsmm 130 when it makes code. Above the stack lie the arguments and the
+ * environment, whose last text ends near the top.
+ */
+static int check_stack(void)
+{
+    enum { KIB = 1024, LEAST = 192 * KIB };
+    struct rlimit limit;
+    char **last = environ;
+    size_t used = 0;
+    while (*last && last[1])
+        last++;
+    if (*last && (uintptr_t)*last > (uintptr_t)&limit)
+        used = (uintptr_t)*last + strlen(*last) - (uintptr_t)&limit;
+    if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+        (limit.rlim_cur >= used && limit.rlim_cur - used >= LEAST))
+        return EXIT_DONE;
+    return report_problem(EXIT_INTERNAL, "'ulimit -s 8192' is what most systems have",
+                          "the stack is limited to %llu KiB, expected at least %d beside arguments "
+                          "and environment",
+                          (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
 }
 
 static int dispatch(int argc, char **argv)
@@ -39,7 +65,8 @@ static int dispatch(int argc, char **argv)
     const struct command *command = command_find(name);
     if (!command)
         return command_report_unknown(name[0] == '-' ? "option" : "command", name);
-    return command->main(argc - 2, argv + 2);
+    int code = check_stack();
+    return code == EXIT_DONE ? command->main(argc - 2, argv + 2) : code;
 }
 
 /*
