@@ -22,23 +22,28 @@ static void add(struct unmade *unmade, int32_t id)
     unmade->n++;
 }
 
-/* Whether the bytes of KEY are one piece of a text, or a part of a character. */
-static enum attn_status find_is_whole(struct attn_split_walk *walk,
-                                      const struct attn_alphabet *alphabet,
-                                      struct attn_buffer *bytes, const char *key, size_t size,
+/* What looking at keys takes. */
+struct key_reader {
+    struct attn_alphabet alphabet;
+    struct attn_split_walk *walk; /* owns */
+    struct attn_buffer bytes;     /* scratch: what a key stands for */
+};
+
+/* Whether what KEY stands for is one piece of a text, or a part of a character. */
+static enum attn_status find_is_whole(struct key_reader *reader, const char *key, size_t size,
                                       bool *is_whole, struct attn_error *err)
 {
-    char *to;
+    char *bytes;
     size_t n = 0, end = 0;
     enum attn_status status = ATTN_OK;
 
-    attn_buffer_reset(bytes);
-    to = attn_buffer_reserve(bytes, size + 1);
-    if (to == NULL)
+    attn_buffer_reset(&reader->bytes);
+    bytes = attn_buffer_reserve(&reader->bytes, size + 1);
+    if (bytes == NULL)
         return attn_error_no_memory(err);
-    *is_whole = attn_alphabet_to_bytes(alphabet, key, size, to, &n) && n > 0;
-    if (*is_whole && attn_utf8_valid_length(to, n) == n) {
-        status = attn_split_next(walk, to, n, 0, &end, err);
+    *is_whole = attn_alphabet_to_bytes(&reader->alphabet, key, size, bytes, &n) && n > 0;
+    if (*is_whole && attn_utf8_valid_length(bytes, n) == n) {
+        status = attn_split_next(reader->walk, bytes, n, 0, &end, err);
         *is_whole = end == n;
     }
     return status;
@@ -48,12 +53,10 @@ static enum attn_status sort_out(const struct attn_byte_level *bpe,
                                  const struct attn_vocabulary *vocabulary, const bool *is_made,
                                  struct unmade *whole, struct unmade *added, struct attn_error *err)
 {
-    struct attn_split_walk *walk = NULL;
-    struct attn_buffer bytes = {0};
-    struct attn_alphabet alphabet;
-    enum attn_status status = attn_split_walk_create(bpe->split, &walk, err);
+    struct key_reader reader = {.walk = NULL};
+    enum attn_status status = attn_split_walk_create(bpe->split, &reader.walk, err);
 
-    attn_alphabet_init(&alphabet);
+    attn_alphabet_init(&reader.alphabet);
     for (size_t i = 0; status == ATTN_OK && i < vocabulary->n; i++) {
         const int32_t id = (int32_t)i;
         bool is_whole = false;
@@ -62,11 +65,11 @@ static enum attn_status sort_out(const struct attn_byte_level *bpe,
 
         if (is_made[i])
             continue;
-        status = find_is_whole(walk, &alphabet, &bytes, key, size, &is_whole, err);
+        status = find_is_whole(&reader, key, size, &is_whole, err);
         add(is_whole ? whole : added, id);
     }
-    attn_buffer_release(&bytes);
-    attn_split_walk_free(walk);
+    attn_buffer_release(&reader.bytes);
+    attn_split_walk_free(reader.walk);
     return status;
 }
 
