@@ -79,6 +79,11 @@ FUZZ_SHARED := $(addprefix $(BUILD)/tests/fuzz/,fuzz.o naive.o tiny_bpe.o \
     $(if $(filter fuzz,$(MODE)),,replay.o))
 OBJECTS += $(FUZZ_OBJECTS)
 
+# Inputs that programs make who know the formats: tests/torture/adversary.sh.
+ADVERSARY := $(BUILD)/tests/adversary/adversary
+ADVERSARY_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/adversary/*.c))
+OBJECTS += $(ADVERSARY_OBJECTS)
+
 CONFORMANCE := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/conformance/*.c))
 OBJECTS += $(CONFORMANCE:=.o)
 
@@ -161,6 +166,9 @@ $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(CONFORMANCE): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
+$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/prompt.o libattn.a) | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
+
 # It reads the command line, which is no part of the library.
 $(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/options.o $(BUILD)/cmd/prompt.o $(BUILD)/cmd/typo.o
 
@@ -186,9 +194,10 @@ run: deps-build ## build, then show the attention of one sentence
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
-	@tests/run.sh unit corpora cli readme $(if $(filter release,$(MODE)),install torture)
+	@$(if $(filter asan,$(MODE)),TORTURE_PARTS=adversary) tests/run.sh unit corpora cli readme \
+	    $(if $(filter release,$(MODE)),install) $(if $(filter release asan,$(MODE)),torture)
 
-tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
+tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(ADVERSARY) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
 unit: tests ## run the unit tests
@@ -217,8 +226,9 @@ conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTes
 valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)
 
-check-python: all ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
+check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
+	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@$(MAKE) check-ctypes
 
 binding: ## make the Python binding, and what it takes structs for, from attn.h

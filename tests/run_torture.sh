@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # run_torture.sh - a hostile world: files, calls, devices and signals that fail on purpose.
 #
-#   run_torture.sh [PART...]    PART is a script of tests/torture without its .sh; all by default
+#   run_torture.sh [PART...]    PART is a script of tests/torture without its .sh; by default those of
+#                               TORTURE_PARTS, or all
 #
 # The parts run side by side. It takes seconds, as a part of `make test`; TORTURE=full (`make torture`)
 # tries everything, which takes many minutes. What the machine lacks is skipped and named.
@@ -24,8 +25,8 @@ run_part() { # PART
     fi
 }
 
-parts=("$@")
-if [ $# -eq 0 ]; then
+read -ra parts <<<"${*:-${TORTURE_PARTS-}}"
+if [ ${#parts[@]} -eq 0 ]; then
     for script in tests/torture/*.sh; do
         [ "$script" = tests/torture/frame.sh ] || parts+=("$(basename "$script" .sh)")
     done

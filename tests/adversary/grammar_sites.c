@@ -1,0 +1,127 @@
+/*
+ * grammar_sites.c - lists of sites, as --sites takes them: names, other names, and globs with * and ?.
+ *
+ * A valid list gives the sites that a matcher of our own finds.
+ */
+#include "tests/adversary/case.h"
+#include "trace/site.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_ITEM = 5, N_NAME = ATTN_N_SITE + 2 };
+
+/* The sites, then the two other names. */
+static const struct {
+    const char *name;
+    enum attn_site site;
+} names[N_NAME] = {
+#define NAME_ROW(id, name, ...) {name, ATTN_SITE_##id},
+    ATTN_SITE_MAP(NAME_ROW)
+#undef NAME_ROW
+        {"attention", ATTN_SITE_PATTERN},
+    {"context", ATTN_SITE_Z},
+};
+
+static const char *const wrong[] = {"",   "nothing",   "Pattern", "pattern ",
+                                    " z", "pattern.z", "q*q*q",   "????????????????????",
+                                    "z?", "resid_*x",  "0",       "blocks.0.attn.hook_z",
+                                    "-",  "qkk"};
+enum { N_WRONG = sizeof wrong / sizeof *wrong };
+
+static const char *const defects[] = {"an item that names no site", "an empty list",
+                                      "a name of 100 characters"};
+enum { N_DEFECT = sizeof defects / sizeof *defects };
+
+struct known {
+    uint64_t sites;
+};
+
+static bool matches(const char *glob, const char *name)
+{
+    if (*glob == '*')
+        return matches(glob + 1, name) || (*name != '\0' && matches(glob, name + 1));
+    if (*glob == '\0' || *name == '\0')
+        return *glob == *name;
+    return (*glob == '?' || *glob == *name) && matches(glob + 1, name + 1);
+}
+
+/* A name, some characters of it a '?', some of it a '*': it matches the name, and perhaps more. */
+static void choose_item(struct attn_case *c, char item[64])
+{
+    const char *name = names[attn_case_below(c, N_NAME)].name;
+    const bool is_glob = attn_case_chance(c, 60);
+    size_t n = 0;
+
+    for (size_t i = 0; name[i] != '\0'; i++) {
+        if (is_glob && attn_case_chance(c, 10))
+            item[n++] = '*';
+        if (is_glob && attn_case_chance(c, 15))
+            item[n++] = attn_case_chance(c, 70) ? '?' : '*';
+        else
+            item[n++] = name[i];
+    }
+    if (is_glob && attn_case_chance(c, 40))
+        item[n++] = '*';
+    item[n] = '\0';
+}
+
+static void put_wrong(struct attn_case *c, int defect, struct attn_buffer *out)
+{
+    if (defect == 0)
+        attn_buffer_append_string(out, wrong[attn_case_below(c, N_WRONG)]);
+    for (int i = 0; defect == 2 && i < 100; i++)
+        attn_buffer_append_char(out, 'z');
+}
+
+static void make(struct attn_case *c)
+{
+    const uint64_t rare = ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
+                          ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK); /* the model has none */
+    struct known *known = (struct known *)c->known.bytes;
+    struct attn_buffer *out = attn_case_file(c, "list");
+    const int defect = attn_case_defect(c, defects, N_DEFECT);
+    uint64_t sites;
+    bool is_shown = true;
+    const size_t n = 1 + attn_case_below(c, MAX_ITEM), at = attn_case_below(c, n);
+
+    for (size_t i = 0; i < n && defect != 1; i++) {
+        char item[64];
+
+        attn_buffer_append_string(out, i > 0 ? "," : "");
+        if (defect >= 0 && i == at) {
+            put_wrong(c, defect, out);
+            continue;
+        }
+        choose_item(c, item);
+        attn_buffer_append_string(out, item);
+        sites = 0;
+        for (size_t k = 0; k < N_NAME; k++)
+            if (matches(item, names[k].name))
+                sites |= ATTN_SITE_BIT(names[k].site);
+        known->sites |= sites;
+        is_shown = is_shown && (sites & ~rare) != 0;
+    }
+    /* An item of which the model has nothing is a mistake in usage there. */
+    if (c->meant == ATTN_MEANT_REFUSED || is_shown)
+        attn_case_run(c, 2, "run", "-q", "--sites=@list", "--ids", "1,2,3", "--npz", "out.npz",
+                      NULL);
+}
+
+static enum attn_status take(struct attn_case *c, struct attn_error *err)
+{
+    const struct known *known = (const struct known *)c->known.bytes;
+    const struct attn_buffer *bytes = attn_case_find(c, "list");
+    char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
+    uint64_t sites = 0;
+    const enum attn_status status = attn_sites_parse(list, &sites, err);
+
+    if (c->meant == ATTN_MEANT_VALID)
+        FUZZ_CHECK(sites == known->sites);
+    free(list);
+    return status;
+}
+
+const struct attn_grammar attn_grammar_sites = {
+    .name = "sites", .make = make, .take = take, .refused = FUZZ_BIT(ATTN_INVALID)};
