@@ -1,4 +1,4 @@
-/* inspect_internal.h - what inspect looks at, and the tables that its text and its JSON print alike. */
+/* inspect_internal.h - what inspect looks at, and the tables that are printed as text or JSON. */
 #ifndef CMD_INSPECT_INTERNAL_H
 #define CMD_INSPECT_INTERNAL_H
 

@@ -26,8 +26,8 @@ extern const struct option_group prompt_text_options;
 /* The same: numbers in place of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
 
-/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one. Returns an
- * exit code. */
+/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
+ * Returns an exit code. */
 int prompt_check(const struct prompt_args *args, const char *hint);
 
 /* A text and who owns it. */

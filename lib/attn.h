@@ -11,13 +11,13 @@
  *     attn_run_perform(run, attn_capture_trace(capture), &result, &err);
  *     attn_capture_head(capture, ATTN_SITE_PATTERN, 2, 1);    // float [T, T]
  *
- * The library never prints, never exits, and keeps no global state. Every call that can fail returns
- * an enum attn_status and says more in a struct attn_error (base/status.h).
+ * The library never prints, never exits, and keeps no global state. Every call that can fail
+ * returns an enum attn_status and says more in a struct attn_error (base/status.h).
  *
- * A struct that begins with `size` is set by its initializer ATTN_..._DEFAULT and may get more fields
- * at its end in any version: who was compiled before goes on working. All other structs, also those
- * in arrays, stay as they are while the first two numbers of the version do, which are those of the
- * shared library's name.
+ * A struct that begins with `size` is set by its initializer ATTN_..._DEFAULT and may get more
+ * fields at its end in any version. Programs that were compiled before go on working. All other
+ * structs, also those in arrays, change only with the first two numbers of the version, which are
+ * part of the shared library's name.
  */
 #ifndef ATTN_H
 #define ATTN_H

@@ -1,6 +1,6 @@
 /*
- * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one event
- * of a trace after the other, in memory that does not grow with the events.
+ * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one
+ * event of a trace after the other, in memory that does not grow with the events.
  *
  * A measure is a file with one row, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
  *
@@ -106,8 +106,8 @@ void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);
 
-/* VALUES [n_value] of a head; of all selected heads of a layer with ATTN_ALL_HEADS, of all layers with
- * ATTN_ALL_LAYERS. */
+/* VALUES [n_value] of a head; of all selected heads of a layer with ATTN_ALL_HEADS, of all layers
+ * with ATTN_ALL_LAYERS. */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values);
 

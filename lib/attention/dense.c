@@ -113,7 +113,7 @@ static bool is_whole(const struct attn_tile *tile)
            attn_tile_is_edited(tile, attn_attention_pattern_site(tile->feed->attention));
 }
 
-/* Panels that hold anything anyone needs: at least one. */
+/* Panels from the first to the last key that a row of the tile needs: at least one. */
 static void choose_panels(struct work *work)
 {
     const struct attn_tile *tile = work->tile;

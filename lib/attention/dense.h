@@ -45,7 +45,8 @@ size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention);
 
 /*
- * Computes a tile of n_row rows, 32 or the feed's rest. Returns the number of rows that edits changed. SCRATCH is the worker's. Edits reach listed cells only.
+ * Computes a tile of n_row rows, 32 or the feed's rest. Returns the number of rows that edits
+ * changed. SCRATCH is the worker's. Edits reach listed cells only.
  */
 size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *tile, float *scratch);
 

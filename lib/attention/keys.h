@@ -19,7 +19,8 @@ struct attn_key_row {
 
 /*
  * The kept keys of ROW, ascending, into KEYS, which has room for attn_keys_most of them; returns
- * their number. For all kinds that keep pairs: not linear and lowrank. ATTENTION's stride is resolved.
+ * their number. For all kinds that keep pairs: not linear and lowrank. ATTENTION's stride is
+ * resolved.
  */
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);

@@ -1,5 +1,6 @@
 /*
- * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it keeps.
+ * kind_internal.h - one row a kind of attention: how it is written, what it gives, which keys it
+ * keeps.
  *
  * A kind is a file, kind_name.c with its row attn_kind_name, and a line of ATTN_ATTENTION_KIND_MAP.
  */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Above all structs there will be: more stands where nobody has set the size. */
+/* More than any struct of options will have. A larger size means that the caller did not set it. */
 enum { MOST_BYTES = 4096 };
 
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)

@@ -101,7 +101,7 @@ enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
 /*
  * The number of PATH if it names one of our own descriptors, else -1. Such a path is written by a
  * copy of the descriptor: opening /dev/stdout anew would start at the beginning of a redirected
- * file, and renaming over it would take the file away from whoever else writes to it.
+ * file, and renaming over it would take the file away from other programs that write to it.
  */
 static int own_descriptor(const char *path)
 {

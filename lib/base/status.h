@@ -54,7 +54,7 @@ enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 256 };
 /* Initialize with = {0}. Untouched by calls that succeed. */
 struct attn_error {
     enum attn_status status;               /* ATTN_OK while nothing failed */
-    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE when nobody said it */
+    enum attn_request_stage stage;         /* of a request; ATTN_STAGE_NONE when it is not known */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
     char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
 };

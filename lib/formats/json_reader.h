@@ -83,8 +83,8 @@ bool attn_json_equals(const struct attn_json_token *token, const char *text);
 /* Whether the unescaped string holds NUL, which a C string cannot. */
 bool attn_json_has_nul(const struct attn_json_token *token);
 
-/* Order of two unescaped strings, by bytes as memcmp; a hash that is the same for equal ones (not
- * secret: whoever writes the text can make any number of strings collide). */
+/* Order of two unescaped strings, by bytes as memcmp; a hash that is the same for equal ones. It
+ * is not secret: the author of a text can make any number of strings collide. */
 int attn_json_compare(const struct attn_json_token *a, const struct attn_json_token *b);
 uint64_t attn_json_hash(const struct attn_json_token *token);
 

@@ -1,4 +1,4 @@
-/* npy_internal.h - a .npy file that is already open, for tests: of bytes that never were in a file. */
+/* npy_internal.h - reads a .npy file that is already open: tests read bytes in memory this way. */
 #ifndef ATTN_FORMATS_NPY_INTERNAL_H
 #define ATTN_FORMATS_NPY_INTERNAL_H
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define ATTN_BUILTIN_DEFAULT "fable" /* the one to take where nobody names a model */
+#define ATTN_BUILTIN_DEFAULT "fable" /* the one to take when no model is named */
 
 /*
  * Makes SOURCE name the files of the built-in model NAME, which live as long as the library; its

@@ -115,8 +115,8 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);
 
-/* SITE of LAYER, which is ignored for sites of the model; below 0, 0 or above 0 when A comes before B,
- * is B, comes after B. */
+/* SITE of LAYER, which is ignored for sites of the model; below 0, 0 or above 0 when A comes before
+ * B, is B, comes after B. */
 struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer);
 int attn_place_compare(struct attn_place a, struct attn_place b);
 

@@ -21,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Each embedding row brings in 64 KiB of its table: from so many rows on its pages are given
- * back to the system. */
+/* The system maps 64 KiB of the table for each embedding row. From this number of rows on, the pages
+ * are given back. */
 static const size_t many_rows = 64;
 
 /* --- what the options may be -------------------------------------------------------------------- */

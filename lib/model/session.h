@@ -41,8 +41,8 @@ struct attn_session_options {
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     bool reads_once;                /* there will be one feed: mapped weights are read from their
-                                       file, a matrix at a time, which takes half as long as to
-                                       bring in their pages; speed only */
+                                       file, a matrix at a time, which takes half the time
+                                       of mapping their pages; speed only */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
     const struct attn_trace *trace; /* borrowed; NULL: nothing is watched. Only what it wants, and
                                          what has_logits needs, is computed */

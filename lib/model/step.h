@@ -1,7 +1,7 @@
 /*
  * step.h - the equations of a forward pass, a function each, over the rows of the current feed.
  *
- * Each computes a tensor and visits its site: edits, then the trace, before anyone reads it. Linear
+ * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear
  * maps wait until another equation needs a result. So maps of the same rows run side by side, and a
  * map takes the activation or the sum behind it along while its result is in cache, unless what lies
  * between is watched or edited. Visits keep the order of the lines; numbers do not depend on any of
@@ -27,7 +27,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
  * stream is looked at for values that are not finite. */
 void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x);
 
-/* Runs the maps that wait and visits their sites: before anyone else reads them. */
+/* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */
 void attn_step_finish(struct attn_forward *f);
 
 #endif

@@ -2,8 +2,9 @@
  * arrays.h - a run as numpy sees it: which arrays there are, and where the rows of an event go in
  * them. NPZ, NPY and JSON hold the same arrays under the same names; they differ in what is around.
  *
- * First the small ones, with their data: ids, tokens, source_tokens, queries and blocks.L.heads when these were
- * narrowed (`heads` of attention on arrays). Then one of each wanted site, whose rows come with events.
+ * First the small ones, with their data: ids, tokens, source_tokens, queries and blocks.L.heads
+ * when these were narrowed (`heads` of attention on arrays). Then one of each wanted site, whose
+ * rows come with events.
  */
 #ifndef ATTN_OUTPUT_ARRAYS_H
 #define ATTN_OUTPUT_ARRAYS_H
@@ -44,7 +45,8 @@ static inline struct attn_array *attn_arrays_find(const struct attn_arrays *arra
  * small: a vector a position. */
 bool attn_array_is_scattered(const struct attn_writer *writer, enum attn_site site);
 
-/* Copies the rows of an event, which are scattered, into the array's data, which is allocated when it is not there. */
+/* Copies the rows of an event, which are scattered, into the array's data, which is allocated when
+ * it is not there. */
 enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
                                     const struct attn_trace_event *event,
                                     const struct attn_place *place, struct attn_error *err);

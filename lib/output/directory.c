@@ -309,7 +309,7 @@ static void undo(const struct attn_directory *directory)
         path_of(directory, ATTN_MANIFEST_NAME, &path, NULL) == ATTN_OK)
         unlink(path.data);
     if (directory->is_new)
-        rmdir(directory->path); /* fails harmlessly when somebody else put something there */
+        rmdir(directory->path); /* fails, as it should, when it is not empty */
     attn_buffer_release(&path);
 }
 

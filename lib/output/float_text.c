@@ -59,7 +59,7 @@ static uint32_t multiply_sticky(uint64_t power, uint32_t x)
     return (uint32_t)(product >> 32) | ((uint32_t)product > 1);
 }
 
-/* Without a branch, as which of them it is is anybody's guess. */
+/* Without a branch: the processor could not predict it. */
 static uint32_t choose(bool is_first, uint32_t first, uint32_t second)
 {
     return second ^ ((first ^ second) & -(uint32_t)is_first);

@@ -16,12 +16,13 @@ struct attn_option {
 };
 
 /*
- * The axes of arrays that attention is computed on, without a model (attn_attend). To the trace they
- * are one layer, 0, with one list of heads: head h of batch b is b * (n_head / n_batch) + h. Written
- * they get their axes back, and plain names: array `pattern` [T, S], [H, T, S] or [B, H, T, S],
- * `z` [T, Ev], [H, T, Ev] or [B, H, T, Ev]; file pattern.csv, H03.pattern.csv or
- * B00H03.pattern.csv. When heads are selected, `heads` says which the arrays hold: of each batch when
- * all keep the same, [B, H', T, S]; else in that list, and [B, H, T, S] is [H', T, S]. Tidy has the layer 0, and the head of that list.
+ * The axes of arrays that attention is computed on, without a model (attn_attend). To the trace
+ * they are one layer, 0, with one list of heads: head h of batch b is b * (n_head / n_batch) + h.
+ * Written they get their axes back, and plain names: array `pattern` [T, S], [H, T, S] or [B, H, T,
+ * S], `z` [T, Ev], [H, T, Ev] or [B, H, T, Ev]; file pattern.csv, H03.pattern.csv or
+ * B00H03.pattern.csv. When heads are selected, `heads` says which the arrays hold: when
+ * all batches keep the same heads, those of each batch, and arrays are [B, H', T, S]; else heads of
+ * that one list, and arrays are [H', T, S]. Tidy has layer 0, and heads of that list.
  */
 struct attn_array_axes {
     int rank;       /* of the inputs: 2 [T, E], 3 [H, T, E], 4 [B, H, T, E] */

@@ -42,9 +42,9 @@ struct attn_host_options {
     ((struct attn_host_options){.size = sizeof(struct attn_host_options), .isa = ATTN_ISA_BEST})
 
 /*
- * Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays. OPTIONS
- * may be NULL: the defaults. A missing vocabulary is a failure only of requests that need it. Fails as
- * attn_model_open does, with the stage ATTN_STAGE_MODEL; *host is untouched then.
+ * Opens the model of SOURCE and its tokenizer; SOURCE NULL: neither, for attention on arrays.
+ * OPTIONS may be NULL: the defaults. A missing vocabulary is a failure only of requests that need
+ * it. Fails as attn_model_open does, with the stage ATTN_STAGE_MODEL; *host is untouched then.
  */
 ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
                                            const struct attn_host_options *options,

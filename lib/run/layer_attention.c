@@ -50,7 +50,8 @@ static enum attn_status refuse_shape(const struct attn_mask_array *mask,
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-/* MATRIX with the cells of MASK, once for each batch where it has no batches of its own, in *OWNED. */
+/* MATRIX with the cells of MASK, once for each batch where it has no batches of its own, in
+ * *OWNED. */
 static enum attn_status read_mask(const struct attn_mask_array *mask,
                                   const struct attn_mask_sizes *sizes,
                                   struct attn_mask_matrix *matrix, unsigned char **owned,

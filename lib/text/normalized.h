@@ -40,8 +40,8 @@ enum attn_status attn_normalized_set(struct attn_normalized *normalized, const c
                                      struct attn_error *err);
 void attn_normalized_release(struct attn_normalized *normalized);
 
-/* Where in the given text something begins or ends that does so at OFFSET of the normalized text; what lies
- * within a splice gets all that it stands for. */
+/* Where in the given text something begins or ends that does so at OFFSET of the normalized text;
+ * what lies within a splice gets all that it stands for. */
 size_t attn_normalized_begin(const struct attn_normalized *normalized, size_t offset);
 size_t attn_normalized_end(const struct attn_normalized *normalized, size_t offset);
 

@@ -74,7 +74,8 @@ ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
-/* What is odd about the vocabulary and no failure, as a line to tell the user; NULL: nothing. Borrowed. */
+/* What is odd about the vocabulary and no failure, as a line to tell the user; NULL: nothing.
+ * Borrowed. */
 ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
 /*

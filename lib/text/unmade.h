@@ -1,7 +1,7 @@
 /*
- * unmade.h - tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor what
- * a merge makes, nor special. They tell a merges.txt that was cut, with which texts would get other
- * ids.
+ * unmade.h - tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor
+ * what a merge makes, nor special. They show that a merges.txt was cut. With such a file texts would
+ * get other ids.
  *
  * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>. Others
  * have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge cannot make

@@ -32,8 +32,8 @@ enum attn_site_layout {
  * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and
  * mask, attn_scores after them (-inf where masked), pattern the softmax, z pattern times values.
  * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
- * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the output projection makes of z. mlp_pre and mlp_post stand before and after the
- * activation.
+ * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the
+ * output projection makes of z. mlp_pre and mlp_post stand before and after the activation.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \

@@ -1,5 +1,6 @@
 /*
- * fuzz_settings.c - the values of init's --set, one a line, with a vocabulary or without (first byte).
+ * fuzz_settings.c - the values of init's --set, one a line, with a vocabulary or without (first
+ * byte).
  *
  * What is taken gives strict JSON with each key once, whose value is the last that was set: a literal
  * as it stands, a list of blocks, or a string. A refusal writes nothing.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # devices.sh - places that cannot be written or read: a full device, a file system that fills up
-# after any number of blocks, a pipe that nobody reads, closed descriptors, missing permission,
+# after any number of blocks, a pipe without a reader, closed descriptors, missing permission,
 # directories in place of files and files in place of directories.
 . "$(dirname "$0")/frame.sh"
 

@@ -142,7 +142,7 @@ START_TEST(devices_are_refused)
 }
 END_TEST
 
-/* Sends more than anyone should read, until nobody does. */
+/* Sends more than should be read, until the reader stops. */
 static _Noreturn void write_without_end(const char *path)
 {
     static const char bytes[1 << 16];
@@ -249,7 +249,8 @@ START_TEST(overrides_win_over_blobs_and_directories)
     ck_assert_str_eq(file.path, "mine");
     assert_bytes(&file, "my own", 6);
     attn_file_close(&file);
-    ck_assert(attn_source_has_part(&source, "a")); /* so that somebody opens it and says why not */
+    ck_assert(attn_source_has_part(&source,
+                                   "a")); /* so that it is opened, and the failure says why not */
     ck_assert_int_eq(attn_file_open_part(&source, "a", ATTN_READ, &file, &err), ATTN_IO);
     ck_assert_str_eq(err.message, "cannot open 'absent': No such file or directory");
     attn_folder_leave();

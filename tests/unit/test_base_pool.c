@@ -19,7 +19,7 @@ static struct attn_pool *create_pool(int n_thread)
     return pool;
 }
 
-/* What the tasks of one run did; plain memory where the pool promises that nobody else writes. */
+/* What the tasks of one run did; plain memory where the pool promises that no other task writes. */
 struct record {
     int n_thread;
     int *n_done;             /* [n_task] how often each task ran */

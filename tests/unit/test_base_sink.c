@@ -220,7 +220,7 @@ START_TEST(read_only_files_are_not_replaced)
     attn_folder_enter();
     attn_folder_write("precious", "kept", 4);
     ck_assert_int_eq(chmod("precious", 0444), 0);
-    if (geteuid() == 0) { /* root may write everything: be somebody else for a moment */
+    if (geteuid() == 0) { /* root may write everything: be another user for a moment */
         ck_assert_int_eq(chmod(".", 0777), 0);
         ck_assert_int_eq(seteuid(65534), 0);
         assert_refused("precious", "cannot write 'precious': Permission denied");

@@ -354,7 +354,8 @@ static struct attn_ran run_small_model(void)
     return attn_command((const char *const[]){"run", "-m", ".", "a", NULL});
 }
 
-/* Writes PART: HEAD, a list of SIZE bytes, TAIL; the run may take four times that more than before. */
+/* Writes PART: HEAD, a list of SIZE bytes, TAIL; the run may take four times that more than
+ * before. */
 static void assert_list_is_cheap(const char *part, const char *head, const char *tail, size_t size)
 {
     struct attn_buffer text = {0};
@@ -487,7 +488,7 @@ START_TEST(takes_what_is_strange_but_legal)
 }
 END_TEST
 
-/* A shipped model's tensors at odd offsets behind a blank, with companions that nobody uses. */
+/* A shipped model's tensors at odd offsets behind a blank, with other tensors beside them that are not used. */
 START_TEST(runs_weights_that_are_strange_but_legal)
 {
     struct attn_part good = attn_part_read("models/life-is-short/model.safetensors");

@@ -1,5 +1,5 @@
 /*
- * test_edits.c - edits change what they name, before anyone consumes it, and nothing else. Each
+ * test_edits.c - edits change what they name, before it is used, and nothing else. Each
  * operation is checked at the site against arithmetic on the unedited value, and every site's edit
  * must reach what is computed from it.
  */

@@ -372,7 +372,7 @@ START_TEST(keys_that_did_not_exist_yet_are_masked)
     member = find_member(&archive, "blocks.0.attn.hook_qk.npy");
     memcpy(&value, member.data + 1 * sizeof value, sizeof value); /* fed with row 0 */
     ck_assert(isfinite(value));
-    memcpy(&value, member.data + 2 * sizeof value, sizeof value); /* nobody has computed it */
+    memcpy(&value, member.data + 2 * sizeof value, sizeof value); /* it was not computed */
     ck_assert(isnan(value));
     tear_down(&archive);
 }

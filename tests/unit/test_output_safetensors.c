@@ -1,6 +1,6 @@
 /*
- * test_output_safetensors.c - the file of all tensors, read back and compared with the arrays that NPY
- * has.
+ * test_output_safetensors.c - the file of all tensors, read back and compared with the arrays of
+ * NPY files.
  */
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"

@@ -393,7 +393,8 @@ START_TEST(long_rows_wait_in_pieces)
 }
 END_TEST
 
-/* Two rows of a matrix of twenty columns, with room for four cells each, in the one layer and head that is selected. */
+/* Two rows of a matrix of twenty columns, with room for four cells each, in the one layer and head
+ * that is selected. */
 static enum attn_status tell_keys(enum attn_site site, const int32_t *keys, const size_t *n_kept,
                                   struct attn_error *err)
 {

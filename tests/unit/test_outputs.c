@@ -59,7 +59,7 @@ static enum attn_status tell(struct attn_outputs *outputs, struct attn_error *er
     return attn_outputs_event(outputs, &event, err);
 }
 
-/* The sink of a pipe that nobody reads any more. */
+/* The sink of a pipe whose reader has gone. */
 static struct attn_sink *closed_pipe(void)
 {
     struct attn_error err = {0};

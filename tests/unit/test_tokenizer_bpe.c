@@ -456,11 +456,11 @@ START_TEST(refuses_settings_that_make_no_sense)
 }
 END_TEST
 
-/* A file may call special what merging reaches: the token then stands for the letters of its key, the text for the bytes
- * that were merged. */
+/* A file may call special what merging reaches: the token then stands for the letters of its key,
+ * the text for the bytes that were merged. */
 START_TEST(special_tokens_reached_by_merging_keep_the_offsets)
 {
-    enum { N_WORD = 100, WORD = 4 }; /* enough for pieces to be remembered */
+    enum { N_WORD = 100, WORD = 4 }; /* enough for pieces to be cached */
     struct attn_tokenizer_files files = toy_files();
     struct attn_encoding encoding = {0};
     struct attn_error err = {0};
