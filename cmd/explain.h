@@ -1,8 +1,8 @@
 /*
  * explain.h - run --explain: the arithmetic of one row of one head, step by step, as text.
  *
- * The numbers are those of experiment/explain.h. Long vectors and many keys are left out in the
- * middle, their sums are not: the numbers that are shown add up.
+ * The numbers are those of experiment/explain.h. The middle of long vectors and of many keys is
+ * left out and stands as one sum, so the numbers that are shown add up.
  */
 #ifndef CMD_EXPLAIN_H
 #define CMD_EXPLAIN_H

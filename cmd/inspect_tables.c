@@ -1,4 +1,4 @@
-/* inspect_tables.c - the tables of an inspection, those that there is something to say in. */
+/* inspect_tables.c - finds the tables of an inspection that have something to say. */
 #include "inspect_internal.h"
 
 #include "command.h"

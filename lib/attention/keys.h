@@ -1,6 +1,6 @@
 /*
- * keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number, but
- * for masks given as a matrix, which are read.
+ * keys.h - which keys a row of a matrix holds, by kind and mask. Work grows with their number,
+ * except where a mask is a matrix: its whole row is read.
  */
 #ifndef ATTN_ATTENTION_KEYS_H
 #define ATTN_ATTENTION_KEYS_H

@@ -28,9 +28,9 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      struct attn_error *err);
 
 /*
- * X(part, bytes). How large the text files beside the weights may be. Directories come from outside, so
- * sizes have limits. Each has several times the room of the largest that are known: 2 KB of
- * config, 256,000 tokens, 92,000 tensors in an index.
+ * X(part, bytes). How large the text files beside the weights may be. Directories come from
+ * outside, so sizes have limits. Each has several times the room of the largest that are known: 2
+ * KB of config, 256,000 tokens, 92,000 tensors in an index.
  */
 #define ATTN_TEXT_BOUND_MAP(X)                                                                     \
     X("config.json", 1 << 20)                                                                      \

@@ -1,9 +1,10 @@
 /*
  * pieces.h - text that the threads of a pool make piece by piece, and that one sink gets in order.
  *
- * A piece is written as soon as all before it are, by whichever thread is there, while others make
- * the next ones. Few pieces are held at once, so memory does not grow with their number, and who
- * makes text faster than it can be written waits. The bytes do not depend on the threads.
+ * A piece is written as soon as all before it are. Any of the threads writes it, while others make
+ * the next ones. Few pieces are held at once, so memory does not grow with their number, and a
+ * thread waits when text is made faster than it can be written. The bytes do not depend on the
+ * threads.
  */
 #ifndef ATTN_BASE_PIECES_H
 #define ATTN_BASE_PIECES_H

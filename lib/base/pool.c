@@ -1,9 +1,9 @@
 /*
  * pool.c - see pool.h.
  *
- * A run is a door that the caller opens: workers that come by enter and take tasks until none is
- * left. The caller takes tasks too, then closes the door and waits for those inside. It never waits
- * for a worker that has not entered, so on busy cores a run is no slower than the caller alone.
+ * The caller opens a run. Workers that are awake join it and take tasks until none is left. The
+ * caller takes tasks too, then closes the run and waits for the workers that joined. It never waits
+ * for others, so on busy cores a run is no slower than the caller alone.
  *
  * A worker on its caller's core would only take turns with the caller, and some schedulers put it
  * there when it wakes: so the workers keep off that core, whichever it is.

@@ -3,9 +3,9 @@
  *
  * Refuses what lenient parsers let through: text that is not UTF-8, a byte order mark, NUL, raw
  * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
- * text, more than 64 levels. A key may come twice, as the grammar allows: attn_json_check_keys is
- * for those who want each once. Nothing is allocated while pulling: tokens are slices of the text.
- * After a failure the reader is of no more use.
+ * text, more than 64 levels. A key may come twice, as the grammar allows: attn_json_check_keys
+ * refuses that. Nothing is allocated while pulling: tokens are slices of the text. After a failure
+ * the reader is of no more use.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
  *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&

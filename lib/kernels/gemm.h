@@ -1,5 +1,5 @@
 /*
- * gemm.h - how matrix products are made, and what makes them.
+ * gemm.h - which code computes matrix products.
  *
  *     char text[ATTN_GEMM_LIBRARY_SIZE];
  *     attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_BEST, text);      // "libxsmm 1.17, cpx"

@@ -4,7 +4,7 @@
  * Outer loop over panels, each taken by one worker, so that a weight comes from memory once. The
  * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
  * scratch; then tiles of up to 48 rows pass over it, a piece of its depth at a time. While the last
- * of them does, the piece that comes next is called for. What follows the product is done as soon
+ * tile passes, the next piece is prefetched. What follows the product is done as soon
  * as a tile is complete.
  */
 #include "kernels/linear.h"

@@ -6,8 +6,8 @@
  *         printf("%" PRIu64 " multiply-adds\n", cost.matrices);
  *
  * A run is the whole model over T positions in one feed: every layer, and the logits of every
- * position where there is an output layer. A run of which fewer tensors are wanted costs less. Numbers that do not fit
- * are UINT64_MAX.
+ * position where there is an output layer. A run of which fewer tensors are wanted costs less.
+ * Numbers that do not fit are UINT64_MAX.
  *
  * Letters as in trace/site.h, for each layer its own: S is T, or the rows of the source where the
  * layer attends to one, and Ds the width of what its keys and values are made of. P are the pairs

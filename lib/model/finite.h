@@ -1,5 +1,5 @@
 /*
- * finite.h - looks for values of a tensor that are not finite: weights that cannot be meant.
+ * finite.h - looks for values of a tensor that are not finite: such weights are damaged.
  *
  *     const struct attn_non_finite found = attn_tensor_find_non_finite(&entry->tensor);
  *     if (found.n_nan + found.n_infinite > 0)

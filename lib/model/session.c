@@ -473,7 +473,7 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
                               session->is_broken ? (size_t)0 : session->n_position);
     if (n > 0 && !session->forward.is_rewindable)
         return attn_error_set(err, ATTN_INVALID,
-                              "a session that remembers one layer can only be reset");
+                              "a session that keeps one layer can only be reset");
     truncate_to(session, n);
     return ATTN_OK;
 }

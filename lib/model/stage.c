@@ -1,8 +1,8 @@
 /*
  * stage.c - see stage.h.
  *
- * A matrix that cannot be copied is used where it is mapped. There a file that lost its end shows
- * itself as it does without a copy.
+ * A matrix that cannot be copied is used where it is mapped. If the file was cut, that shows
+ * there as it does without a stage.
  */
 #include "model/stage.h"
 

@@ -2,8 +2,9 @@
  * stage.h - a buffer that weights pass through on their way from the file, for a model that is read
  * once.
  *
- * A matrix that is read is a copy that stays in the caches. Of a matrix that is mapped, the system maps
- * each 4 KiB as a page when it is touched, which takes twice as long. Only speed depends on it.
+ * A matrix that is read is a copy that stays in the caches. Of a matrix that is mapped, the system
+ * maps each 4 KiB as a page when it is touched, which takes twice as long. Only speed depends on
+ * it.
  */
 #ifndef ATTN_MODEL_STAGE_H
 #define ATTN_MODEL_STAGE_H

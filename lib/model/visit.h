@@ -1,6 +1,6 @@
 /*
- * visit.h - at every site: the edits declared for it, then the trace, before anyone consumes the
- * tensor.
+ * visit.h - what happens when a tensor has been computed and before it is used: the edits declared
+ * for its site are applied, then the trace is told.
  */
 #ifndef ATTN_MODEL_VISIT_H
 #define ATTN_MODEL_VISIT_H

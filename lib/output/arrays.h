@@ -1,6 +1,7 @@
 /*
  * arrays.h - a run as numpy sees it: which arrays there are, and where the rows of an event go in
- * them. NPZ, NPY and JSON hold the same arrays under the same names; they differ in what is around.
+ * them. NPZ, NPY and JSON hold the same arrays under the same names; they differ in what surrounds
+ * them.
  *
  * First the small ones, with their data: ids, tokens, source_tokens, queries and blocks.L.heads
  * when these were narrowed (`heads` of attention on arrays). Then one of each wanted site, whose

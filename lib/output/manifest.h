@@ -12,7 +12,7 @@
  * (base/escape.h).
  *
  * A manifest comes from outside. One that is not of this form is refused by name, and nothing is
- * removed: who has a run.json of another kind keeps it.
+ * removed: a run.json of another kind stays as it is.
  */
 #ifndef ATTN_OUTPUT_MANIFEST_H
 #define ATTN_OUTPUT_MANIFEST_H

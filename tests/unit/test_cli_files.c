@@ -488,7 +488,8 @@ START_TEST(takes_what_is_strange_but_legal)
 }
 END_TEST
 
-/* A shipped model's tensors at odd offsets behind a blank, with other tensors beside them that are not used. */
+/* A shipped model's tensors at odd offsets behind a blank, with other tensors beside them that are
+ * not used. */
 START_TEST(runs_weights_that_are_strange_but_legal)
 {
     struct attn_part good = attn_part_read("models/life-is-short/model.safetensors");
