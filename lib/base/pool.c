@@ -310,7 +310,7 @@ enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct 
         attn_free(created);
         return ATTN_NO_MEMORY;
     }
-    /* With more threads than cores, who spins keeps another from working. */
+    /* With more threads than cores, a thread that spins keeps another from working. */
     created->spin = created->n_thread <= n_core ? SPIN_NANOSECONDS : 0;
     atomic_flag_clear(&created->is_taken);
     *pool = created;

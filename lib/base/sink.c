@@ -215,7 +215,7 @@ static int open_target(struct attn_sink *sink, const char *path, const struct st
 {
     int errno_value = 0;
 
-    /* Renaming over a read-only file would work; who made it so does not want that. */
+    /* Renaming over a read-only file would work, but it was made so against that. */
     if (info && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
         return errno;
     sink->target = follow_links(path, &errno_value);

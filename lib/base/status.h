@@ -79,8 +79,8 @@ attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE 
 void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);
 
 /*
- * Says at which stage the failure STATUS happened, unless that was said before: who is nearest to
- * the failure knows best. Returns STATUS; does nothing for ATTN_OK. ERR may be NULL.
+ * Says at which stage the failure STATUS happened, unless that was said before, nearer to the
+ * failure. Returns STATUS; does nothing for ATTN_OK. ERR may be NULL.
  */
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);

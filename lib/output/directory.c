@@ -101,7 +101,7 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether the directory is still where it was: who had the lock before may have removed it. */
+/* Whether the directory is still where it was: the process that had the lock before may have removed it. */
 static bool is_still_there(const struct attn_directory *directory)
 {
     struct stat info;

@@ -32,8 +32,8 @@ struct attn_directory;
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 
-/* Below, at or above 0: who locks several directories, which are all unlike, does it in this order,
- * so that two processes never wait for each other. 0: both are the same directory. */
+/* The order of two directories, below 0, 0 or above 0; 0: both are the same directory. Lock several
+ * directories in this order, so that two processes never wait for each other. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
 
 /* Locks the directory, and reads its manifest. When another writer has the lock, WAITS decides: wait,

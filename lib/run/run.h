@@ -6,7 +6,7 @@
  *         fprintf(stderr, "%s: %s\n", attn_request_stage_text(err.stage), err.message);
  *     attn_result_release(&result);
  *
- * The same in two steps, for who wants to know the tokens first, or to watch:
+ * The same in two steps, to know the tokens first or to watch tensors:
  *
  *     struct attn_run *run;
  *     attn_run_prepare(host, &request, &run, &err);
