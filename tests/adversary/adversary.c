@@ -154,14 +154,14 @@ static size_t resident(const char *line)
     return found == NULL ? 0 : strtoull(found + strlen(line) + 1, NULL, 10) * 1024;
 }
 
-/* Lets VmHWM begin at what is resident now. */
-static void forget_peak(void)
+/* Lets VmHWM begin at what is resident now; false where the system does not do that. */
+static bool forget_peak(void)
 {
     const int descriptor = open("/proc/self/clear_refs", O_WRONLY);
+    const bool is_done = descriptor >= 0 && write(descriptor, "5", 1) == 1;
 
-    if (descriptor >= 0 && write(descriptor, "5", 1) != 1)
-        perror("/proc/self/clear_refs");
     close(descriptor);
+    return is_done;
 }
 
 /* Bytes that SIZE bytes of input may add to what is resident. */
@@ -227,17 +227,17 @@ static void try_case(const struct attn_grammar *grammar, size_t number)
     enum attn_status status;
     const char *what;
     double start, seconds;
-    size_t before = 0, added = 0;
+    size_t before, added = 0;
+    bool is_measured;
 
     make(&c, grammar, number);
     warm_up(&c, grammar);
-    if (IS_MEASURED)
-        forget_peak();
-    before = IS_MEASURED ? resident("VmRSS:") : 0;
+    is_measured = IS_MEASURED && forget_peak();
+    before = is_measured ? resident("VmRSS:") : 0;
     start = processor_seconds();
     status = grammar->take(&c, &err);
     seconds = processor_seconds() - start;
-    if (IS_MEASURED && resident("VmHWM:") > before)
+    if (is_measured && resident("VmHWM:") > before)
         added = resident("VmHWM:") - before;
     what = judge(&c, grammar, status, &err);
     if (what[0] != '\0')
