@@ -6,9 +6,10 @@
 #include "tool.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct option text_rows[] = {
     {.name = "prompt",
@@ -88,10 +89,12 @@ static int report_read(const char *verb, const char *name)
     return report_problem(EXIT_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
-static int read_all(FILE *file, const char *name, struct text *text)
+/* A signal that somebody handles and that asks for nothing does not end the waiting. */
+static int read_all(int descriptor, const char *name, struct text *text)
 {
     enum { FIRST_SIZE = 1 << 16 };
-    size_t capacity = 0, n_read;
+    size_t capacity = 0;
+    ssize_t n_read;
     do {
         if (text->size == capacity) {
             capacity = capacity ? 2 * capacity : FIRST_SIZE;
@@ -101,21 +104,24 @@ static int read_all(FILE *file, const char *name, struct text *text)
             text->owned = bigger;
             text->data = bigger;
         }
-        n_read = fread(text->owned + text->size, 1, capacity - text->size, file);
-        text->size += n_read;
-    } while (n_read > 0);
-    return ferror(file) ? report_read("read", name) : EXIT_DONE;
+        n_read = read(descriptor, text->owned + text->size, capacity - text->size);
+        text->size += n_read > 0 ? (size_t)n_read : 0;
+    } while (n_read > 0 || (n_read < 0 && errno == EINTR));
+    return n_read < 0 ? report_read("read", name) : EXIT_DONE;
 }
 
 static int read_file(const char *path, struct text *text)
 {
+    int descriptor;
     if (strcmp(path, "-") == 0)
-        return read_all(stdin, "standard input", text);
-    FILE *file = fopen(path, "re");
-    if (!file)
+        return read_all(STDIN_FILENO, "standard input", text);
+    do
+        descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0)
         return report_read("open", path);
-    int code = read_all(file, path, text);
-    fclose(file);
+    int code = read_all(descriptor, path, text);
+    close(descriptor);
     return code;
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# signals.sh - SIGINT, SIGTERM and SIGHUP at random moments of a long dump: the process ends by the
-# signal, or had done, and leaves whole files and no temporary ones. SIGKILL: whole files, and
-# temporary ones by their name. 8 processes in one folder: each file is that of one of them.
+# signals.sh - SIGINT, SIGTERM, SIGHUP and SIGUSR1 at random moments of a long dump: the process
+# ends by the signal, or had done, and leaves whole files and no temporary ones. SIGKILL: whole files,
+# and temporary ones by their name. 8 processes in one folder: each file is that of one of them.
 . "$(dirname "$0")/frame.sh"
 
 RANDOM=1 # the same moments again, as far as the machine is willing
@@ -45,12 +45,13 @@ interrupt_often() { # N N_KILL
         interrupt INT 130
         interrupt TERM 143
         interrupt HUP 129
+        interrupt USR1 138
     done
     for ((i = 0; i < $2; i++)); do
         interrupt KILL 137
     done
     # Some must have come in time, or this tests nothing; of many at least half.
-    is_full && n_wanted=$(((3 * $1 + $2) / 2))
+    is_full && n_wanted=$(((4 * $1 + $2) / 2))
     [ $n_ended -ge $n_wanted ] && pass || fail "${command[0]}: only $n_ended runs were ended"
 }
 

@@ -146,7 +146,17 @@ torture() { # FORMAT MODEL_OPTIONS
         fail "$1 $2: $n_close of $n_file files were missed when they could not be closed"
 }
 
+# A signal that a program handles, a timer's say, does not end the reading of a prompt.
+read_on() { # CALL
+    run tokenize '' && mv "$scratch/out" "$scratch/good.out"
+    run tokenize '' strace -qq -o /dev/null -P "$scratch/text" -e "inject=$1:error=EINTR:when=1..3"
+    [ $? -eq 0 ] && cmp -s "$scratch/good.out" "$scratch/out" && pass ||
+        fail "a prompt, $1 gives EINTR: $(cat "$scratch/err")"
+}
+
 printf 'Life is short, eat dessert first\n' >"$scratch/text"
+read_on openat
+read_on read
 commands=(inspect tokenize)
 is_full && commands+=(attend)
 for command in "${commands[@]}"; do
