@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/target.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@ enum { READ_STEP = 64 * 1024 };
 /* How a file is loaded. */
 struct loading {
     enum attn_load load;
-    size_t max; /* bytes */
+    size_t max;    /* bytes */
+    bool is_found; /* in a folder, where nobody asked for it: it must be a regular file */
 };
 
 /* FILE has SIZE bytes; where AT_LEAST says so, that is what was read before its end. */
@@ -85,12 +87,10 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
 
     if (fstat(descriptor, &info) != 0)
         return attn_error_errno(err, "read", file->path, errno);
-    if (S_ISDIR(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "'%s' is a directory, expected a file",
-                              attn_quote_string(file->path).text);
-    if (S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode)) /* /dev/zero has no end */
-        return attn_error_set(err, ATTN_IO, "'%s' is a device, expected a file",
-                              attn_quote_string(file->path).text);
+    if (S_ISDIR(info.st_mode) || S_ISCHR(info.st_mode) || S_ISBLK(info.st_mode) ||
+        (loading.is_found && !S_ISREG(info.st_mode))) /* /dev/zero has no end */
+        return attn_error_set(err, ATTN_IO, "'%s' is %s, expected a file",
+                              attn_quote_string(file->path).text, attn_mode_text(info.st_mode));
 
     /* Files of /proc say 0 bytes and have more: only a size above 0 is trusted. */
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
@@ -111,6 +111,19 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     return read_all(descriptor, size, loading.max, file, err);
 }
 
+/* A FIFO would wait here for its other end. One that was asked for may, and a signal in between
+ * does not end that. */
+static int open_descriptor(const char *path, bool is_found)
+{
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_found ? O_NONBLOCK : 0);
+    int descriptor;
+
+    do
+        descriptor = open(path, flags);
+    while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+}
+
 static enum attn_status open_path(const char *path, struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
@@ -121,7 +134,7 @@ static enum attn_status open_path(const char *path, struct loading loading, stru
     opened.path = attn_strndup(path, strlen(path), err);
     if (!opened.path)
         return ATTN_NO_MEMORY;
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    descriptor = open_descriptor(path, loading.is_found);
     if (descriptor < 0) {
         status = attn_error_errno(err, "open", path, errno);
         goto fail;
@@ -142,7 +155,13 @@ fail:
 enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
                                 struct attn_error *err)
 {
-    return open_path(path, (struct loading){load, SIZE_MAX}, file, err);
+    return open_path(path, (struct loading){load, SIZE_MAX, false}, file, err);
+}
+
+enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
+                                        struct attn_file *file, struct attn_error *err)
+{
+    return open_path(path, (struct loading){load, SIZE_MAX, true}, file, err);
 }
 
 static const struct attn_override *find_override(const struct attn_source *source, const char *name)
@@ -189,8 +208,10 @@ static enum attn_status open_part(const struct attn_source *source, const char *
     enum attn_status status;
     char *path;
 
-    if (override)
+    if (override) {
+        loading.is_found = false;
         return open_path(override->path, loading, file, err);
+    }
     path = part_path(source, name, err);
     if (!path)
         return ATTN_NO_MEMORY;
@@ -215,7 +236,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err)
 {
-    return open_part(source, name, (struct loading){load, SIZE_MAX}, file, err);
+    return open_part(source, name, (struct loading){load, SIZE_MAX, true}, file, err);
 }
 
 /* The most bytes that part NAME may have. */
@@ -239,7 +260,7 @@ static size_t bound_of(const char *name)
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err)
 {
-    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name)}, file, err);
+    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name), true}, file, err);
 }
 
 /*

@@ -18,11 +18,17 @@ struct attn_file {
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
-/* Opens PATH, a regular file (a pipe is read to its end). Refuses directories and devices. */
+/* Opens PATH, a name that a user gave: a regular file, or a pipe, which is waited for and read to
+ * its end. Refuses directories and devices. */
 enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
                                 struct attn_error *err);
 
-/* Opens part NAME of SOURCE: an override, a blob, or DIRECTORY/NAME. */
+/* Opens PATH, which was found in a folder: a regular file, or a link to one. Never waits. */
+enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
+                                        struct attn_file *file, struct attn_error *err);
+
+/* Opens part NAME of SOURCE: an override (as attn_file_open does), a blob, or DIRECTORY/NAME (as
+ * attn_file_open_regular). */
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err);

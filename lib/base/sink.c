@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/target.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -122,52 +123,6 @@ static int own_descriptor(const char *path)
     return -1;
 }
 
-/* The length of the folder's part of PATH: "a/b" has 2, "b" has 0. */
-static size_t folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? (size_t)(slash - path) + 1 : 0;
-}
-
-/*
- * PATH, or where it leads while it is a symbolic link; that need not exist. The caller owns the
- * result; NULL sets *ERRNO_VALUE.
- */
-static char *follow_links(const char *path, int *errno_value)
-{
-    char link[PATH_MAX];
-    struct attn_buffer here = {0}, there = {0};
-    ssize_t n = 0;
-    int n_link = 0;
-
-    attn_buffer_append_string(&here, path);
-    while (attn_buffer_string(&here) && (n = readlink(here.data, link, sizeof link)) >= 0) {
-        struct attn_buffer old = here;
-
-        if (++n_link > 40 || (size_t)n == sizeof link) {
-            *errno_value = ELOOP;
-            goto fail;
-        }
-        if (n > 0 && link[0] != '/')
-            attn_buffer_append(&there, here.data, folder_length(here.data));
-        attn_buffer_append(&there, link, (size_t)n);
-        here = there;
-        there = old;
-        attn_buffer_reset(&there);
-    }
-    *errno_value = ENOMEM;
-    if (here.has_failed)
-        goto fail;
-    attn_buffer_release(&there);
-    return here.data;
-
-fail:
-    attn_buffer_release(&here);
-    attn_buffer_release(&there);
-    return NULL;
-}
-
 static void drop_temporary(struct attn_sink *sink)
 {
     attn_free(sink->temporary);
@@ -178,7 +133,7 @@ static void drop_temporary(struct attn_sink *sink)
 static int open_temporary(struct attn_sink *sink, mode_t mode)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    size_t folder = folder_length(sink->target);
+    size_t folder = attn_path_folder_length(sink->target);
     char *suffix;
     int errno_value = EEXIST;
 
@@ -210,56 +165,48 @@ static int open_temporary(struct attn_sink *sink, mode_t mode)
     return errno_value;
 }
 
-/* A new file, or one that will replace the file that INFO describes (NULL: there is none). */
-static int open_target(struct attn_sink *sink, const char *path, const struct stat *info)
+/* A new file, or one that will replace what is there. Takes the path of TARGET. */
+static int open_target(struct attn_sink *sink, struct attn_target *target)
 {
-    int errno_value = 0;
+    const mode_t mode = target->info.st_mode & 0777;
+    int errno_value;
 
+    sink->target = target->path;
+    target->path = NULL;
     /* Renaming over a read-only file would work, but it was made so against that. */
-    if (info && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) != 0)
+    if (target->exists && faccessat(AT_FDCWD, sink->target, W_OK, AT_EACCESS) != 0)
         return errno;
-    sink->target = follow_links(path, &errno_value);
-    if (!sink->target)
-        return errno_value;
-    if (sink->target[folder_length(sink->target)] == '\0')
+    if (sink->target[attn_path_folder_length(sink->target)] == '\0')
         return ENOENT; /* an empty path, or a folder that does not exist */
 
-    errno_value = open_temporary(sink, info ? info->st_mode & 0777 : 0666);
+    errno_value = open_temporary(sink, target->exists ? mode : 0666);
     /* The umask may have taken bits that the replaced file has. */
-    if (errno_value == 0 && info)
-        (void)fchmod(sink->descriptor, info->st_mode & 0777);
+    if (errno_value == 0 && target->exists)
+        (void)fchmod(sink->descriptor, mode);
     return errno_value;
 }
 
-/* What exists and is no regular file: one of our descriptors, a FIFO, a device. */
-static int open_stream(struct attn_sink *sink, const char *path)
+/* A FIFO, a device, or, when OWN is not negative, a copy of our descriptor OWN. */
+static int open_stream(struct attn_sink *sink, const char *path, int own)
 {
-    int own = own_descriptor(path);
-
     sink->descriptor =
         own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     return sink->descriptor >= 0 ? 0 : errno;
 }
 
-enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
-                                       struct attn_error *err)
+/* A sink that messages call PATH, for TARGET, or for our descriptor OWN if that is not negative. */
+static enum attn_status open_sink(const char *path, struct attn_target *target, int own,
+                                  struct attn_sink **sink, struct attn_error *err)
 {
-    struct stat info;
-    bool exists = stat(path, &info) == 0;
-    bool is_stream = own_descriptor(path) >= 0 || (exists && !S_ISREG(info.st_mode));
-    struct attn_sink *created;
+    const bool is_stream = own >= 0 || (target->exists && !S_ISREG(target->info.st_mode));
+    struct attn_sink *created = create(is_stream ? STREAM : TEMPORARY, path, err);
     enum attn_status status;
     int errno_value;
 
-    if (exists && S_ISDIR(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
-                              attn_quote_string(path).text);
-    created = create(is_stream ? STREAM : TEMPORARY, path, err);
     if (!created)
         return ATTN_NO_MEMORY;
     created->owns_descriptor = true;
-    errno_value =
-        is_stream ? open_stream(created, path) : open_target(created, path, exists ? &info : NULL);
+    errno_value = is_stream ? open_stream(created, path, own) : open_target(created, target);
     if (errno_value != 0) {
         status = attn_error_errno(err, "write", path, errno_value);
         attn_sink_free(created);
@@ -267,6 +214,36 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
     }
     *sink = created;
     return ATTN_OK;
+}
+
+enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
+                                       struct attn_error *err)
+{
+    const int own = own_descriptor(path);
+    struct attn_target target = {0};
+    enum attn_status status = own >= 0 ? ATTN_OK : attn_target_find(path, &target, err);
+
+    if (status == ATTN_OK && target.exists && S_ISDIR(target.info.st_mode))
+        status =
+            attn_error_set(err, ATTN_IO, "cannot write '%s': it is a directory, expected a file",
+                           attn_quote_string(path).text);
+    if (status == ATTN_OK)
+        status = open_sink(path, &target, own, sink, err);
+    attn_target_release(&target);
+    return status;
+}
+
+enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
+                                          struct attn_sink **sink, struct attn_error *err)
+{
+    struct attn_target target;
+    enum attn_status status = attn_target_find_in(directory, name, &target, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = open_sink(target.path, &target, -1, sink, err);
+    attn_target_release(&target);
+    return status;
 }
 
 /* --- writing ------------------------------------------------------------------------------ */

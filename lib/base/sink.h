@@ -12,7 +12,8 @@
  * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
  * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
  * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
- * target replaced. A file that is read-only is refused.
+ * target replaced. A file that is read-only is refused, and so is what another user may have planted
+ * in a folder that everyone may write to (base/target.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H
@@ -27,6 +28,11 @@ struct attn_sink;
 
 ATTN_API enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                                 struct attn_error *err);
+
+/* A file NAME in DIRECTORY, for a name that no user gave: only a regular file is replaced, and no
+ * link is followed. */
+ATTN_API enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
+                                                   struct attn_sink **sink, struct attn_error *err);
 
 /* Writes to an open descriptor, which stays open; NAME is what messages call it ("standard
  * output"). */

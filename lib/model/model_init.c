@@ -223,7 +223,7 @@ static enum attn_status write_files(const struct attn_init *init, const char *di
         files[i].path = path.data;
         status = attn_buffer_check(&path, err);
         if (status == ATTN_OK)
-            status = attn_sink_create_file(files[i].path, &files[i].sink, err);
+            status = attn_sink_create_file_in(directory, names[i], &files[i].sink, err);
         if (status == ATTN_OK)
             status = write_content(init, i, files[i].sink, err);
         if (status == ATTN_OK)

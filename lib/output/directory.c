@@ -120,13 +120,9 @@ static enum attn_status path_of(const struct attn_directory *directory, const ch
 
 static enum attn_status read_manifest(struct attn_directory *directory, struct attn_error *err)
 {
-    struct attn_buffer path = {0};
-    enum attn_status status = path_of(directory, ATTN_MANIFEST_NAME, &path, err);
+    enum attn_status status = attn_manifest_read(&directory->manifest, directory->path, err);
 
-    if (status == ATTN_OK)
-        status = attn_manifest_read(&directory->manifest, path.data, err);
     directory->had_manifest = directory->manifest.n > 0;
-    attn_buffer_release(&path);
     return status;
 }
 
@@ -158,14 +154,10 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
 
 static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
 {
-    struct attn_buffer path = {0};
-    enum attn_status status = path_of(directory, ATTN_MANIFEST_NAME, &path, err);
+    enum attn_status status = attn_manifest_write(&directory->manifest, directory->path, err);
 
-    if (status == ATTN_OK)
-        status = attn_manifest_write(&directory->manifest, path.data, err);
     directory->has_manifest = status == ATTN_OK;
     directory->wrote_manifest |= status == ATTN_OK;
-    attn_buffer_release(&path);
     return status;
 }
 
@@ -173,14 +165,8 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
                                             struct attn_sink **sink, struct attn_error *err)
 {
     enum attn_status status = directory->has_manifest ? ATTN_OK : write_manifest(directory, err);
-    struct attn_buffer path = {0};
 
-    if (status == ATTN_OK)
-        status = path_of(directory, name, &path, err);
-    if (status == ATTN_OK)
-        status = attn_sink_create_file(path.data, sink, err);
-    attn_buffer_release(&path);
-    return status;
+    return status == ATTN_OK ? attn_sink_create_file_in(directory->path, name, sink, err) : status;
 }
 
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,

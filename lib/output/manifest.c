@@ -4,13 +4,12 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/target.h"
 #include "base/version.h"
 #include "formats/json.h"
 #include "output/labels_json.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- Names of files -------------------------------------------------------------------------- */
 
@@ -204,30 +203,12 @@ static enum attn_status read_runs(struct attn_manifest *manifest, const struct a
     return status;
 }
 
-/* Whether there is a manifest at PATH, and one that may be opened. */
-static enum attn_status look_for(const char *path, bool *exists, struct attn_error *err)
-{
-    struct stat info;
-
-    *exists = lstat(path, &info) == 0;
-    if (!*exists)
-        return errno == ENOENT ? ATTN_OK : attn_error_errno(err, "read", path, errno);
-    if (!S_ISREG(info.st_mode))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' is no regular file",
-                              attn_quote_string(path).text);
-    if (info.st_size > ATTN_MANIFEST_MAX)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has %lld bytes, expected at most %d",
-                              attn_quote_string(path).text, (long long)info.st_size,
-                              ATTN_MANIFEST_MAX);
-    return ATTN_OK;
-}
-
 static enum attn_status read_file(struct attn_manifest *manifest, const char *path,
                                   struct attn_error *err)
 {
     struct attn_file file = {0};
     struct attn_json *json = NULL;
-    enum attn_status status = attn_file_open(path, ATTN_READ, &file, err);
+    enum attn_status status = attn_file_open_regular(path, ATTN_READ, &file, err);
 
     if (status == ATTN_OK)
         status = attn_json_parse(&file, &json, err);
@@ -238,14 +219,21 @@ static enum attn_status read_file(struct attn_manifest *manifest, const char *pa
     return status;
 }
 
-enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *path,
+enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *directory,
                                     struct attn_error *err)
 {
-    bool exists;
-    enum attn_status status = look_for(path, &exists, err);
+    struct attn_target target;
+    enum attn_status status = attn_target_find_in(directory, ATTN_MANIFEST_NAME, &target, err);
 
-    if (status == ATTN_OK && exists)
-        status = read_file(manifest, path, err);
+    if (status != ATTN_OK)
+        return status;
+    if (target.exists && target.info.st_size > ATTN_MANIFEST_MAX)
+        status = attn_error_set(err, ATTN_FORMAT, "'%s' has %lld bytes, expected at most %d",
+                                attn_quote_string(target.path).text, (long long)target.info.st_size,
+                                ATTN_MANIFEST_MAX);
+    else if (target.exists)
+        status = read_file(manifest, target.path, err);
+    attn_target_release(&target);
     if (status == ATTN_FORMAT)
         attn_error_hint(err, "choose another directory, or move that file away");
     return status;
@@ -269,7 +257,7 @@ static void append_run_text(struct attn_buffer *text, const struct attn_manifest
     attn_buffer_append_string(text, "]}");
 }
 
-enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *path,
+enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *directory,
                                      struct attn_error *err)
 {
     struct attn_buffer text = {0};
@@ -284,10 +272,11 @@ enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const
     attn_buffer_append_string(&text, "\n]\n}\n");
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK && text.size > ATTN_MANIFEST_MAX)
-        status = attn_error_set(err, ATTN_INVALID, "'%s' would have %zu bytes, it may have %d",
-                                attn_quote_string(path).text, text.size, ATTN_MANIFEST_MAX);
+        status = attn_error_set(err, ATTN_INVALID, "'%s/%s' would have %zu bytes, it may have %d",
+                                attn_quote_string(directory).text, ATTN_MANIFEST_NAME, text.size,
+                                ATTN_MANIFEST_MAX);
     if (status == ATTN_OK)
-        status = attn_sink_create_file(path, &sink, err);
+        status = attn_sink_create_file_in(directory, ATTN_MANIFEST_NAME, &sink, err);
     if (status == ATTN_OK) {
         attn_sink_write(sink, text.data, text.size);
         status = attn_sink_commit(sink, err);

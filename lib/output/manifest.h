@@ -51,13 +51,13 @@ struct attn_manifest {
     size_t n, capacity;
 };
 
-/* Reads the file PATH; one that is absent leaves the manifest empty. ATTN_FORMAT when it is not a
+/* Reads that of DIRECTORY; one that is absent leaves the manifest empty. ATTN_FORMAT when it is not a
  * manifest. */
-enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *path,
+enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *directory,
                                     struct attn_error *err);
 
-/* Writes the file PATH. */
-enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *path,
+/* Writes that of DIRECTORY. */
+enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *directory,
                                      struct attn_error *err);
 
 /* Adds a run that writes FORMAT, without files, as the last one. *RUN is borrowed. */

@@ -2,8 +2,7 @@
  * npy_writer.c - one array a file: DIR/blocks.0.attn.hook_pattern.npy, DIR/ids.npy.
  *
  * A file is open from the first rows of its array to the last, which go straight to their place.
- * Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory, and so
- * are those of a target that cannot seek.
+ * Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory.
  */
 #include "output/arrays.h"
 #include "output/npy_header.h"
@@ -104,7 +103,7 @@ static enum attn_status event_npy(struct attn_writer *writer, const struct attn_
 
     if (status != ATTN_OK)
         return status;
-    status = attn_array_is_scattered(writer, event->site) || !attn_sink_is_seekable(*file)
+    status = attn_array_is_scattered(writer, event->site)
                  ? attn_arrays_gather(&w->arrays, event, place, err)
                  : attn_arrays_stream(&w->arrays, writer, event, place, put_piece, err);
     if (status == ATTN_OK)

@@ -5,8 +5,10 @@
 #include "tests/support/suite.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -156,6 +158,7 @@ static _Noreturn void write_without_end(const char *path)
 START_TEST(texts_that_are_too_large_are_not_read)
 {
     struct attn_source source = {.directory = "."};
+    const struct attn_override override = {"a", "pipe"};
     struct attn_file file = {0};
     struct attn_error err = {0};
     pid_t writer;
@@ -174,9 +177,73 @@ START_TEST(texts_that_are_too_large_are_not_read)
     if (writer == 0)
         write_without_end("pipe");
     err = (struct attn_error){0};
-    ck_assert_int_eq(attn_file_read_part(&source, "pipe", &file, &err), ATTN_FORMAT);
-    ck_assert_ptr_nonnull(strstr(err.message, "'./pipe' has at least "));
+    source.overrides = &override, source.n_override = 1;
+    ck_assert_int_eq(attn_file_read_part(&source, "a", &file, &err), ATTN_FORMAT);
+    ck_assert_ptr_nonnull(strstr(err.message, "'pipe' has at least "));
     ck_assert_ptr_nonnull(strstr(err.message, " bytes, expected at most 67108864"));
+    ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+    attn_folder_leave();
+}
+END_TEST
+
+/* Opening a FIFO waits for its other end, which may never come. */
+START_TEST(what_is_no_file_in_a_folder_is_refused_at_once)
+{
+    static const char *const names[] = {"fifo", "folder", "device", "link"};
+    static const char *const messages[] = {
+        "'./fifo' is a FIFO, expected a file", "'./folder' is a directory, expected a file",
+        "'./device' is a device, expected a file", "'./link' is a FIFO, expected a file"};
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {0};
+
+    attn_folder_enter();
+    ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+    ck_assert_int_eq(mkdir("folder", 0700), 0);
+    ck_assert_int_eq(symlink("/dev/zero", "device"), 0);
+    ck_assert_int_eq(symlink("fifo", "link"), 0);
+    for (size_t i = 0; i < 4; i++) {
+        struct attn_error err = {0};
+
+        ck_assert_int_eq(attn_file_open_part(&source, names[i], ATTN_MAP, &file, &err), ATTN_IO);
+        ck_assert_str_eq(err.message, messages[i]);
+        err = (struct attn_error){0};
+        ck_assert_int_eq(attn_file_open_regular(names[i], ATTN_READ, &file, &err), ATTN_IO);
+        ck_assert_str_eq(err.message + 1, messages[i] + 3);
+    }
+    attn_folder_leave();
+}
+END_TEST
+
+static void on_alarm(int signal_number)
+{
+    (void)signal_number;
+}
+
+START_TEST(signals_do_not_end_the_wait_for_a_pipe)
+{
+    struct sigaction action = {.sa_handler = on_alarm}; /* without SA_RESTART */
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    pid_t writer;
+
+    attn_folder_enter();
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    sigaction(SIGALRM, &action, NULL);
+    writer = fork();
+    if (writer == 0) {
+        int descriptor;
+
+        usleep(20000);
+        descriptor = open("pipe", O_WRONLY);
+        usleep(20000);
+        _exit(write(descriptor, "late", 4) != 4);
+    }
+    setitimer(ITIMER_REAL, &often, NULL);
+    ck_assert_msg(attn_file_open("pipe", ATTN_MAP, &file, &err) == ATTN_OK, "%s", err.message);
+    setitimer(ITIMER_REAL, &never, NULL);
+    assert_bytes(&file, "late", 4);
+    attn_file_close(&file);
     ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
     attn_folder_leave();
 }
@@ -287,6 +354,7 @@ END_TEST
 ATTN_SUITE("base file", mapped_and_read_files_are_the_same, mapped_files_are_read_again,
            empty_files_have_data, files_that_do_not_know_their_size_are_read,
            pipes_are_read_to_their_end, what_cannot_be_opened_is_named, devices_are_refused,
-           texts_that_are_too_large_are_not_read, parts_come_from_blobs,
+           texts_that_are_too_large_are_not_read, what_is_no_file_in_a_folder_is_refused_at_once,
+           signals_do_not_end_the_wait_for_a_pipe, parts_come_from_blobs,
            parts_come_from_a_directory, overrides_win_over_blobs_and_directories,
            opening_survives_lack_of_memory)

@@ -158,17 +158,6 @@ START_TEST(a_selection_says_what_it_holds)
 }
 END_TEST
 
-START_TEST(a_target_that_cannot_seek_gets_its_array_in_order)
-{
-    set_up("pattern", "0.*", "all");
-    ck_assert_int_eq(mkdir("d", 0700), 0);
-    ck_assert_int_eq(symlink("/dev/null", "d/blocks.0.attn.hook_pattern.npy"), 0);
-    attn_written_to(&made, "npy", "d", 2, 0);
-    ck_assert_int_eq(remove_files(), 4);
-    tear_down();
-}
-END_TEST
-
 START_TEST(a_failure_leaves_whole_files_or_nothing)
 {
     struct attn_error err = {0};
@@ -207,5 +196,5 @@ START_TEST(a_stream_is_refused)
 END_TEST
 
 ATTN_SUITE("output_npy", holds_every_tensor_in_a_file_of_its_own, several_feeds_fill_the_same_files,
-           a_selection_says_what_it_holds, a_target_that_cannot_seek_gets_its_array_in_order,
-           a_failure_leaves_whole_files_or_nothing, a_stream_is_refused)
+           a_selection_says_what_it_holds, a_failure_leaves_whole_files_or_nothing,
+           a_stream_is_refused)
