@@ -240,6 +240,18 @@ static int check_addition(const struct output_args *args)
                           list);
 }
 
+int outputs_check_model(const struct output_args *args, const struct attn_host *host)
+{
+    struct attn_output *items = NULL;
+    struct attn_error err = {0};
+    size_t n = 0;
+    int code = list(args, false, NULL, &items, &n);
+    if (code == EXIT_DONE && attn_host_check_outputs(host, items, n, &err) != ATTN_OK)
+        code = report_error(&err);
+    free(items);
+    return code;
+}
+
 int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
     struct attn_output *items = NULL;

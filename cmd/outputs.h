@@ -57,6 +57,9 @@ int outputs_check_predictions(const struct output_args *args);
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n);
 
+/* Refuses outputs that are files of HOST's model. Reports and returns an exit code. */
+int outputs_check_model(const struct output_args *args, const struct attn_host *host);
+
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);
 

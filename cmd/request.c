@@ -59,7 +59,7 @@ int request_open_host(struct served *served, const struct attn_source *source, e
     interrupt_watch_model(attn_host_model(served->host));
     if (attn_host_tokenizer(served->host, &tokenizer, &err) != ATTN_OK && running->is_verbose)
         note("tokens have no text: %s", err.message);
-    return EXIT_DONE;
+    return outputs_check_model(&served->args->output, served->host);
 }
 
 /* Whether tensors are written, as files or as text. */

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ static enum attn_status refuse_sink(const struct attn_format *format, struct att
     return ATTN_INVALID;
 }
 
-static enum attn_status check(const struct attn_output *items, size_t n, struct attn_error *err)
+static enum attn_status check_sinks(const struct attn_output *items, size_t n,
+                                    struct attn_error *err)
 {
     const struct attn_format *first = NULL;
 
@@ -65,10 +67,48 @@ static enum attn_status check(const struct attn_output *items, size_t n, struct 
     return first && first->needs_directory ? refuse_sink(first, err) : ATTN_OK;
 }
 
+/* The target of ITEM, which has a path. One that cannot be is nobody's: opening it says why. */
+static enum attn_status find_target(const struct attn_output *item, struct attn_target *target,
+                                    struct attn_error *err)
+{
+    struct attn_error found = {0};
+    enum attn_status status = attn_target_find(item->path, target, &found);
+
+    if (status != ATTN_OK)
+        *target = (struct attn_target){0};
+    return status == ATTN_NO_MEMORY ? attn_error_copy(err, &found) : ATTN_OK;
+}
+
+/* Several formats may share a directory, and nothing else that has a name. */
+static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
+                                  struct attn_error *err)
+{
+    struct attn_target of_a, of_b = {0};
+    enum attn_status status;
+
+    if (!a->path || !b->path || (a->format->is_directory && b->format->is_directory))
+        return ATTN_OK;
+    status = find_target(a, &of_a, err);
+    if (status == ATTN_OK)
+        status = find_target(b, &of_b, err);
+    if (status == ATTN_OK && of_a.path && of_b.path && attn_target_is_same(&of_a, &of_b))
+        status = attn_error_set(err, ATTN_INVALID, "'--%s %s' and '--%s %s' are the same file",
+                                a->format->name, attn_quote_string(a->path).text, b->format->name,
+                                attn_quote_string(b->path).text);
+    attn_target_release(&of_a);
+    attn_target_release(&of_b);
+    return status;
+}
+
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
 {
-    return attn_error_at(check(items, n, err), ATTN_STAGE_OPTIONS, err);
+    enum attn_status status = check_sinks(items, n, err);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; status == ATTN_OK && j < i; j++)
+            status = check_two(&items[j], &items[i], err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Closed pipes ---------------------------------------------------------------------------- */

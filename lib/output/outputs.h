@@ -40,7 +40,7 @@ struct attn_outputs;
 struct attn_writer_options; /* output/writer.h */
 
 /* Whether the N outputs can go together, as far as can be said before anything is opened: one of them
- * at most goes to a sink, and its format can. ATTN_INVALID when not. */
+ * at most goes to a sink, and its format can; no two are one file. ATTN_INVALID when not. */
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err);
 

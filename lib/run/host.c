@@ -2,8 +2,10 @@
 #include "run/host_internal.h"
 
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "formats/safetensors.h"
 #include "model/builtin.h"
 
 #include <limits.h>
@@ -55,6 +57,75 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
     return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
 }
 
+/* --- The model's files -------------------------------------------------------------------------- */
+
+/* Keeps which file PATH is, if there is one. */
+static enum attn_status keep_file(struct attn_host *host, const char *path, struct attn_error *err)
+{
+    void *files = host->files;
+    struct stat info;
+    enum attn_status status;
+
+    if (stat(path, &info) != 0)
+        return ATTN_OK;
+    status = attn_grow(&files, &host->file_capacity, host->n_file + 1, sizeof *host->files, err);
+    host->files = files;
+    if (status == ATTN_OK)
+        host->files[host->n_file++] = (struct attn_file_identity){info.st_dev, info.st_ino};
+    return status;
+}
+
+static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
+                                   struct attn_error *err)
+{
+    static const char *const texts[] = {
+#define PART_NAME(part, max) part,
+        ATTN_TEXT_BOUND_MAP(PART_NAME)
+#undef PART_NAME
+    };
+    const struct attn_safetensors *weights = attn_model_safetensors(host->model);
+    enum attn_status status = ATTN_OK;
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < source->n_override && status == ATTN_OK; i++)
+        status = keep_file(host, source->overrides[i].path, err);
+    if (!source->directory)
+        return status;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && status == ATTN_OK; i++)
+        if (snprintf(path, sizeof path, "%s/%s", source->directory, texts[i]) < PATH_MAX)
+            status = keep_file(host, path, err);
+    for (int i = 0; i < attn_safetensors_n_shard(weights) && status == ATTN_OK; i++)
+        status = keep_file(host, attn_safetensors_path(weights, i), err);
+    return status;
+}
+
+static bool has_file(const struct attn_host *host, const struct stat *info)
+{
+    for (size_t i = 0; i < host->n_file; i++)
+        if (host->files[i].device == info->st_dev && host->files[i].inode == info->st_ino)
+            return true;
+    return false;
+}
+
+enum attn_status attn_host_check_outputs(const struct attn_host *host,
+                                         const struct attn_output *items, size_t n,
+                                         struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct stat info;
+
+        if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info)) {
+            attn_error_set(err, ATTN_INVALID,
+                           "'--%s %s' is a file of the model, expected another one",
+                           items[i].format->name, attn_quote_string(items[i].path).text);
+            return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        }
+    }
+    return ATTN_OK;
+}
+
+/* --- Opening and closing ------------------------------------------------------------------------ */
+
 enum attn_status attn_host_create(const struct attn_source *source,
                                   const struct attn_host_options *given, struct attn_host **host,
                                   struct attn_error *err)
@@ -74,6 +145,8 @@ enum attn_status attn_host_create(const struct attn_source *source,
         status = open_model(made, source, err);
     if (status == ATTN_OK && source)
         status = open_tokenizer(made, source, err);
+    if (status == ATTN_OK && source)
+        status = keep_files(made, source, err);
     if (status == ATTN_OK)
         *host = made;
     else
@@ -132,6 +205,7 @@ void attn_host_free(struct attn_host *host)
     attn_tokenizer_close(host->tokenizer);
     attn_model_close(host->model);
     attn_pool_free(host->pool);
+    attn_free(host->files);
     attn_free(host);
 }
 

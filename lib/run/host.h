@@ -14,6 +14,7 @@
 
 #include "base/pool.h"
 #include "model/model.h"
+#include "output/outputs.h"
 #include "text/tokenizer.h"
 
 #include <signal.h>
@@ -56,6 +57,14 @@ ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
  */
 ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_host_options *options,
                                          struct attn_host **host, struct attn_error *err);
+
+/*
+ * Whether none of the N outputs, which may be more than a request has, is a file that the host's model
+ * was read from. ATTN_INVALID when one is; a request looks at its own.
+ */
+ATTN_API enum attn_status attn_host_check_outputs(const struct attn_host *host,
+                                                  const struct attn_output *items, size_t n,
+                                                  struct attn_error *err);
 
 /* No request may be in progress. NULL is allowed. */
 ATTN_API void attn_host_free(struct attn_host *host);

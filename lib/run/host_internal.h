@@ -4,12 +4,22 @@
 
 #include "run/host.h"
 
+#include <sys/types.h>
+
+/* Which file it is, whatever its names. */
+struct attn_file_identity {
+    dev_t device;
+    ino_t inode;
+};
+
 struct attn_host {
     struct attn_host_options options;
     struct attn_model *model;            /* owns; NULL: arrays only */
     struct attn_tokenizer *tokenizer;    /* owns; NULL: see no_tokenizer */
     struct attn_error tokenizer_failure; /* why there is no tokenizer */
     struct attn_pool *pool;              /* owns */
+    struct attn_file_identity *files;    /* [n_file] owns; what the model was read from */
+    size_t n_file, file_capacity;
 };
 
 /* Threads for about so many MULTIPLY_ADDS: the pool, or NULL where starting one costs more than it

@@ -211,7 +211,10 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
         return ATTN_NO_MEMORY;
     made->host = host;
     made->request = request;
-    if (attn_input_is_arrays(&request.input)) {
+    status = attn_host_check_outputs(host, request.outputs, request.n_output, err);
+    if (status != ATTN_OK) {
+        /* nothing is prepared */
+    } else if (attn_input_is_arrays(&request.input)) {
         status = prepare_arrays(made, err);
     } else if (host->model) {
         made->model = host->model;
