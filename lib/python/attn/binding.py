@@ -96,6 +96,22 @@ ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
+ATTN_VALUE_MISSING = 0
+ATTN_VALUE_INTEGER = 1
+ATTN_VALUE_REAL = 2
+ATTN_VALUE_TEXT = 3
+ATTN_VALUE_BOOLEAN = 4
+ATTN_VALUE_LIST = 5
+ATTN_NOTATION_SHORTEST = 0
+ATTN_NOTATION_DOUBLE = 1
+ATTN_NOTATION_FIXED = 2
+ATTN_NOTATION_FIGURES = 3
+ATTN_JSON_SCHEMA = 1
+ATTN_TABLE_ALIGNED = 0
+ATTN_TABLE_TABBED = 1
+ATTN_TABLE_CSV = 2
+ATTN_TABLE_JSON = 3
+ATTN_TABLE_JSON_LINES = 4
 ATTN_TOKENIZER_WORD = 0
 ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
@@ -129,22 +145,6 @@ ATTN_DTYPE_U64 = 21
 ATTN_N_DTYPE = 22
 ATTN_MAX_RANK = 16
 ATTN_SHAPE_TEXT_SIZE = 355
-ATTN_VALUE_MISSING = 0
-ATTN_VALUE_INTEGER = 1
-ATTN_VALUE_REAL = 2
-ATTN_VALUE_TEXT = 3
-ATTN_VALUE_BOOLEAN = 4
-ATTN_VALUE_LIST = 5
-ATTN_NOTATION_SHORTEST = 0
-ATTN_NOTATION_DOUBLE = 1
-ATTN_NOTATION_FIXED = 2
-ATTN_NOTATION_FIGURES = 3
-ATTN_JSON_SCHEMA = 1
-ATTN_TABLE_ALIGNED = 0
-ATTN_TABLE_TABBED = 1
-ATTN_TABLE_CSV = 2
-ATTN_TABLE_JSON = 3
-ATTN_TABLE_JSON_LINES = 4
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -218,30 +218,6 @@ class attn_model_options(Structure):
     pass
 
 
-class attn_encode_options(Structure):
-    pass
-
-
-class attn_encoding(Structure):
-    pass
-
-
-class attn_host_options(Structure):
-    pass
-
-
-class attn_tensor(Structure):
-    pass
-
-
-class attn_ndarray(Structure):
-    pass
-
-
-class attn_mask_array(Structure):
-    pass
-
-
 class attn_column(Structure):
     pass
 
@@ -291,6 +267,30 @@ class attn_predictions(Structure):
 
 
 class attn_output(Structure):
+    pass
+
+
+class attn_encode_options(Structure):
+    pass
+
+
+class attn_encoding(Structure):
+    pass
+
+
+class attn_host_options(Structure):
+    pass
+
+
+class attn_tensor(Structure):
+    pass
+
+
+class attn_ndarray(Structure):
+    pass
+
+
+class attn_mask_array(Structure):
     pass
 
 
@@ -483,52 +483,6 @@ attn_model_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
 ]
-attn_encode_options._fields_ = [
-    ("size", c_size_t),
-    ("special", c_int),
-    ("invalid", c_int),
-]
-attn_encoding._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("begin", POINTER(c_size_t)),
-    ("end", POINTER(c_size_t)),
-    ("n", c_size_t),
-    ("capacity", c_size_t),
-]
-attn_host_options._fields_ = [
-    ("size", c_size_t),
-    ("load", c_int),
-    ("compute", c_int),
-    ("reuse", c_bool),
-    ("n_thread", c_int),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("cancel", POINTER(c_int)),
-    ("on_note", attn_note_fn),
-    ("user", c_void_p),
-    ("folders", c_char_p),
-]
-attn_tensor._fields_ = [
-    ("data", c_void_p),
-    ("dtype", c_int),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-]
-attn_ndarray._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("data", POINTER(c_float)),
-    ("file", c_void_p),
-    ("converted", POINTER(c_float)),
-]
-attn_mask_array._fields_ = [
-    ("name", c_char_p),
-    ("rank", c_int),
-    ("shape", c_size_t * 16),
-    ("cells", POINTER(c_ubyte)),
-    ("file", c_void_p),
-]
 attn_column._fields_ = [
     ("name", c_char_p),
     ("type", c_int),
@@ -632,6 +586,52 @@ attn_output._fields_ = [
     ("sink", c_void_p),
     ("own", c_char_p),
     ("is_addition", c_bool),
+]
+attn_encode_options._fields_ = [
+    ("size", c_size_t),
+    ("special", c_int),
+    ("invalid", c_int),
+]
+attn_encoding._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("begin", POINTER(c_size_t)),
+    ("end", POINTER(c_size_t)),
+    ("n", c_size_t),
+    ("capacity", c_size_t),
+]
+attn_host_options._fields_ = [
+    ("size", c_size_t),
+    ("load", c_int),
+    ("compute", c_int),
+    ("reuse", c_bool),
+    ("n_thread", c_int),
+    ("gemm", c_int),
+    ("isa", c_int),
+    ("cancel", POINTER(c_int)),
+    ("on_note", attn_note_fn),
+    ("user", c_void_p),
+    ("folders", c_char_p),
+]
+attn_tensor._fields_ = [
+    ("data", c_void_p),
+    ("dtype", c_int),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+]
+attn_ndarray._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("data", POINTER(c_float)),
+    ("file", c_void_p),
+    ("converted", POINTER(c_float)),
+]
+attn_mask_array._fields_ = [
+    ("name", c_char_p),
+    ("rank", c_int),
+    ("shape", c_size_t * 16),
+    ("cells", POINTER(c_ubyte)),
+    ("file", c_void_p),
 ]
 attn_edit._fields_ = [
     ("site", c_int),
@@ -903,25 +903,8 @@ FUNCTIONS = {
     "attn_model_name": (c_char_p, [c_void_p]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
-    "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_tokenizer_close": (None, [c_void_p]),
-    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
-    "attn_tokenizer_note": (c_char_p, [c_void_p]),
-    "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
-    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
-    "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
-    "attn_text_free": (None, [c_char_p]),
-    "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_free": (None, [c_void_p]),
-    "attn_host_model": (c_void_p, [c_void_p]),
-    "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
-    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
-    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
-    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sink_create_file_in": (c_int, [c_char_p, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
@@ -945,6 +928,25 @@ FUNCTIONS = {
     "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
+    "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_tokenizer_close": (None, [c_void_p]),
+    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
+    "attn_tokenizer_note": (c_char_p, [c_void_p]),
+    "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
+    "attn_encoding_release": (None, [POINTER(attn_encoding)]),
+    "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
+    "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
+    "attn_text_free": (None, [c_char_p]),
+    "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_open": (c_int, [c_char_p, POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_check_outputs": (c_int, [c_void_p, POINTER(attn_output), c_size_t, POINTER(attn_error)]),
+    "attn_host_free": (None, [c_void_p]),
+    "attn_host_model": (c_void_p, [c_void_p]),
+    "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
+    "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
+    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
+    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),
