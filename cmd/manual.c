@@ -223,10 +223,17 @@ void manual_page(struct attn_sink *out)
     print_memory(out);
     print_exit_status(out);
     print_environment(out);
-    print_text(out, ".SH FILES\n"
-                    ".TP\n.I ../share/attn\\-cli/models\n"
-                    "models that come with the program, found from the folder it lies in\n"
-                    ".SH EXAMPLES\n");
+    print_text(
+        out, ".SH FILES\n"
+             ".TP\n.I ../share/attn\\-cli/models\n"
+             "models that come with the program, found from the folder it lies in\n"
+             ".TP\n.I .attn\\-XXXXXX.tmp\n"
+             "an output until it is whole, beside its place.\n"
+             "Only SIGKILL and a loss of power leave some, which nothing needs.\n"
+             "Those of DIR that are older than a day are removed by\n"
+             ".B find DIR \\-maxdepth 1 \\-type f \\-name \\(aq.attn\\-??????.tmp\\(aq \\-mtime +0 "
+             "\\-delete\n"
+             ".SH EXAMPLES\n");
     for (size_t i = 0; i < n_command; i++)
         if (commands[i]->examples)
             print_examples(out, commands[i]->examples);
