@@ -4,11 +4,11 @@
  * is cut short, and the next run gives what the first gave.
  */
 #include "attn.h"
-#include "tool.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What inspect finds, as tables: beside sums done by hand, and beside what the files hold. */
 #include "attn.h"
-#include "tool.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <string.h>
 

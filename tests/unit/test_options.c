@@ -2,10 +2,10 @@
  * test_options.c - options structs of callers that were compiled with another version.
  */
 #include "attn.h"
-#include "tool.h"
 #include "base/options.h"
 #include "experiment/compare_internal.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <string.h>
 

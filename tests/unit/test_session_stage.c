@@ -3,11 +3,11 @@
  * of touching its map, and nothing else differs. And which pages of a map stay in memory.
  */
 #include "attn.h"
-#include "tool.h"
 #include "model/session_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdint.h>
 #include <stdio.h>
