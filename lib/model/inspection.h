@@ -66,8 +66,8 @@ struct attn_inspection {
 
 #define ATTN_INSPECTION_DEFAULT ((struct attn_inspection){.size = sizeof(struct attn_inspection)})
 
-/* ATTN_INVALID when INSPECTION lacks what the table is about. */
-enum attn_status attn_inspect(const struct attn_inspection *inspection, enum attn_inspected part,
+/* ATTN_INVALID when GIVEN lacks what the table is about. */
+enum attn_status attn_inspect(const struct attn_inspection *given, enum attn_inspected part,
                               struct attn_table **table, struct attn_error *err);
 
 #endif
