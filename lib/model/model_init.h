@@ -48,7 +48,7 @@ struct attn_init; /* a model in memory, not yet in a directory */
  * Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
  * ATTN_UNSUPPORTED for what the config then says, ATTN_IO when its file cannot be read.
  */
-enum attn_status attn_init_create(const struct attn_init_options *options, struct attn_init **init,
+enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err);
 
 /*
