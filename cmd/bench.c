@@ -1,6 +1,6 @@
 /*
- * bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the machine
- * can do.
+ * bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the
+ * machine can do.
  */
 #include "command.h"
 #include "interrupt.h"

@@ -25,8 +25,8 @@ struct comparison {
     struct attn_comparison *found;          /* owned */
 };
 
-/* Refuses options of COMMAND that show something else, where they were GIVEN (options_parse_noting);
- * HAS_PAGE is --explain. Reports and returns an exit code. */
+/* Refuses options of COMMAND that show something else, where they were GIVEN
+ * (options_parse_noting); HAS_PAGE is --explain. Reports and returns an exit code. */
 int comparison_check(const struct command *command, const char *const *given, bool has_page);
 
 /* Compares what RUN asks for. Reports and returns an exit code. */

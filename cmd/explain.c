@@ -1,5 +1,5 @@
-/* explain.c - run --explain: the input of a row, and three steps, each a table with a line for every
- * key in the softmax. */
+/* explain.c - run --explain: the input of a row, and three steps, each a table with a line for
+ * every key in the softmax. */
 #include "explain.h"
 
 #include "columns.h"

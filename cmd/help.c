@@ -1,6 +1,6 @@
 /*
- * help.c - lays out the help of the program and of a command: usage, description, options by heading,
- * examples; and attn-cli help, which prints them.
+ * help.c - lays out the help of the program and of a command: usage, description, options by
+ * heading, examples; and attn-cli help, which prints them.
  */
 #include "help.h"
 

@@ -151,8 +151,8 @@ static void put_settings(struct page *page, const struct attn_table *table)
 }
 
 /*
- * One line a column, values on the right, called by LABELS (NULL: the names of the columns). A column
- * `total` at the end is their sum, and then each has its share of it.
+ * One line a column, values on the right, called by LABELS (NULL: the names of the columns). A
+ * column `total` at the end is their sum, and then each has its share of it.
  */
 static void put_amounts(struct page *page, const struct attn_table *table,
                         const char *const *labels)

@@ -23,9 +23,10 @@ void interrupt_ignore_writes(void);
 void interrupt_catch_truncation(void);
 
 /*
- * Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU, SIGUSR1
- * and SIGUSR2, unless they are ignored (nohup): the first one sets the flag and lets the command
- * unwind, another one a second or two later ends the process. To be called when there is something to tidy up; until then, say while waiting for a text, they simply end it.
+ * Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU,
+ * SIGUSR1 and SIGUSR2, unless they are ignored (nohup): the first one sets the flag and lets the
+ * command unwind, another one a second or two later ends the process. To be called when there is
+ * something to tidy up; until then, say while waiting for a text, they simply end it.
  */
 void interrupt_catch(void);
 

@@ -70,9 +70,9 @@ static int dispatch(int argc, char **argv)
 }
 
 /*
- * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. In place of
- * a closed one, standard input is empty and standard error takes what is said; standard output stays
- * one that cannot be written.
+ * A file must never be opened as descriptor 0, 1 or 2: what is printed would go into it. In place
+ * of a closed one, standard input is empty and standard error takes what is said; standard output
+ * stays one that cannot be written.
  */
 static void open_standard_streams(void)
 {

@@ -34,8 +34,8 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
 }
 
 /*
- * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line that
- * ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it.
+ * A line of text, SIZE bytes, broken at words: mandoc wants lines below 80 columns. After a line
+ * that ends like a sentence but is none ("9.*") roff must not leave two spaces: \& prevents it.
  */
 static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {

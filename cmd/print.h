@@ -24,8 +24,8 @@ void print_text(struct attn_sink *out, const char *text);
 /* The printable form of a token (INTERFACE.md "Token text"). Reports and returns an exit code. */
 int print_escaped(struct attn_sink *out, const char *text, size_t size);
 
-/* Text of several lines as a terminal should get it: lines, tabs and backslashes as they are, the rest
- * printable. Reports and returns an exit code. */
+/* Text of several lines as a terminal should get it: lines, tabs and backslashes as they are, the
+ * rest printable. Reports and returns an exit code. */
 int print_lines(struct attn_sink *out, const char *text, size_t size);
 
 /* A token as a JSON string in quotes. */

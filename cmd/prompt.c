@@ -89,7 +89,7 @@ static int report_read(const char *verb, const char *name)
     return report_problem(EXIT_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
-/* A signal that somebody handles and that asks for nothing does not end the waiting. */
+/* A signal that does not ask the command to end does not end the reading. */
 static int read_all(int descriptor, const char *name, struct text *text)
 {
     enum { FIRST_SIZE = 1 << 16 };

@@ -22,8 +22,8 @@
  *         .name = "entropy", .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN), .values = values,
  *         .n_value = 1, .n_term = N_TERM, .row = row, .finish = finish};
  *
- * What finish makes of the terms of one row are the values of that row, what it makes of the sums of
- * many rows those of a head, a layer or a whole run. A measurement collects these sums:
+ * What finish makes of the terms of one row are the values of that row, what it makes of the sums
+ * of many rows those of a head, a layer or a whole run. A measurement collects these sums:
  *
  *     attn_measurement_create(metric, &settings, selection, pool, &measurement, &err);
  *     attn_measurement_add(measurement, event, NULL);              // for each event
@@ -90,8 +90,8 @@ const struct attn_metric *attn_metric_find(const char *name);
 
 struct attn_measurement; /* the sums of every head of a run */
 
-/* METRIC, SELECTION and POOL, which may be NULL, are borrowed. Takes n_term doubles for each head and
- * each position of the run. Errors: ATTN_NO_MEMORY. */
+/* METRIC, SELECTION and POOL, which may be NULL, are borrowed. Takes n_term doubles for each head
+ * and each position of the run. Errors: ATTN_NO_MEMORY. */
 enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          const struct attn_metric_settings *settings,
                                          const struct attn_selection *selection,
@@ -100,8 +100,8 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err);
 void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
 
-/* Adds the rows of EVENT, of a site that the metric reads, in their order. A comparison takes EXACT,
- * an event with some of the same rows of the same head, and adds those; others NULL. */
+/* Adds the rows of EVENT, of a site that the metric reads, in their order. A comparison takes
+ * EXACT, an event with some of the same rows of the same head, and adds those; others NULL. */
 void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);

@@ -49,9 +49,9 @@ struct attn_attend_args {
     enum attn_gemm gemm;                 /* speed only */
     enum attn_isa isa;                   /* the best that may be used; speed only */
 
-    /* Where the number of watched rows that hold NaN or infinity is put; NULL: they are not counted.
-     * Rows of z or, where that is not watched, of the pattern, else of qk or attn_scores (whose
-     * masked cells do not count). */
+    /* Where the number of watched rows that hold NaN or infinity is put; NULL: they are not
+     * counted. Rows of z or, where that is not watched, of the pattern, else of qk or attn_scores
+     * (whose masked cells do not count). */
     size_t *n_not_finite;
 };
 
@@ -64,9 +64,10 @@ struct attn_attend_args {
 ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
 /*
- * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together, ATTN_NO_MEMORY,
- * ATTN_CANCELED, or what the trace returned. Memory beside the inputs: the keys and values once
- * more, packed; what is watched of one head, at most 64 MiB of it at a time; a few rows a thread.
+ * Computes. ATTN_INVALID for sizes or parts of the attention that do not go together,
+ * ATTN_NO_MEMORY, ATTN_CANCELED, or what the trace returned. Memory beside the inputs: the keys and
+ * values once more, packed; what is watched of one head, at most 64 MiB of it at a time; a few rows
+ * a thread.
  */
 ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
 

@@ -177,7 +177,8 @@ static void store_row(const struct work *work, enum attn_site site, size_t i, fl
         row[j] = fill;
 }
 
-/* Applies the edits of SITE to the tile, then keeps its rows for the trace, where that watches them. */
+/* Applies the edits of SITE to the tile, then keeps its rows for the trace, where that watches
+ * them. */
 static void visit(struct work *work, enum attn_site site, float fill)
 {
     const struct attn_tile *tile = work->tile;

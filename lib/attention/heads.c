@@ -1,6 +1,6 @@
 /*
- * heads.c - see heads.h. Which engine evaluates an attention, the memory that a layer needs, what it
- * reads, and then its waves.
+ * heads.c - see heads.h. Which engine evaluates an attention, the memory that a layer needs, what
+ * it reads, and then its waves.
  */
 #include "attention/heads.h"
 

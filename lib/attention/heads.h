@@ -70,7 +70,8 @@ struct attn_heads_memory {
     int *heads;      /* [2, n_head] */
 };
 
-/* What a layer asks of that memory. Zeroed at first; _include makes it enough for one layer more. */
+/* What a layer asks of that memory. Zeroed at first; _include makes it enough for one layer
+ * more. */
 struct attn_heads_needs {
     size_t n_scratch, n_watched, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };

@@ -1,6 +1,6 @@
 /*
- * kind_linear.c - linear attention: its row among the kinds, the state of a head, and the heads of a
- * layer.
+ * kind_linear.c - linear attention: its row among the kinds, the state of a head, and the heads of
+ * a layer.
  *
  * One key/value head is one task: its state passes over the keys once and serves all queries of its
  * group. The state stays with the keys, so that a later feed goes on where it stands; after a

@@ -1,6 +1,7 @@
 /*
  * tile.h - a few query rows of one head: what goes in, which cells of their matrices count, and
- * what watchers get. The engines (dense, gather, blockwise, linear) each compute one tile at a time.
+ * what watchers get. The engines (dense, gather, blockwise, linear) each compute one tile at a
+ * time.
  *
  * Cells that count are a prefix of each row, or listed where a kind or a mask leaves others. For
  * the files of this layer.

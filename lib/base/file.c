@@ -20,7 +20,7 @@ enum { READ_STEP = 64 * 1024 };
 struct loading {
     enum attn_load load;
     size_t max;    /* bytes */
-    bool is_found; /* in a folder, where nobody asked for it: it must be a regular file */
+    bool is_found; /* through a folder, not named by the user: it must be a regular file */
 };
 
 /* FILE has SIZE bytes; where AT_LEAST says so, that is what was read before its end. */

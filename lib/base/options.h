@@ -1,11 +1,12 @@
 /*
- * options.h - reads an options struct of a caller who may have been compiled with another version of
- * the library.
+ * options.h - reads an options struct of a caller who may have been compiled with another version
+ * of the library.
  *
  * Such a struct begins with `size_t size`: its size in bytes as the caller knows it, which the
- * initializer ATTN_..._DEFAULT sets. A version adds fields at the end only, behind the old size, and
- * 0 or NULL means what the versions before did. Then a caller of an older version gets defaults for
- * what it does not know, and one of a newer version is served unless it uses what this one lacks.
+ * initializer ATTN_..._DEFAULT sets. A version adds fields at the end only, behind the old size,
+ * and 0 or NULL means what the versions before did. Then a caller of an older version gets defaults
+ * for what it does not know, and one of a newer version is served unless it uses what this one
+ * lacks.
  *
  *     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
  *     enum attn_status status = attn_options_read(given, &options, err);

@@ -172,9 +172,9 @@ static void *work(void *argument)
     }
 }
 
-/* Leaves the core of the calling thread to it, if there are enough others where it may run: a thread
- * with few cores of its own must not crowd all workers there. The system may refuse: this is for
- * speed only. */
+/* Leaves the core of the calling thread to it, if there are enough others where it may run: a
+ * thread with few cores of its own must not crowd all workers there. The system may refuse: this is
+ * for speed only. */
 static void keep_off(struct attn_pool *pool, int first_worker)
 {
     cpu_set_t cores;

@@ -12,8 +12,8 @@
  * followed, mode by umask or that of the file it replaces) and renamed by the commit. A target that
  * exists and is not a regular file (a FIFO, a device) is written directly, one of our own
  * descriptors (/dev/stdout, /dev/fd/N) through a copy of it. A symbolic link is resolved and its
- * target replaced. A file that is read-only is refused, and so is what another user may have planted
- * in a folder that everyone may write to (base/target.h).
+ * target replaced. A file that is read-only is refused, and so is what another user may have
+ * planted in a folder that everyone may write to (base/target.h).
  */
 #ifndef ATTN_BASE_SINK_H
 #define ATTN_BASE_SINK_H

@@ -34,7 +34,7 @@ static bool stat_folder(const char *path, struct stat *info)
     return stat(folder, info) == 0;
 }
 
-/* Whether somebody else may have put ENTRY under the name PATH. */
+/* Whether another user may have put ENTRY under the name PATH. */
 static bool is_planted(const char *path, const struct stat *entry)
 {
     const mode_t shared = S_ISVTX | S_IWOTH;

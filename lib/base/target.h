@@ -7,9 +7,10 @@
  *     attn_target_release(&target);
  *
  * Links are followed to their end. In a sticky folder that everyone may write to, as /tmp is, only
- * what belongs to the caller or to the folder's owner is followed or replaced: others may have put it
- * there to have a file written that they cannot write. Linux can do the same (fs.protected_symlinks,
- * _fifos and _regular), but not for a rename, and not everywhere. A directory counts as safe.
+ * what belongs to the caller or to the folder's owner is followed or replaced: others may have put
+ * it there to have a file written that they cannot write. Linux can do the same
+ * (fs.protected_symlinks, _fifos and _regular), but not for a rename, and not everywhere. A
+ * directory counts as safe.
  */
 #ifndef ATTN_BASE_TARGET_H
 #define ATTN_BASE_TARGET_H

@@ -8,8 +8,8 @@
  *
  * Machines that are shared change from second to second. So the limits, multiply-adds on registers
  * and reading of memory, are measured by the same threads again beside each round of each part, and
- * what counts is the median of the quotients: a share, and not a time. Multiply-adds of the limit are
- * those of float32 also where products are made in bfloat16.
+ * what counts is the median of the quotients: a share, and not a time. Multiply-adds of the limit
+ * are those of float32 also where products are made in bfloat16.
  */
 #ifndef ATTN_BENCH_BENCH_H
 #define ATTN_BENCH_BENCH_H

@@ -1,5 +1,5 @@
-/* bench_sessions.c - whole models: prompts of several lengths with every attention matrix delivered,
- * one token at a time, and opening one. */
+/* bench_sessions.c - whole models: prompts of several lengths with every attention matrix
+ * delivered, one token at a time, and opening one. */
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"

@@ -43,8 +43,8 @@ ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, en
                                           int layer);
 
 /*
- * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T', S]
- * of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected. SITE has heads.
+ * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T',
+ * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected. SITE has heads.
  */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);

@@ -1,9 +1,9 @@
 /*
  * compare.c - the exact run, each layer beside it, the other run, and the predictions of both.
  *
- * The exact run comes first. q, k, v and z of its layers are kept, its pattern is not: when an event
- * holds rows of one head, the same rows of the exact pattern are computed again from q and k of that
- * head, and the two are compared.
+ * The exact run comes first. q, k, v and z of its layers are kept, its pattern is not: when an
+ * event holds rows of one head, the same rows of the exact pattern are computed again from q and k
+ * of that head, and the two are compared.
  */
 #include "experiment/compare_internal.h"
 

@@ -8,9 +8,9 @@
  *     printf("%g\n", found->heads[0].local.values[ATTN_DIFFERENCE_TV]);
  *     attn_comparison_free(found);
  *
- * Exact attention is the softmax of the same scores over every pair that the mask leaves: the chosen
- * attention with kind `full`, masked before the softmax, without dropout, in float32. There are two
- * errors of it:
+ * Exact attention is the softmax of the same scores over every pair that the mask leaves: the
+ * chosen attention with kind `full`, masked before the softmax, without dropout, in float32. There
+ * are two errors of it:
  *
  *     local       a layer computes the chosen attention from q, k and v of the exact run
  *     propagated  all layers compute it: from layer 1 on q, k and v differ as well
@@ -28,8 +28,8 @@
  * 1..ATTN_MOST_RECALLED. *comparison is the caller's.
  *
  * A model runs twice, the attention of each layer once more beside it. Memory: q, k, v and z of the
- * selected layers, n (2H + G) floats of d_head or d_value a layer; two sessions with one layer's keys
- * and values; never a whole matrix that is larger than 64 MiB. Of arrays: z twice.
+ * selected layers, n (2H + G) floats of d_head or d_value a layer; two sessions with one layer's
+ * keys and values; never a whole matrix that is larger than 64 MiB. Of arrays: z twice.
  *
  * Errors have a stage, as those of attn_run_perform. ATTN_INVALID at ATTN_STAGE_OPTIONS where the
  * attention of every layer is exact.

@@ -1,6 +1,6 @@
 /*
- * compare_internal.h - the two comparisons that attn_compare chooses from, with what it takes from a
- * run in plain values.
+ * compare_internal.h - the two comparisons that attn_compare chooses from, with what it takes from
+ * a run in plain values.
  *
  *     struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
  *     args.model = model, args.ids = ids, args.n = n;
@@ -41,8 +41,8 @@ struct attn_compare_args {
         .size = sizeof(struct attn_compare_args), .n_recalled = 5, .isa = ATTN_ISA_BEST})
 
 /*
- * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not go
- * together, and for attention that is exact in every layer of a model that computes in float32;
+ * Runs the model twice, and the attention of each layer beside it. ATTN_INVALID for what does not
+ * go together, and for attention that is exact in every layer of a model that computes in float32;
  * otherwise fails as attn_session_create and attn_session_feed do.
  */
 enum attn_status attn_compare_run(const struct attn_compare_args *given,

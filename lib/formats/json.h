@@ -39,8 +39,8 @@ const char *attn_json_name(const struct attn_json *json); /* the file's path, fo
  * getters below. */
 const struct attn_node *attn_node_find(const struct attn_node *object, const char *key);
 
-/* First child and next sibling, for iterating (a look-up is linear: never look up in a loop); key of
- * a member, terminated. */
+/* First child and next sibling, for iterating (a look-up is linear: never look up in a loop); key
+ * of a member, terminated. */
 const struct attn_node *attn_node_first(const struct attn_node *node);
 const struct attn_node *attn_node_next(const struct attn_node *node);
 const char *attn_node_key(const struct attn_node *node);

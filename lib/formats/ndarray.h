@@ -1,5 +1,6 @@
 /*
- * ndarray.h - arrays of numbers with a shape, as numpy has them: in memory, or read from a .npy file.
+ * ndarray.h - arrays of numbers with a shape, as numpy has them: in memory, or read from a .npy
+ * file.
  *
  *     struct attn_ndarray q = {.name = "q", .rank = 2, .shape = {6, 64}, .data = values};
  *
@@ -39,10 +40,10 @@ struct attn_mask_array {
 };
 
 /*
- * Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The file
- * is read, not mapped: what happens to it afterwards changes nothing. ATTN_INVALID for other types,
- * for a rank outside RANK_MIN..RANK_MAX (AXES says in the message what is expected) and for arrays
- * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
+ * Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The
+ * file is read, not mapped: what happens to it afterwards changes nothing. ATTN_INVALID for other
+ * types, for a rank outside RANK_MIN..RANK_MAX (AXES says in the message what is expected) and for
+ * arrays without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure.
  */
 ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                             const char *axes, struct attn_ndarray *array,
@@ -68,8 +69,8 @@ bool attn_ndarray_is_finite(const struct attn_ndarray *array);
 /* The shape for messages: "[3, 4]". Returns TEXT. */
 const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
 
-/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file that
- * is something else. */
+/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file
+ * that is something else. */
 enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
                                        struct attn_error *err);
 

@@ -3,10 +3,10 @@
  *
  * It is copied first: a mapped file can be overwritten between two looks at it. Names are slices of
  * the copy, unescaped and terminated where they stand. Three passes over the text (check, count,
- * fill), so that a million tensors take one allocation of the exact size, then two sorts: by offset,
- * to see that the tensors tile the data, and by name.
- * Offsets in messages about JSON count from the beginning of the file; those of tensors from the
- * beginning of the data, as in the header itself.
+ * fill), so that a million tensors take one allocation of the exact size, then two sorts: by
+ * offset, to see that the tensors tile the data, and by name. Offsets in messages about JSON count
+ * from the beginning of the file; those of tensors from the beginning of the data, as in the header
+ * itself.
  */
 #include "formats/safetensors_internal.h"
 

@@ -8,8 +8,8 @@
 #include "formats/safetensors.h"
 
 /*
- * What a directory keeps of a tensor: little, since a header of 100 MB can hold two million. NAME and
- * SHAPE lie in the copy of the header that it was read from.
+ * What a directory keeps of a tensor: little, since a header of 100 MB can hold two million. NAME
+ * and SHAPE lie in the copy of the header that it was read from.
  */
 struct attn_safetensors_record {
     const char *name;  /* terminated */

@@ -17,8 +17,8 @@
 
 /*
  * Multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a Zen 5 core in
- * fresh processes with GPT-2's products: 6 to 384 tokens take 6 to 8 ms less without it, 768 as long,
- * 1024 9 ms more.
+ * fresh processes with GPT-2's products: 6 to 384 tokens take 6 to 8 ms less without it, 768 as
+ * long, 1024 9 ms more.
  */
 static const double jit_pays_from = 6e10;
 

@@ -19,7 +19,8 @@ enum attn_gemm {
     ATTN_GEMM_PORTABLE, /* our own loop always */
 };
 
-/* In which numbers weights are multiplied. Sums, softmax, norms and residuals are float32 always. */
+/* In which numbers weights are multiplied. Sums, softmax, norms and residuals are float32
+ * always. */
 enum attn_compute {
     ATTN_COMPUTE_F32,
     ATTN_COMPUTE_BF16, /* weights and what they are multiplied by rounded to bfloat16. Results depend

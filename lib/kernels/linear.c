@@ -101,7 +101,8 @@ struct run {
     size_t n_task;
 };
 
-/* Maps side by side, their tasks one after the other; the one behind the last is only called for. */
+/* Maps side by side, their tasks one after the other; the one behind the last is only called
+ * for. */
 struct runs {
     struct run runs[ATTN_LINEAR_MOST + 1];
     size_t n, n_thread;

@@ -14,7 +14,8 @@
  */
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z);
 
-/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is 0. */
+/* Keeps the first N of the sequence's rows in the KV cache. Those of a source stay unless N is
+ * 0. */
 void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 
 #endif

@@ -20,8 +20,8 @@ struct attn_config_layers {
     bool *is_cross;                   /* owns; [n_layer] */
 };
 
-/* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the attention
- * FIRST. */
+/* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the
+ * attention FIRST. */
 enum attn_status attn_config_allocate_layers(struct attn_config *config,
                                              struct attn_config_layers *layers,
                                              const struct attn_attention *first,

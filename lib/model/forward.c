@@ -94,7 +94,8 @@ bool attn_forward_is_stopped(struct attn_forward *f)
     return attn_forward_is_over(f);
 }
 
-/* Whether the caller gave arrays: then their numbers are too large for a model that has no fault. */
+/* Whether the caller gave arrays: then their numbers are too large for a model that has no
+ * fault. */
 static bool has_arrays(const struct attn_forward *f)
 {
     return f->embeddings_name != NULL || (f->source_name != NULL && f->n_source > 0);

@@ -1,6 +1,6 @@
 /*
- * forward.h - what a forward pass works on: a model, the attention of its layers, edits and a trace,
- * and the buffers. For the files of this layer. A session owns one, and counts what was fed.
+ * forward.h - what a forward pass works on: a model, the attention of its layers, edits and a
+ * trace, and the buffers. For the files of this layer. A session owns one, and counts what was fed.
  *
  * A pass runs in feeds: positions row0 .. row0+n_row-1 go through the layers (decoder.h). The first
  * failure of a feed sticks in it, and so does reaching the last tensor that anything wanted depends

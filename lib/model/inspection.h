@@ -26,12 +26,12 @@
  * units are in the columns.
  *
  * config: n_ctx is missing where nothing limits it. attention: a row a layer, kind, is_cross, mask,
- * is_scaled, eps, factor. parameters: the elements of each part, total. tensors: name, dtype, shape,
- * file, offset, bytes. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of each
- * special token. files: name, bytes; those of weights come last. run: n_token, n_source, n_pair.
- * multiply_adds: of each part, total. memory: bytes of each part. outputs: a row a site, n_layer,
- * shape in one layer (missing where layers differ), bytes of all layers. non_finite: a row a tensor
- * that holds such values, name, n_nan, n_infinite, n_value, first.
+ * is_scaled, eps, factor. parameters: the elements of each part, total. tensors: name, dtype,
+ * shape, file, offset, bytes. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of
+ * each special token. files: name, bytes; those of weights come last. run: n_token, n_source,
+ * n_pair. multiply_adds: of each part, total. memory: bytes of each part. outputs: a row a site,
+ * n_layer, shape in one layer (missing where layers differ), bytes of all layers. non_finite: a row
+ * a tensor that holds such values, name, n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \

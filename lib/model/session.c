@@ -21,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The system maps 64 KiB of the table for each embedding row. From this number of rows on, the pages
- * are given back. */
+/* The system maps 64 KiB of the table for each embedding row. From this number of rows on, the
+ * pages are given back. */
 static const size_t many_rows = 64;
 
 /* --- what the options may be -------------------------------------------------------------------- */
@@ -226,8 +226,9 @@ static void release(struct attn_session *session)
     attn_free(session->attention);
 }
 
-/* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run often,
- * and in bfloat16, where the portable loop gives other bits, the length of the prompt has no say. */
+/* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run
+ * often, and in bfloat16, where the portable loop gives other bits, the length of the prompt has
+ * no say. */
 static double work_of(const struct attn_forward *f)
 {
     if (f->compute == ATTN_COMPUTE_BF16 || f->model->weights.packed.base != NULL)

@@ -9,8 +9,8 @@
  *     attn_session_free(session);
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
- * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds, on
- * threads, instruction sets, or on what is watched. In bfloat16 they do depend on the processor,
+ * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds,
+ * on threads, instruction sets, or on what is watched. In bfloat16 they do depend on the processor,
  * and so on the options gemm and isa.
  */
 #ifndef ATTN_MODEL_SESSION_H
@@ -105,9 +105,9 @@ ATTN_API enum attn_status attn_session_logits(struct attn_session *session, cons
                                               struct attn_error *err);
 
 /*
- * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew. ATTN_INVALID
- * without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER also for those
- * that the trace does not want, but for the last.
+ * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew.
+ * ATTN_INVALID without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER
+ * also for those that the trace does not want, but for the last.
  */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);

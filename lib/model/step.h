@@ -1,9 +1,9 @@
 /*
  * step.h - the equations of a forward pass, a function each, over the rows of the current feed.
  *
- * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear
- * maps wait until another equation needs a result. So maps of the same rows run side by side, and a
- * map takes the activation or the sum behind it along while its result is in cache, unless what lies
+ * Each computes a tensor and visits its site: edits, then the trace, before it is read. Linear maps
+ * wait until another equation needs a result. So maps of the same rows run side by side, and a map
+ * takes the activation or the sum behind it along while its result is in cache, unless what lies
  * between is watched or edited. Visits keep the order of the lines; numbers do not depend on any of
  * it.
  */

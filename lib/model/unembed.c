@@ -44,7 +44,8 @@ void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size
     attn_visit_edit(f, &target);
 }
 
-/* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room for. */
+/* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room
+ * for. */
 static void tell_logits(struct attn_forward *f, const float *x)
 {
     const size_t row0 = f->feed.row0, n_row = f->feed.n_row;

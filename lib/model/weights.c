@@ -334,7 +334,8 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 
 /* --- binding ------------------------------------------------------------------------------------ */
 
-/* Files either put the prefix in front of every name or of none: the first rule's tensor decides. */
+/* Files either put the prefix in front of every name or of none: the first rule's tensor
+ * decides. */
 static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_safetensors *st, const char **prefix,
                                     struct attn_error *err)
@@ -406,8 +407,8 @@ static void drop_pages(const struct attn_matrix *matrix, const struct attn_safet
         attn_file_drop_pages(matrix->data, attn_matrix_extent(matrix, matrix->n_col));
 }
 
-/* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all are
- * packed. */
+/* Packs N maps, which may lie in the same pages, as q, k and v do: these are given back when all
+ * are packed. */
 static void pack_linears(const struct attn_linear *linears, size_t n,
                          const struct attn_safetensors *st, struct attn_pool *pool)
 {

@@ -92,8 +92,8 @@ static block load(const unsigned char *at)
     return value;
 }
 
-/* X moved on by as many bytes as BY says, which its two powers of x do for the halves of X; then the
- * block that is there is added. */
+/* X moved on by as many bytes as BY says, which its two powers of x do for the halves of X; then
+ * the block that is there is added. */
 __attribute__((target("pclmul"))) static block fold(block x, block by, block there)
 {
     return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^

@@ -101,7 +101,8 @@ static enum attn_status wait_for_lock(const struct attn_directory *directory, bo
     return ATTN_OK;
 }
 
-/* Whether the directory is still where it was: the process that had the lock before may have removed it. */
+/* Whether the directory is still where it was: the process that had the lock before may have
+ * removed it. */
 static bool is_still_there(const struct attn_directory *directory)
 {
     struct stat info;
@@ -238,8 +239,8 @@ static enum attn_status remove_file(const struct attn_directory *directory,
     return status;
 }
 
-/* Takes from the files of an EARLIER run those that are written anew, and of the others, unless they
- * stay, the file and the name. */
+/* Takes from the files of an EARLIER run those that are written anew, and of the others, unless
+ * they stay, the file and the name. */
 static enum attn_status supersede(const struct attn_directory *directory,
                                   struct attn_manifest_run *earlier,
                                   const struct sorted_names *written, bool others_stay,

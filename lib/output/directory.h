@@ -36,8 +36,8 @@ enum attn_status attn_directory_open(const char *path, const char *title,
  * directories in this order, so that two processes never wait for each other. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
 
-/* Locks the directory, and reads its manifest. When another writer has the lock, WAITS decides: wait,
- * until *CANCEL (which may be NULL) is not 0, or fail. */
+/* Locks the directory, and reads its manifest. When another writer has the lock, WAITS decides:
+ * wait, until *CANCEL (which may be NULL) is not 0, or fail. */
 enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
                                      const volatile sig_atomic_t *cancel, struct attn_error *err);
 

@@ -27,7 +27,8 @@ enum { ATTN_NUMBER_TEXT_SIZE = ATTN_FIXED_TEXT_SIZE };
 /* Numbers of a row for which a buffer makes room at a time: a call for each would show. */
 enum { ATTN_NUMBERS_AT_ONCE = 64 };
 
-/* PRECISION digits after the point, or -1: the shortest text. Returns the length; not terminated. */
+/* PRECISION digits after the point, or -1: the shortest text. Returns the length; not
+ * terminated. */
 static inline size_t attn_number_text(float value, int precision, char *out)
 {
     return precision < 0 ? attn_format_float(value, out)

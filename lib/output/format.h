@@ -1,6 +1,6 @@
 /*
- * format.h - the formats that output is written in. A format is one row: what it is called, what its
- * option says, and its functions.
+ * format.h - the formats that output is written in. A format is one row: what it is called, what
+ * its option says, and its functions.
  *
  *     for (size_t i = 0; i < attn_n_format(); i++) {
  *         const struct attn_format *format = attn_format_at(i);
@@ -9,8 +9,9 @@
  *     }
  *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
  *
- * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and add
- * NAME to the list in writer.h. Options, help, completions and what is refused follow from the row.
+ * To add a format, write one file with its row, `const struct attn_format attn_NAME_format`, and
+ * add NAME to the list in writer.h. Options, help, completions and what is refused follow from the
+ * row.
  */
 #ifndef ATTN_OUTPUT_FORMAT_H
 #define ATTN_OUTPUT_FORMAT_H

@@ -10,8 +10,8 @@
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
  * without a vocabulary) is null too; predictions, and the "source_tokens" of cross-attention, are
- * there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever the
- * tokens are.
+ * there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever
+ * the tokens are.
  */
 #include "output/arrays.h"
 #include "output/float_text.h"

@@ -1,6 +1,6 @@
 /*
- * labels_json.h - what labels hold as JSON: texts that are escaped as everywhere (base/escape.h), the
- * options of a run, its tokens. Lack of memory stays in the buffer.
+ * labels_json.h - what labels hold as JSON: texts that are escaped as everywhere (base/escape.h),
+ * the options of a run, its tokens. Lack of memory stays in the buffer.
  */
 #ifndef ATTN_OUTPUT_LABELS_JSON_H
 #define ATTN_OUTPUT_LABELS_JSON_H

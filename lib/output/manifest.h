@@ -51,8 +51,8 @@ struct attn_manifest {
     size_t n, capacity;
 };
 
-/* Reads that of DIRECTORY; one that is absent leaves the manifest empty. ATTN_FORMAT when it is not a
- * manifest. */
+/* Reads that of DIRECTORY; one that is absent leaves the manifest empty. ATTN_FORMAT when it is not
+ * a manifest. */
 enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *directory,
                                     struct attn_error *err);
 

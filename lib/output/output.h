@@ -1,5 +1,6 @@
 /*
- * output.h - what is written beside tensors: what their rows and columns are called, and predictions.
+ * output.h - what is written beside tensors: what their rows and columns are called, and
+ * predictions.
  */
 #ifndef ATTN_OUTPUT_OUTPUT_H
 #define ATTN_OUTPUT_OUTPUT_H

@@ -67,7 +67,7 @@ static enum attn_status check_sinks(const struct attn_output *items, size_t n,
     return first && first->needs_directory ? refuse_sink(first, err) : ATTN_OK;
 }
 
-/* The target of ITEM, which has a path. One that cannot be is nobody's: opening it says why. */
+/* The target of ITEM, which has a path. One that cannot be found stays empty: opening it says why. */
 static enum attn_status find_target(const struct attn_output *item, struct attn_target *target,
                                     struct attn_error *err)
 {

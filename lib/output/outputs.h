@@ -10,8 +10,8 @@
  *     attn_outputs_finish(outputs, &err);   // the files appear
  *     attn_outputs_free(outputs);           // without _finish: those that are not whole do not
  *
- * Failures are at the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS where what is asked for does not
- * go together.
+ * Failures are at the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS where what is asked for does
+ * not go together.
  *
  * A closed pipe is no failure: its output is dropped and the others go on. When there are no others
  * the outputs are abandoned: the next event fails, so that the run ends, and
@@ -39,14 +39,14 @@ struct attn_outputs;
 
 struct attn_writer_options; /* output/writer.h */
 
-/* Whether the N outputs can go together, as far as can be said before anything is opened: one of them
- * at most goes to a sink, and its format can; no two are one file. ATTN_INVALID when not. */
+/* Whether the N outputs can go together, as far as can be said before anything is opened: one of
+ * them at most goes to a sink, and its format can; no two are one file. ATTN_INVALID when not. */
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err);
 
 /*
  * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
- * borrowed until attn_outputs_free; The items, and not OPTIONS, say own and
+ * borrowed until attn_outputs_free; the items, and not OPTIONS, say own and
  * is_addition. N may be 0.
  */
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,

@@ -134,7 +134,8 @@ static const struct attn_token_texts *key_tokens(const struct text_writer *w, in
     return attn_writer_has_own_keys(&w->base, layer) ? &w->tokens : &w->source_tokens;
 }
 
-/* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows are. */
+/* A line of labels above the columns: TOKENS, or NULL for numbers. CORNER says what the rows
+ * are. */
 static void add_header(struct text_writer *w, const struct attn_text_panel *panel,
                        const char *corner, const struct attn_token_texts *tokens)
 {

@@ -8,10 +8,10 @@
  *     attn_writer_finish(writer, &err);   // the file appears whole
  *     attn_writer_free(writer);           // without _finish: nothing appears
  *
- * A format is one file with one row, a `struct attn_format`, and one line in the list below. Its own
- * struct begins with a struct attn_writer, the frame that all formats share: it opens sinks, checks
- * events against the selection, keeps the first failure, and knows when a tensor is complete; a
- * format only writes.
+ * A format is one file with one row, a `struct attn_format`, and one line in the list below. Its
+ * own struct begins with a struct attn_writer, the frame that all formats share: it opens sinks,
+ * checks events against the selection, keeps the first failure, and knows when a tensor is
+ * complete; a format only writes.
  */
 #ifndef ATTN_OUTPUT_WRITER_H
 #define ATTN_OUTPUT_WRITER_H
@@ -96,8 +96,8 @@ struct attn_place {
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
-    /* The frame has opened the writer's sink or directory. A format of directories adds to run->files
-     * all that it will write. After a failure _release is still called. */
+    /* The frame has opened the writer's sink or directory. A format of directories adds to
+     * run->files all that it will write. After a failure _release is still called. */
     enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);

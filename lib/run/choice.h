@@ -9,8 +9,8 @@
 #include "trace/selection.h"
 
 /*
- * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the same
- * heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
+ * The selection that REQUEST means for sizes DIMS, owned by the caller. N_BATCH batches have the
+ * same heads: the request chooses among those of one. ATTN_INVALID when nothing is left. Stage
  * ATTN_STAGE_OPTIONS.
  */
 enum attn_status attn_choose(const struct attn_request *request, const struct attn_dims *dims,

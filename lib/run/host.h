@@ -59,8 +59,8 @@ ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_hos
                                          struct attn_host **host, struct attn_error *err);
 
 /*
- * Whether none of the N outputs, which may be more than a request has, is a file that the host's model
- * was read from. ATTN_INVALID when one is; a request looks at its own.
+ * Whether none of the N outputs, which may be more than a request has, is a file that the host's
+ * model was read from. ATTN_INVALID when one is; a request looks at its own.
  */
 ATTN_API enum attn_status attn_host_check_outputs(const struct attn_host *host,
                                                   const struct attn_output *items, size_t n,

@@ -23,8 +23,9 @@ struct attn_mask_sizes {
 };
 
 /*
- * Finds it for a text of N positions and a source of N_SOURCE rows. Stage ATTN_STAGE_OPTIONS for what
- * does not go together or does not fit the model, ATTN_STAGE_INPUT for a mask of another shape.
+ * Finds it for a text of N positions and a source of N_SOURCE rows. Stage ATTN_STAGE_OPTIONS for
+ * what does not go together or does not fit the model, ATTN_STAGE_INPUT for a mask of another
+ * shape.
  */
 enum attn_status attn_layer_attention_find(const struct attn_request *request,
                                            const struct attn_config *config, size_t n,

@@ -22,8 +22,8 @@ struct attn_continuations {
     size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
 };
 
-/* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions of
- * the text. Stage ATTN_STAGE_INPUT. */
+/* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions
+ * of the text. Stage ATTN_STAGE_INPUT. */
 enum attn_status attn_continuations_encode(const struct attn_request *request,
                                            const struct attn_model *model,
                                            const struct attn_tokenizer *tokenizer, size_t n,

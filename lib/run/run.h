@@ -15,8 +15,8 @@
  *     attn_run_perform(run, &trace, &result, &err);
  *     attn_run_free(run);
  *
- * A failure says its stage (struct attn_error): ATTN_STAGE_OPTIONS where parts of the request do not
- * go together or do not fit the model, _MODEL, _INPUT, _OUTPUT.
+ * A failure says its stage (struct attn_error): ATTN_STAGE_OPTIONS where parts of the request do
+ * not go together or do not fit the model, _MODEL, _INPUT, _OUTPUT.
  */
 #ifndef ATTN_RUN_RUN_H
 #define ATTN_RUN_RUN_H
@@ -28,7 +28,8 @@
 
 struct attn_run; /* one request, read and checked */
 
-/* What a request comes to, beside what went into its outputs and its trace. Initialize with = {0}. */
+/* What a request comes to, beside what went into its outputs and its trace. Initialize with =
+ * {0}. */
 struct attn_result {
     size_t n_token;                      /* positions; of arrays the queries */
     size_t n_key;                        /* of arrays the keys, else n_token */
@@ -39,8 +40,8 @@ struct attn_result {
     struct attn_predictions predictions; /* owned; its texts are borrowed from host and request */
 };
 
-/* Reads the input, finds the attention of each layer and what is selected; computes nothing. HOST and
- * what REQUEST points to are borrowed until attn_run_free. *run is untouched on failure. */
+/* Reads the input, finds the attention of each layer and what is selected; computes nothing. HOST
+ * and what REQUEST points to are borrowed until attn_run_free. *run is untouched on failure. */
 ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_run **run, struct attn_error *err);
@@ -75,7 +76,8 @@ ATTN_API void attn_result_release(struct attn_result *result);
 
 /* --- Inside the library: not installed --------------------------------------------------------- */
 
-/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed likewise. */
+/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed
+ * likewise. */
 const struct attn_attention *attn_run_attention(const struct attn_run *run);
 
 /* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first

@@ -1,4 +1,5 @@
-/* run_internal.h - what a run holds, for the experiments that do more with a request than run it. */
+/* run_internal.h - what a run holds, for the experiments that do more with a request than run
+ * it. */
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 

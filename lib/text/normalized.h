@@ -1,5 +1,6 @@
 /*
- * normalized.h - the normalized text, which is encoded, and the way back to the text that was given.
+ * normalized.h - the normalized text, which is encoded, and the way back to the text that was
+ * given.
  *
  * They are the same bytes unless something has to be put in: a space before the first word, U+FFFD
  * for bytes that are not UTF-8.

@@ -1,11 +1,12 @@
 /*
  * unmade.h - tokens of a byte-level vocabulary that no text can have: they are neither a byte, nor
- * what a merge makes, nor special. They show that a merges.txt was cut. With such a file texts would
- * get other ids.
+ * what a merge makes, nor special. They show that a merges.txt was cut. With such a file texts
+ * would get other ids.
  *
- * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>. Others
- * have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge cannot make
- * those, since it joins what lies within one piece of a text (split.h) and they are several. So:
+ * GPT-2 has none: its 50,257 tokens are 256 bytes, what 50,000 merges make, and <|endoftext|>.
+ * Others have a few that people added by hand, like RoBERTa's <mask> and madeupword0000. A merge
+ * cannot make those, since it joins what lies within one piece of a text (split.h) and they are
+ * several. So:
  *
  *     one piece, three or more    the list is not the vocabulary's own: refused
  *     one piece, one or two       a note
@@ -17,9 +18,9 @@
 #include "text/byte_level.h"
 
 /*
- * Looks for them in VOCABULARY; BPE has its special tokens, bytes, merges and split rule by now. PATH
- * is that of the merges, for messages. ATTN_FORMAT where the list is refused. *note is a line to tell
- * the user, which the caller owns, or NULL.
+ * Looks for them in VOCABULARY; BPE has its special tokens, bytes, merges and split rule by now.
+ * PATH is that of the merges, for messages. ATTN_FORMAT where the list is refused. *note is a line
+ * to tell the user, which the caller owns, or NULL.
  */
 enum attn_status attn_unmade_check(const struct attn_byte_level *bpe,
                                    const struct attn_vocabulary *vocabulary, const char *path,

@@ -2,9 +2,9 @@
  * selection.c - selections as tables of flags, the calls that set them, and lists as users write
  * them.
  *
- * A list is read item by item; each becomes ranges of indices, which set flags as the calls do. Heads
- * are a table [n_layer, n_head], since a head may be given with its layer. Everything is checked
- * before anything is changed.
+ * A list is read item by item; each becomes ranges of indices, which set flags as the calls do.
+ * Heads are a table [n_layer, n_head], since a head may be given with its layer. Everything is
+ * checked before anything is changed.
  */
 #include "trace/selection.h"
 

@@ -31,8 +31,8 @@ ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is 
 
 /*
  * Keeps one head. The first call replaces all heads by it; further calls add to what was chosen,
- * also to what a list chose. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS. ATTN_INVALID,
- * with the valid range, leaves the selection unchanged.
+ * also to what a list chose. LAYER may be ATTN_ALL_LAYERS, HEAD may be ATTN_ALL_HEADS.
+ * ATTN_INVALID, with the valid range, leaves the selection unchanged.
  */
 ATTN_API enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
                                               struct attn_error *err);

@@ -50,8 +50,8 @@ struct attn_trace {
 /* --- Inside the library: not installed --------------------------------------------------------- */
 
 /*
- * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at 0
- * and is where the search goes on. False: there are none left.
+ * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at
+ * 0 and is where the search goes on. False: there are none left.
  */
 bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,

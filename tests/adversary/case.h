@@ -1,11 +1,11 @@
 /*
- * case.h - one hostile input: the files and arguments that a grammar makes of a number, what they are
- * meant to be, and what the library must read in them.
+ * case.h - one hostile input: the files and arguments that a grammar makes of a number, what they
+ * are meant to be, and what the library must read in them.
  *
- * A grammar knows a format: it makes what is valid in every way of writing it, or puts in one defect
- * that it knows of. So it can say what must be taken, and what must be read, without asking the
- * library. Some cases are changed as bytes afterwards; of these nothing is known but that they must
- * not do harm.
+ * A grammar knows a format: it makes what is valid in every way of writing it, or puts in one
+ * defect that it knows of. So it can say what must be taken, and what must be read, without asking
+ * the library. Some cases are changed as bytes afterwards; of these nothing is known but that they
+ * must not do harm.
  *
  * To add a format, write grammar_NAME.c and its row in ATTN_GRAMMAR_MAP.
  */
@@ -35,8 +35,8 @@
 
 enum { ATTN_CASE_MAX_FILE = 8, ATTN_CASE_MAX_ARGUMENT = 32, ATTN_CASE_KNOWN_SIZE = 1 << 18 };
 
-/* Address space that a case may have: what asks for more is out of memory, and fails. Sanitizers need
- * more for themselves. */
+/* Address space that a case may have: what asks for more is out of memory, and fails. Sanitizers
+ * need more for themselves. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define ATTN_CASE_SPACE RLIM_INFINITY
 #else

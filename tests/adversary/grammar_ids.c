@@ -1,6 +1,6 @@
 /*
- * grammar_ids.c - lists of token ids, as --ids and --decode take them: numbers, with a comma, blanks
- * or both between them.
+ * grammar_ids.c - lists of token ids, as --ids and --decode take them: numbers, with a comma,
+ * blanks or both between them.
  *
  * A valid list gives the numbers that were written.
  */

@@ -2,8 +2,8 @@
  * grammar_mask.c - arrays of 0 and 1 that say which query may look at which key, of any type, with
  * and without heads, beside q, k and v.
  *
- * With a valid one no masked pair has a weight, and the weights of a row add to 1, or to 0 where all
- * of it is masked.
+ * With a valid one no masked pair has a weight, and the weights of a row add to 1, or to 0 where
+ * all of it is masked.
  */
 #include "capture/capture.h"
 #include "formats/npy_internal.h"

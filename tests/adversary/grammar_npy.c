@@ -1,9 +1,9 @@
 /*
- * grammar_npy.c - .npy files: versions, types, byte orders, orders, shapes, and every way of writing
- * the header.
+ * grammar_npy.c - .npy files: versions, types, byte orders, orders, shapes, and every way of
+ * writing the header.
  *
- * What was written valid is read back: type, shape, every element as a float, and as cells where all
- * are 0 or 1.
+ * What was written valid is read back: type, shape, every element as a float, and as cells where
+ * all are 0 or 1.
  */
 #include "formats/npy_internal.h"
 #include "tests/adversary/npy_text.h"

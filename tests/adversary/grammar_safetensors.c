@@ -1,6 +1,6 @@
 /*
- * grammar_safetensors.c - .safetensors files: the size of the header, its JSON, names, types, shapes,
- * offsets and metadata.
+ * grammar_safetensors.c - .safetensors files: the size of the header, its JSON, names, types,
+ * shapes, offsets and metadata.
  *
  * What was written valid is read back: each tensor under its name, with its type, shape and place.
  */

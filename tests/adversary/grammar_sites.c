@@ -1,5 +1,6 @@
 /*
- * grammar_sites.c - lists of sites, as --sites takes them: names, other names, and globs with * and ?.
+ * grammar_sites.c - lists of sites, as --sites takes them: names, other names, and globs with * and
+ * ?.
  *
  * A valid list gives the sites that a matcher of our own finds.
  */

@@ -1,6 +1,6 @@
 /*
- * grammar_text.c - texts: words, rare characters, what breaks programs (support/naughty.h), and bytes
- * that are not UTF-8, each with what --invalid makes of it.
+ * grammar_text.c - texts: words, rare characters, what breaks programs (support/naughty.h), and
+ * bytes that are not UTF-8, each with what --invalid makes of it.
  *
  * A valid text comes back from its tokens byte for byte, and the tokens lie one behind the other in
  * it. Of a broken one the first bad byte is named; replaced, it holds one U+FFFD for each maximal

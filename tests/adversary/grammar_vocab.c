@@ -2,8 +2,8 @@
  * grammar_vocab.c - vocab.json with the tokenizer settings of config.json: words, characters, and
  * byte-level BPE with merges.txt and special tokens.
  *
- * In a valid one each token has its id. A text of words, or characters, has the ids of these; one of
- * letters has those that merging by hand gives, always the first merge of the list that applies.
+ * In a valid one each token has its id. A text of words, or characters, has the ids of these; one
+ * of letters has those that merging by hand gives, always the first merge of the list that applies.
  */
 #include "base/utf8.h"
 #include "tests/adversary/case.h"

@@ -1,8 +1,9 @@
 /*
  * json_suite.c - what the JSON scanner says of files whose names tell what it must say.
  *
- * As in Nicolas Seriot's JSONTestSuite: it must take y_*, must refuse n_*, and may do either with the
- * rest. `make conformance DATA=FOLDER`; the files are other people's and not part of this repository.
+ * As in Nicolas Seriot's JSONTestSuite: it must take y_*, must refuse n_*, and may do either with
+ * the rest. `make conformance DATA=FOLDER`; the files are other people's and not part of this
+ * repository.
  */
 #include "base/file.h"
 #include "formats/json_reader.h"

@@ -1,6 +1,6 @@
 /*
- * fuzz_options.c - a command line, its arguments separated by newlines, and the ids that one of them
- * may hold.
+ * fuzz_options.c - a command line, its arguments separated by newlines, and the ids that one of
+ * them may hold.
  *
  * A line that is taken, written out again as --name=VALUE, gives the same values, which are within
  * their limits; with an option that takes one value given again it is refused. A line that is

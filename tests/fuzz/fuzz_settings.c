@@ -2,8 +2,8 @@
  * fuzz_settings.c - the values of init's --set, one a line, with a vocabulary or without (first
  * byte).
  *
- * What is taken gives strict JSON with each key once, whose value is the last that was set: a literal
- * as it stands, a list of blocks, or a string. A refusal writes nothing.
+ * What is taken gives strict JSON with each key once, whose value is the last that was set: a
+ * literal as it stands, a list of blocks, or a string. A refusal writes nothing.
  */
 #include "base/number.h"
 #include "formats/json_reader.h"

@@ -94,8 +94,8 @@ void attn_ran_release(struct attn_ran *ran)
     *ran = (struct attn_ran){0};
 }
 
-/* Said again here, as the tests must not rest on the library's own table: what acts instead of being
- * shown, and what is not seen. */
+/* Said again here, as the tests must not rest on the library's own table: what acts instead of
+ * being shown, and what is not seen. */
 static bool is_hidden(uint32_t code_point)
 {
     static const struct {

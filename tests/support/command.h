@@ -29,8 +29,8 @@ struct attn_ran attn_command(const char *const *args);
 struct attn_ran attn_command_in(const char *const *environment, const char *const *args);
 void attn_ran_release(struct attn_ran *ran);
 
-/* Fails the current test unless TEXT holds what a terminal shows and line ends, and nothing else: no
- * control, bidi or zero-width character, nothing that is not UTF-8. WHAT names it. */
+/* Fails the current test unless TEXT holds what a terminal shows and line ends, and nothing else:
+ * no control, bidi or zero-width character, nothing that is not UTF-8. WHAT names it. */
 void attn_assert_printable(const char *what, const char *text, size_t size);
 
 /* Fails the current test unless the command ended with CODE, wrote nothing on standard output and

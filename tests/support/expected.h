@@ -25,9 +25,9 @@ struct attn_expected_row {
 typedef void (*attn_expected_fn)(void *user, const struct attn_expected_row *row);
 
 /*
- * Calls FN for every row of every file in FOLDER, which may be an archive "expected.npz"; files hold
- * the rows from ROW0 on, except of k and v, which are whole. Fails the current test when a shape
- * differs or the model lacks the site. Returns how many sites had a file.
+ * Calls FN for every row of every file in FOLDER, which may be an archive "expected.npz"; files
+ * hold the rows from ROW0 on, except of k and v, which are whole. Fails the current test when a
+ * shape differs or the model lacks the site. Returns how many sites had a file.
  */
 size_t attn_expected_each(const char *folder, const struct attn_recording *recording, size_t row0,
                           attn_expected_fn fn, void *user);

@@ -6,8 +6,8 @@
 
 #include <stdbool.h>
 
-/* From here on mmap and mprotect with PROT_EXEC fail with EPERM, for good. False when the kernel does
- * not offer that. */
+/* From here on mmap and mprotect with PROT_EXEC fail with EPERM, for good. False when the kernel
+ * does not offer that. */
 bool attn_seal_memory(void);
 
 #endif

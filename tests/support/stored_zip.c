@@ -1,7 +1,7 @@
 /*
- * stored_zip.c - see stored_zip.h. The last 22 bytes of an archive say where its directory begins. An
- * entry of the directory says where the header of its member begins, and data follows that (PKWARE
- * APPNOTE 4.3). Numbers are little-endian.
+ * stored_zip.c - see stored_zip.h. The last 22 bytes of an archive say where its directory begins.
+ * An entry of the directory says where the header of its member begins, and data follows that
+ * (PKWARE APPNOTE 4.3). Numbers are little-endian.
  */
 #include "tests/support/stored_zip.h"
 
@@ -20,7 +20,8 @@ static size_t number_at(const unsigned char *bytes, int n_byte)
     return value;
 }
 
-/* Reads the record that begins with SIGNATURE at OFFSET, from the start or, if negative, the end. */
+/* Reads the record that begins with SIGNATURE at OFFSET, from the start or, if negative, the
+ * end. */
 static void read_record(FILE *archive, const char *path, long offset, size_t signature,
                         unsigned char *record, size_t size)
 {

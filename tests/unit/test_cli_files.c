@@ -534,8 +534,8 @@ START_TEST(runs_weights_that_are_strange_but_legal)
 }
 END_TEST
 
-/* A run that fails leaves the files it finished: none of them may hold a number that is none. Removes
- * FOLDER, where there is one. */
+/* A run that fails leaves the files it finished: none of them may hold a number that is none.
+ * Removes FOLDER, where there is one. */
 static void assert_finite_files(const char *folder)
 {
     DIR *entries = opendir(folder);

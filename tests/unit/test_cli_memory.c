@@ -1,6 +1,6 @@
 /*
- * test_cli_memory.c - a run's memory is what the manual says (MEMORY), at 16,384 tokens, whatever is
- * written: a matrix of 1 GiB, all vectors, predictions.
+ * test_cli_memory.c - a run's memory is what the manual says (MEMORY), at 16,384 tokens, whatever
+ * is written: a matrix of 1 GiB, all vectors, predictions.
  */
 #include "tests/support/command.h"
 #include "tests/support/folder.h"

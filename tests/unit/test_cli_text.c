@@ -42,8 +42,8 @@ static char *read_text(const char *path)
     return (char *)part.bytes;
 }
 
-/* Fails unless the folder PATH holds files of these names and the manifest, and nothing else; removes
- * it. */
+/* Fails unless the folder PATH holds files of these names and the manifest, and nothing else;
+ * removes it. */
 static void assert_holds(const char *path, const char *const *names, size_t n)
 {
     DIR *entries = opendir(path);
@@ -163,8 +163,8 @@ static void assert_tidy(const char *path, const struct attn_naughty *tokens, siz
     free(text);
 }
 
-/* Fails unless TEXT is strict JSON whose member "tokens" stands for TOKENS [n]; "ids" and others are
- * skipped. */
+/* Fails unless TEXT is strict JSON whose member "tokens" stands for TOKENS [n]; "ids" and others
+ * are skipped. */
 static void assert_json(const char *text, const struct attn_naughty *tokens, size_t n)
 {
     struct attn_json_reader reader = attn_json_reader_init(text, strlen(text), "JSON");

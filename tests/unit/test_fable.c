@@ -1,8 +1,8 @@
 /*
  * test_fable.c - the trained model against transformers in float64, on 20 sentences.
  *
- * tests/fixtures/fable holds for each its ids, every pattern, and logits: all rows of some, the last
- * of the others (tests/tools/make_fable_fixture.py).
+ * tests/fixtures/fable holds for each its ids, every pattern, and logits: all rows of some, the
+ * last of the others (tests/tools/make_fable_fixture.py).
  */
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"

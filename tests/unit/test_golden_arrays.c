@@ -35,7 +35,8 @@ struct golden {
 #define EARLIER_KEYS .mask = ATTN_MASK_CAUSAL, .is_scaled = true, .factor = 1
 
 static const struct golden goldens[] = {
-    /* The three ways of masking: -inf before the softmax, zero after it with and without division. */
+    /* The three ways of masking: -inf before the softmax, zero after it with and without
+     * division. */
     {"000_causal",
      "queries",
      "keys",

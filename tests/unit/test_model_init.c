@@ -154,8 +154,8 @@ START_TEST(makes_the_model_of_the_first_article)
 }
 END_TEST
 
-/* nn.Linear(16, 16) four times, each with its bias, then the inputs: what is ours [4, 16, 4] is there
- * [16, 16] with the output first. */
+/* nn.Linear(16, 16) four times, each with its bias, then the inputs: what is ours [4, 16, 4] is
+ * there [16, 16] with the output first. */
 START_TEST(linear_layers_of_all_heads_are_split)
 {
     static const struct recipe recipe = {
@@ -328,7 +328,8 @@ START_TEST(what_is_not_drawn_begins_as_gpt2)
 }
 END_TEST
 
-/* Tables around whole pieces of 65,536 numbers, kept but for the last row, and what is drawn next. */
+/* Tables around whole pieces of 65,536 numbers, kept but for the last row, and what is drawn
+ * next. */
 START_TEST(large_tables_are_drawn_as_one)
 {
     static const size_t rows[] = {43690, 43691, 43692, 43694, 65536, 87381, 87382, 100001};

@@ -1,6 +1,6 @@
 /*
- * test_run.c - a request served by a host: the bits of a session, predictions after chosen positions,
- * attention on arrays, failures with their stage, and several threads on one host.
+ * test_run.c - a request served by a host: the bits of a session, predictions after chosen
+ * positions, attention on arrays, failures with their stage, and several threads on one host.
  */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"

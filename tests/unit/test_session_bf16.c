@@ -1,6 +1,6 @@
 /*
- * test_session_bf16.c - sessions that multiply in bfloat16: the same bits for any threads, feeds and
- * packing, and near those in float32.
+ * test_session_bf16.c - sessions that multiply in bfloat16: the same bits for any threads, feeds
+ * and packing, and near those in float32.
  */
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
