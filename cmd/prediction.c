@@ -13,7 +13,8 @@ static const struct option prediction_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct prediction_args, top),
-     .help = "print the K most probable next tokens: probability, id, token"},
+     .help = "print the K most probable next tokens: probability, id, token; with --queries "
+             "after each of these positions, which come first"},
     {.name = "next",
      .argument = "TEXT",
      .heading = "Prediction",
