@@ -96,7 +96,8 @@ void attn_container_add_any(struct attn_case *c, struct attn_container *containe
         struct attn_planned_tensor *tensor;
 
         snprintf(name, sizeof name, "%s%zu", names[attn_case_below(c, 12)], i);
-        tensor = attn_container_add(container, name, attn_case_below(c, ATTN_N_DTYPE), 0);
+        tensor = attn_container_add(container, name,
+                                    (enum attn_dtype)attn_case_below(c, ATTN_N_DTYPE), 0);
         tensor->rank = (int)attn_case_below(c, attn_case_chance(c, 10) ? ATTN_MAX_RANK + 1 : 4);
         for (int d = 0; d < tensor->rank; d++)
             tensor->shape[d] = tensor->rank > 4 ? 1 : attn_case_below(c, 4);
