@@ -107,9 +107,10 @@ static const struct attn_splice *find_splice(const struct attn_normalized *norma
     return low > 0 ? &normalized->splices[low - 1] : NULL;
 }
 
-size_t attn_normalized_begin(const struct attn_normalized *normalized, size_t offset)
+/* The offset in the text of what lies at OFFSET, after LAST began or, if LAST is NULL, before any
+ * splice. Within a replacement it is where that begins, or when IS_END where it ends. */
+static size_t text_offset(const struct attn_splice *last, size_t offset, bool is_end)
 {
-    const struct attn_splice *last = find_splice(normalized, offset + 1);
     size_t size;
 
     if (!last)
@@ -117,22 +118,18 @@ size_t attn_normalized_begin(const struct attn_normalized *normalized, size_t of
     offset -= last->at;
     size = last->count * last->size;
     if (offset < size)
-        return last->from + offset / last->size * last->from_size;
+        return last->from + (offset + (is_end ? last->size - 1 : 0)) / last->size * last->from_size;
     return last->from + last->count * last->from_size + (offset - size);
+}
+
+size_t attn_normalized_begin(const struct attn_normalized *normalized, size_t offset)
+{
+    return text_offset(find_splice(normalized, offset + 1), offset, false);
 }
 
 size_t attn_normalized_end(const struct attn_normalized *normalized, size_t offset)
 {
-    const struct attn_splice *last = find_splice(normalized, offset);
-    size_t size;
-
-    if (!last)
-        return offset;
-    offset -= last->at;
-    size = last->count * last->size;
-    if (offset < size)
-        return last->from + (offset + last->size - 1) / last->size * last->from_size;
-    return last->from + last->count * last->from_size + (offset - size);
+    return text_offset(find_splice(normalized, offset), offset, true);
 }
 
 void attn_normalized_map_offsets(const struct attn_normalized *normalized, size_t base,
