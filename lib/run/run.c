@@ -15,7 +15,7 @@
 
 #include <math.h>
 
-/* --- Preparing a sequence --------------------------------------------------------------------------- */
+/* --- Preparing a sequence --------------------------------------------------------------------- */
 
 static enum attn_status check_question(const struct attn_run *run, struct attn_error *err)
 {
@@ -149,7 +149,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     return status;
 }
 
-/* --- Preparing arrays ------------------------------------------------------------------------------- */
+/* --- Preparing arrays ------------------------------------------------------------------------- */
 
 static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
@@ -196,6 +196,24 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     return choose_tensors(run, &dims, sizes.n_batch, err);
 }
 
+/* A sequence, or arrays. */
+static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    const enum attn_status status =
+        attn_host_check_outputs(run->host, request->outputs, request->n_output, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (attn_input_is_arrays(&request->input))
+        return prepare_arrays(run, err);
+    run->model = run->host->model;
+    if (run->model)
+        return prepare_sequence(run, err);
+    attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+}
+
 enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
                                   struct attn_run **run, struct attn_error *err)
 {
@@ -211,18 +229,7 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
         return ATTN_NO_MEMORY;
     made->host = host;
     made->request = request;
-    status = attn_host_check_outputs(host, request.outputs, request.n_output, err);
-    if (status != ATTN_OK) {
-        /* nothing is prepared */
-    } else if (attn_input_is_arrays(&request.input)) {
-        status = prepare_arrays(made, err);
-    } else if (host->model) {
-        made->model = host->model;
-        status = prepare_sequence(made, err);
-    } else {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
+    status = prepare(made, err);
     set_labels(made);
     if (status == ATTN_OK)
         *run = made;
@@ -265,7 +272,7 @@ const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n)
     return run->edits;
 }
 
-/* --- Performing ------------------------------------------------------------------------------------- */
+/* --- Performing ------------------------------------------------------------------------------- */
 
 /* Who is told while a run is performed. */
 struct telling {
