@@ -82,7 +82,7 @@ void comparison_release(struct comparison *comparison)
     comparison->found = NULL;
 }
 
-/* --- Text -------------------------------------------------------------------------------------- */
+/* --- Text ------------------------------------------------------------------------------------- */
 
 /* As --heads takes it: 5.1 of a model, 3 of arrays; B1H3 of batches, as files are named. */
 static void write_name(const struct comparison *comparison, const struct attn_compared_head *head,
@@ -253,7 +253,7 @@ static int print_comparison(const struct comparison *comparison, struct attn_sin
     return code == EXIT_DONE && found->n_logits > 0 ? print_logits(comparison, out) : code;
 }
 
-/* --- CSV --------------------------------------------------------------------------------------- */
+/* --- CSV -------------------------------------------------------------------------------------- */
 
 /* Writes the table of a PART as CSV to OUT. */
 static enum attn_status write_table(const struct comparison *comparison,
@@ -307,7 +307,7 @@ static int write_folder(const struct comparison *comparison, const struct attn_o
     return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* A document in the making. */
 struct page {
@@ -489,7 +489,7 @@ static int write_document(const struct comparison *comparison, const struct attn
     return code;
 }
 
-/* --- Where it goes ----------------------------------------------------------------------------- */
+/* --- Where it goes ---------------------------------------------------------------------------- */
 
 /* The table of the heads into outputs that hold nothing but tables. */
 static int write_heads(const struct comparison *comparison, const struct output_args *args,

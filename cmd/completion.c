@@ -114,7 +114,7 @@ static void print_brief(struct attn_sink *out, const char *help)
             attn_sink_write(out, help + i, 1);
 }
 
-/* --- bash -------------------------------------------------------------------------------------- */
+/* --- bash ------------------------------------------------------------------------------------- */
 
 static void print_bash_value(struct attn_sink *out, const struct option *option)
 {
@@ -223,7 +223,7 @@ static void print_bash(struct attn_sink *out)
                     "complete -F _attn_cli attn-cli\n");
 }
 
-/* --- zsh --------------------------------------------------------------------------------------- */
+/* --- zsh -------------------------------------------------------------------------------------- */
 
 /* ":what: how to complete it" of a specification for _arguments. */
 static void print_zsh_value(struct attn_sink *out, const struct option *option)
@@ -326,7 +326,7 @@ static void print_zsh(struct attn_sink *out)
                     "fi\n");
 }
 
-/* --- fish -------------------------------------------------------------------------------------- */
+/* --- fish ------------------------------------------------------------------------------------- */
 
 /* Flags of fish's `complete`: -x takes a value and offers no files, -r -F offers them. */
 static void print_fish_value(struct attn_sink *out, const struct option *option)
@@ -407,7 +407,7 @@ static void print_fish(struct attn_sink *out)
         print_fish_command(out, commands[i]);
 }
 
-/* --- the command ------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 struct completion_args {
     struct text_list shells;

@@ -49,7 +49,7 @@ int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
     return EXIT_DONE;
 }
 
-/* --- What is left out -------------------------------------------------------------------------- */
+/* --- What is left out ------------------------------------------------------------------------- */
 
 /* One thing of many, or those between two that are shown: first .. last - 1. */
 struct slot {
@@ -72,7 +72,7 @@ static struct slot slot_at(size_t first, size_t n, size_t limit, size_t extra)
     return (struct slot){first, last > first ? last : first + 1, last > first};
 }
 
-/* --- Tokens and vectors ------------------------------------------------------------------------ */
+/* --- Tokens and vectors ----------------------------------------------------------------------- */
 
 /* A token, printable, without the blanks around it; free with attn_text_free. */
 static char *escape(struct page *page, const char *text, size_t size)
@@ -140,7 +140,7 @@ static void print_title(struct page *page)
     attn_text_free(token);
 }
 
-/* --- Where q, k and v come from ---------------------------------------------------------------- */
+/* --- Where q, k and v come from --------------------------------------------------------------- */
 
 static void print_input(struct page *page)
 {
@@ -240,7 +240,7 @@ static void print_rest(struct page *page)
           config->has_out_proj && config->has_out_bias ? ", plus b_O" : "");
 }
 
-/* --- Parts of tables --------------------------------------------------------------------------- */
+/* --- Parts of tables -------------------------------------------------------------------------- */
 
 static void put_table(struct page *page)
 {
@@ -324,7 +324,7 @@ static void put_key(struct page *page, struct slot cells)
     attn_text_free(token);
 }
 
-/* --- 1. How well each key fits ----------------------------------------------------------------- */
+/* --- 1. How well each key fits ---------------------------------------------------------------- */
 
 static bool is_cosine(const struct page *page)
 {
@@ -411,7 +411,7 @@ static void print_scores(struct page *page)
     put_table(page);
 }
 
-/* --- 2. The softmax ---------------------------------------------------------------------------- */
+/* --- 2. The softmax --------------------------------------------------------------------------- */
 
 /* What a score is made of. */
 static const char *fit_name(const struct page *page)
@@ -541,7 +541,7 @@ static void print_weights(struct page *page)
     put_table(page);
 }
 
-/* --- 3. The weighted sum ----------------------------------------------------------------------- */
+/* --- 3. The weighted sum ---------------------------------------------------------------------- */
 
 /* The values of CELLS times their weights, added up. */
 static void put_weighted(struct page *page, struct slot cells)
@@ -601,7 +601,7 @@ static void print_context(struct page *page)
     put_table(page);
 }
 
-/* --- The page ---------------------------------------------------------------------------------- */
+/* --- The page --------------------------------------------------------------------------------- */
 
 int explain_print(const struct attn_explanation *row, const struct explained_run *run,
                   struct attn_sink *out)

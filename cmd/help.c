@@ -107,7 +107,7 @@ int help_print(const struct command *command)
     return print_close(out, code);
 }
 
-/* --- The command -------------------------------------------------------------------------------- */
+/* --- The command ------------------------------------------------------------------------------ */
 
 struct help_args {
     struct text_list names;

@@ -46,7 +46,7 @@ static bool is_text(const struct attn_cell *cell, const char *text)
     return cell->size == strlen(text) && memcmp(cell->text, text, cell->size) == 0;
 }
 
-/* --- Cells ------------------------------------------------------------------------------------- */
+/* --- Cells ------------------------------------------------------------------------------------ */
 
 /* Text from outside, printable. */
 static void put_escaped(struct page *page, const char *text, size_t size)
@@ -137,7 +137,7 @@ static const char *shape_text(const struct attn_cell *cell, char text[SHAPE_SIZE
     return text;
 }
 
-/* --- Tables of one row --------------------------------------------------------------------------- */
+/* --- Tables of one row ------------------------------------------------------------------------ */
 
 /* One line a column, values on the left. */
 static void put_settings(struct page *page, const struct attn_table *table)
@@ -183,7 +183,7 @@ static void put_title(struct page *page, const char *title)
     print(page->out, "\n%s\n", title);
 }
 
-/* --- Attention --------------------------------------------------------------------------------- */
+/* --- Attention -------------------------------------------------------------------------------- */
 
 /* Whether what is said of the attention of two layers is the same. */
 static bool is_same_layer(const struct attn_table *layers, size_t one, size_t other)
@@ -238,7 +238,7 @@ static void put_attention(struct page *page)
     }
 }
 
-/* --- Tensors, tokenizer, files ----------------------------------------------------------------- */
+/* --- Tensors, tokenizer, files ---------------------------------------------------------------- */
 
 /* Widths of the columns of the tensor table. */
 struct widths {
@@ -345,7 +345,7 @@ static void put_files(struct page *page)
     }
 }
 
-/* --- Cost -------------------------------------------------------------------------------------- */
+/* --- Cost ------------------------------------------------------------------------------------- */
 
 /* The shape of one layer's tensor and the size of all of them. */
 static void put_sites(struct page *page)
@@ -384,7 +384,7 @@ static void put_cost(struct page *page)
     put_sites(page);
 }
 
-/* --- All --------------------------------------------------------------------------------------- */
+/* --- All -------------------------------------------------------------------------------------- */
 
 static void put_heading(struct page *page)
 {

@@ -92,7 +92,7 @@ static void put_ids(struct page *page, size_t first, size_t n)
     print_text(page->out, "]");
 }
 
-/* --- pairs ------------------------------------------------------------------------------------- */
+/* --- pairs ------------------------------------------------------------------------------------ */
 
 /* A text of the pair, printable, and END behind it. */
 static void put_cell(struct page *page, size_t column, const char *end)
@@ -132,7 +132,7 @@ static void put_pairs(struct page *page)
     print_text(page->out, page->is_json ? "]}\n" : "");
 }
 
-/* --- windows ----------------------------------------------------------------------------------- */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 /* One of the two sides of a window that begins at FIRST. */
 static void put_side(struct page *page, const char *name, size_t number, size_t first, size_t n)

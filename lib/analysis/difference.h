@@ -59,7 +59,7 @@ struct attn_difference {
 
 enum { ATTN_MOST_RECALLED = 64 }; /* the largest K of RECALL */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* The columns of a table that hold a difference, and its cells there; NaN is a missing value. */
 void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);

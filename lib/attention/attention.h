@@ -112,7 +112,7 @@ enum attn_gives {
 ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,
                                       struct attn_dims *dims);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);

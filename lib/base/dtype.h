@@ -50,7 +50,7 @@ struct attn_tensor {
     size_t shape[ATTN_MAX_RANK]; /* elements; product fits a size_t */
 };
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
 size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32 */

@@ -29,7 +29,7 @@ attn_pool_free(struct attn_pool *pool); /* no run may be in progress; NULL is al
  * scratch). */
 typedef void (*attn_task_fn)(void *context, size_t task, int worker);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /*
  * Runs every task once and returns when all are done; tasks are handed out in ascending order. One

@@ -76,7 +76,7 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
         x[i] = attn_random_float(random) * width + from;
 }
 
-/* --- normal numbers: Box and Muller, a pair from two uniform ones ------------------------------- */
+/* --- normal numbers: Box and Muller, a pair from two uniform ones ----------------------------- */
 
 /* x [16] holds uniform numbers; number k makes a pair with number k + 8. */
 static void make_block_normal(float x[BLOCK], float mean, float std)
@@ -122,7 +122,7 @@ void attn_random_fill_normal(struct attn_random *random, float *x, size_t n, flo
     }
 }
 
-/* --- what is made of them ----------------------------------------------------------------------- */
+/* --- what is made of them --------------------------------------------------------------------- */
 
 /* He et al. 2015 with a = sqrt(5), as nn.Linear.reset_parameters: 1/sqrt(in) but for the last
  * bit. */

@@ -56,7 +56,7 @@ ATTN_API enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_e
 /* Frees; a file that was not committed is removed. NULL is allowed. */
 ATTN_API void attn_sink_free(struct attn_sink *sink);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Whether attn_sink_write_at works: files and memory do, pipes do not. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);

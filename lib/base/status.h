@@ -73,7 +73,7 @@ ATTN_API enum attn_status attn_error_set(struct attn_error *err, enum attn_statu
 ATTN_API const char *
 attn_request_stage_text(enum attn_request_stage stage); /* "input"; "" for NONE */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Adds a hint to a failure that is already stored; the first hint wins. ERR may be NULL. */
 void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINTF(2, 3);

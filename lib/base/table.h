@@ -120,7 +120,7 @@ ATTN_API struct attn_cell attn_table_cell(const struct attn_table *table, size_t
 
 ATTN_API void attn_table_free(struct attn_table *table); /* NULL is allowed */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* An empty table. ATTN_INVALID when it has no name or no columns, or a column has no name,
  * the name of another, no type, or digits that are out of range. */

@@ -108,7 +108,7 @@ int attn_utf8_is_printable(uint32_t code_point)
     return 1;
 }
 
-/* --- Columns: tables printed by tests/tools/make_utf8_width.py, which says what belongs to them - */
+/* --- Columns: tables printed by tests/tools/make_utf8_width.py, which says what belongs to them  */
 
 struct range {
     uint32_t first, last;

@@ -32,7 +32,7 @@ struct job {
     struct attn_measurement *local, *propagated; /* owns */
 };
 
-/* --- What a layer computes from ----------------------------------------------------------------- */
+/* --- What a layer computes from --------------------------------------------------------------- */
 
 /* Numbers that dropout draws for the layers before LAYER: a run draws them from one stream. */
 static uint64_t count_drawn(const struct job *job, int layer)
@@ -116,7 +116,7 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
     return attn_attend(&args, err);
 }
 
-/* --- Rows of a head ---------------------------------------------------------------------------- */
+/* --- Rows of a head --------------------------------------------------------------------------- */
 
 /* Where the events of a run go. */
 struct pass {
@@ -242,7 +242,7 @@ static enum attn_status compare_locally(struct job *job, int layer, struct attn_
     return status;
 }
 
-/* --- What an attention costs --------------------------------------------------------------------- */
+/* --- What an attention costs ------------------------------------------------------------------ */
 
 /* Floats of one head between q, k, v and z. */
 static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
@@ -326,7 +326,7 @@ static enum attn_status find_cost(const struct job *job, int layer,
     return measure(&inputs, &cost->seconds, err);
 }
 
-/* --- Next tokens --------------------------------------------------------------------------------- */
+/* --- Next tokens ------------------------------------------------------------------------------ */
 
 enum { BLOCK_BYTES = 16 << 20 }; /* of logits at a time: a row is as wide as the vocabulary */
 
@@ -407,7 +407,7 @@ static enum attn_status compare_logits(struct job *job, struct attn_compared_log
     return status;
 }
 
-/* --- The runs ------------------------------------------------------------------------------------ */
+/* --- The runs --------------------------------------------------------------------------------- */
 
 static void release(struct job *job)
 {
@@ -705,7 +705,7 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
     return compare(&job, &args.attention, compare_arrays, comparison, err);
 }
 
-/* --- Of a request ------------------------------------------------------------------------------- */
+/* --- Of a request ----------------------------------------------------------------------------- */
 
 static enum attn_status compare_run_of_model(const struct attn_run *run, size_t n_recalled,
                                              struct attn_comparison **comparison,

@@ -34,7 +34,7 @@ void attn_comparison_free(struct attn_comparison *comparison)
     attn_free(comparison);
 }
 
-/* --- Tables ------------------------------------------------------------------------------------ */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
                                              const struct attn_labels *labels)

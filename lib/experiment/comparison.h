@@ -76,7 +76,7 @@ attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_com
 
 ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* LABELS are those of the run. */
 struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,

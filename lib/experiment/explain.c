@@ -31,7 +31,7 @@ struct attn_explainer {
     struct attn_trace trace;
 };
 
-/* --- Collecting -------------------------------------------------------------------------------- */
+/* --- Collecting ------------------------------------------------------------------------------- */
 
 static void keep_rows(float *to, const struct attn_trace_event *event, size_t first)
 {
@@ -102,7 +102,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* --- Creating ---------------------------------------------------------------------------------- */
+/* --- Creating --------------------------------------------------------------------------------- */
 
 /* What a selection leaves: the first head and the last query, and how many there are. */
 struct kept {
@@ -310,7 +310,7 @@ void attn_explainer_free(struct attn_explainer *explainer)
     attn_free(explainer);
 }
 
-/* --- Computing --------------------------------------------------------------------------------- */
+/* --- Computing -------------------------------------------------------------------------------- */
 
 /* a.b [n]; the sum of the sizes of its terms goes to *size. */
 static double dot(const float *a, const float *b, size_t n, double *size)
@@ -391,7 +391,7 @@ static void add_exponentials(struct attn_explainer *explainer)
         row->visible_share += keys[i].is_visible ? keys[i].exponential / row->exponential_sum : 0;
 }
 
-/* --- Checking ---------------------------------------------------------------------------------- */
+/* --- Checking --------------------------------------------------------------------------------- */
 
 /* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
 static bool is_same(double sum, double size, float found)

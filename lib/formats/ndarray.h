@@ -58,7 +58,7 @@ ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mas
 
 ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Elements of all dimensions. */
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);

@@ -29,7 +29,7 @@ enum attn_compute {
 
 enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* "libxsmm 1.17, cpx": what the products of GEMM (no AUTO) are made by, and for which processor.
  * Starts libxsmm if that is it. */

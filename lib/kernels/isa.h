@@ -20,7 +20,7 @@ enum attn_isa {
         ATTN_ISA_BEST = ATTN_ISA_AVX512
 };
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_isa_name(enum attn_isa isa);
 

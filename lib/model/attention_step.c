@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* --- callbacks of heads.h ----------------------------------------------------------------------- */
+/* --- callbacks of heads.h --------------------------------------------------------------------- */
 
 static bool needs_head(const void *context, int head)
 {
@@ -78,7 +78,7 @@ static struct attn_heads heads_of(struct attn_forward *f)
     };
 }
 
-/* --- the KV cache ------------------------------------------------------------------------------- */
+/* --- the KV cache ----------------------------------------------------------------------------- */
 
 /* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
 struct appending {
@@ -141,7 +141,7 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
     f->n_cached = n == 0 || n > f->n_source ? n : f->n_source;
 }
 
-/* --- attention ---------------------------------------------------------------------------------- */
+/* --- attention -------------------------------------------------------------------------------- */
 
 /* Which weights of the layer stay; draws them when they were not given. */
 static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)

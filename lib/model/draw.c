@@ -24,7 +24,7 @@ enum {
     MOST_DROPPED = 1 << 28 /* numbers that are drawn and not kept: some seconds */
 };
 
-/* --- the text form of a draw -------------------------------------------------------------------- */
+/* --- the text form of a draw ------------------------------------------------------------------ */
 
 static const char *const groups[] = {
 #define GROUP_NAME(name, text) text,
@@ -94,7 +94,7 @@ const char *attn_draw_group_name(enum attn_draw_group group)
     return groups[group];
 }
 
-/* --- what is drawn ------------------------------------------------------------------------------ */
+/* --- what is drawn ---------------------------------------------------------------------------- */
 
 /* What drawing works on. */
 struct drawer {
@@ -110,7 +110,7 @@ struct map {
     float *bias; /* [n_block * width] or NULL */
     size_t n_block, in, width;
     bool is_out_in;
-    bool ends_branch; /* what it gives is added to the residual stream */
+    bool ends_branch; /* its result is added to the residual stream */
 };
 
 /* The group that draws PART; ATTN_N_DRAW_GROUP for norms, which are not drawn. */
@@ -149,7 +149,7 @@ static bool is_vector(const struct attn_made_weight *weight)
            weight->spec.rule->kind == ATTN_WEIGHT_QKV_VECTOR;
 }
 
-/* --- tensors ------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 /* What norms multiply with: ln1.w, ln_1.weight; not ln1.b. */
 static bool is_norm_factor(const struct attn_weight_spec *spec)
@@ -192,7 +192,7 @@ void attn_made_weights_release(struct attn_made_weights *weights)
     *weights = (struct attn_made_weights){0};
 }
 
-/* --- one matrix --------------------------------------------------------------------------------- */
+/* --- one matrix ------------------------------------------------------------------------------- */
 
 static struct map map_of(const struct attn_made_weight *weight, float *bias)
 {
@@ -265,7 +265,7 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
     return ATTN_OK;
 }
 
-/* --- groups ------------------------------------------------------------------------------------- */
+/* --- groups ----------------------------------------------------------------------------------- */
 
 /*
  * Draws more rows than are kept: the numbers of a table depend on how long it is. It is drawn in

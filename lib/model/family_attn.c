@@ -265,7 +265,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
     return status;
 }
 
-/* --- tensors ------------------------------------------------------------------------------------ */
+/* --- tensors ---------------------------------------------------------------------------------- */
 
 #define B(member) offsetof(struct attn_block_weights, member)
 #define W(member) offsetof(struct attn_weights, member)

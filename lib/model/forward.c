@@ -7,7 +7,7 @@
 
 enum { FINITE_PIECE = 1 << 14 }; /* numbers that one task looks at */
 
-/* --- what is needed ----------------------------------------------------------------------------- */
+/* --- what is needed --------------------------------------------------------------------------- */
 
 bool attn_forward_is_cross(const struct attn_forward *f)
 {
@@ -80,7 +80,7 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
            attn_selection_has_query(f->trace->selection, position);
 }
 
-/* --- when it ends ------------------------------------------------------------------------------- */
+/* --- when it ends ----------------------------------------------------------------------------- */
 
 bool attn_forward_is_over(const struct attn_forward *f)
 {

@@ -69,7 +69,7 @@ static enum attn_status set(struct members *members, const char *key, size_t key
     return attn_buffer_check(&member->value, err);
 }
 
-/* --- a file ------------------------------------------------------------------------------------- */
+/* --- a file ----------------------------------------------------------------------------------- */
 
 /* Sets one member of FILE, whose key READER has just given as TOKEN. */
 static enum attn_status copy_member(struct members *members, const struct attn_file *file,
@@ -117,7 +117,7 @@ done:
     return status;
 }
 
-/* --- settings ----------------------------------------------------------------------------------- */
+/* --- settings --------------------------------------------------------------------------------- */
 
 /* Whether VALUE is a number, true, false or null as it stands. */
 static bool is_literal(const char *value)
@@ -172,7 +172,7 @@ static enum attn_status apply_setting(struct members *members, const char *setti
     return status;
 }
 
-/* --- the vocabulary ----------------------------------------------------------------------------- */
+/* --- the vocabulary --------------------------------------------------------------------------- */
 
 static bool is_gpt2(const struct members *members)
 {

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- Tables of one row ------------------------------------------------------------------------- */
+/* --- Tables of one row ------------------------------------------------------------------------ */
 
 enum { MAX_FIELDS = 24 };
 
@@ -88,7 +88,7 @@ static enum attn_status make_record(const char *name, const struct record *recor
     return make(name, record->columns, record->n, record->cells, table, err);
 }
 
-/* --- Of the model ------------------------------------------------------------------------------ */
+/* --- Of the model ----------------------------------------------------------------------------- */
 
 static bool attends_to_source(const struct attn_config *config)
 {
@@ -193,7 +193,7 @@ static enum attn_status find_parameters(const struct attn_inspection *inspection
     return make_record("parameters", &record, table, err);
 }
 
-/* --- Of the tokenizer -------------------------------------------------------------------------- */
+/* --- Of the tokenizer ------------------------------------------------------------------------- */
 
 static enum attn_status find_tokenizer(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
@@ -227,7 +227,7 @@ static enum attn_status find_special(const struct attn_inspection *inspection,
     return status;
 }
 
-/* --- Of the files ------------------------------------------------------------------------------ */
+/* --- Of the files ----------------------------------------------------------------------------- */
 
 static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[ATTN_MAX_RANK])
 {
@@ -375,7 +375,7 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
     return status;
 }
 
-/* --- Of a run ---------------------------------------------------------------------------------- */
+/* --- Of a run --------------------------------------------------------------------------------- */
 
 static enum attn_status find_run(const struct attn_inspection *inspection,
                                  struct attn_table **table, struct attn_error *err)
@@ -481,7 +481,7 @@ static enum attn_status find_outputs(const struct attn_inspection *inspection,
     return status;
 }
 
-/* --- All of them ------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* What a table is about. */
 enum subject { SUBJECT_MODEL, SUBJECT_WEIGHTS, SUBJECT_TOKENIZER, SUBJECT_COST };

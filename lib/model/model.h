@@ -71,7 +71,7 @@ ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const
  * truncated under it. Async-signal-safe. */
 ATTN_API bool attn_model_owns_address(const struct attn_model *model, const void *address);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 struct attn_safetensors;
 

@@ -21,7 +21,7 @@ struct attn_init {
     struct attn_made_weights weights;
 };
 
-/* --- making ------------------------------------------------------------------------------------- */
+/* --- making ----------------------------------------------------------------------------------- */
 
 /* What messages call the config: the file it begins with and the settings, as they are typed. */
 static enum attn_status name_config(const struct attn_init_options *options,
@@ -127,7 +127,7 @@ void attn_init_free(struct attn_init *init)
     attn_free(init);
 }
 
-/* --- the directory ------------------------------------------------------------------------------ */
+/* --- the directory ---------------------------------------------------------------------------- */
 
 /* A directory without a config is no model, so that comes last. */
 enum { VOCABULARY, WEIGHTS, CONFIG, N_FILE };

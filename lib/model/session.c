@@ -25,7 +25,7 @@
  * pages are given back. */
 static const size_t many_rows = 64;
 
-/* --- what the options may be -------------------------------------------------------------------- */
+/* --- what the options may be ------------------------------------------------------------------ */
 
 /* The attention of LAYER as it runs. */
 static struct attn_attention find_attention(const struct attn_model *model,
@@ -132,7 +132,7 @@ static enum attn_status check_options(const struct attn_model *model,
     return attn_edits_check(options->edits, options->n_edit, &dims, err);
 }
 
-/* --- creating ----------------------------------------------------------------------------------- */
+/* --- creating --------------------------------------------------------------------------------- */
 
 /* Copies the arrays that the options borrow. */
 static enum attn_status copy_options(struct attn_session *session, const struct attn_model *model,
@@ -292,7 +292,7 @@ void attn_session_free(struct attn_session *session)
     attn_free(session);
 }
 
-/* --- feeding ------------------------------------------------------------------------------------ */
+/* --- feeding ---------------------------------------------------------------------------------- */
 
 /* Numbers that a caller gives. */
 struct given_rows {
@@ -457,7 +457,7 @@ size_t attn_session_n_edited_row(const struct attn_session *session)
     return session->forward.n_edited;
 }
 
-/* --- going back --------------------------------------------------------------------------------- */
+/* --- going back ------------------------------------------------------------------------------- */
 
 static void truncate_to(struct attn_session *session, size_t n)
 {
@@ -484,7 +484,7 @@ void attn_session_reset(struct attn_session *session)
     truncate_to(session, 0);
 }
 
-/* --- logits ------------------------------------------------------------------------------------- */
+/* --- logits ----------------------------------------------------------------------------------- */
 
 static enum attn_status check_has_logits(const struct attn_session *session, struct attn_error *err)
 {

@@ -128,7 +128,7 @@ ATTN_API enum attn_status attn_session_rewind(struct attn_session *session, size
 /* Forgets all positions, keeps the source and the memory; also after a failed or canceled feed. */
 ATTN_API void attn_session_reset(struct attn_session *session);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* The memory in bytes that creating it would take, with the same checks; takes none of it. */
 enum attn_status attn_session_measure(const struct attn_model *model,

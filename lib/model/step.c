@@ -10,7 +10,7 @@
 
 enum { ROWS_PER_TASK = 16 };
 
-/* --- linear maps that wait ---------------------------------------------------------------------- */
+/* --- linear maps that wait -------------------------------------------------------------------- */
 
 /* Every product is looked at for values that are not finite. The residual stream alone does not
  * show every bad weight: a softmax leaves keys with a score of -inf out, and relu makes -inf 0. */
@@ -79,7 +79,7 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     return next != NULL && next->weight.data != NULL ? next : NULL;
 }
 
-/* --- linear maps -------------------------------------------------------------------------------- */
+/* --- linear maps ------------------------------------------------------------------------------ */
 
 /* The heads first .. last-1 of SITE that are needed, from *LAST on; false: there are none left. */
 static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
@@ -144,7 +144,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
     add_visit(f, site, y);
 }
 
-/* --- work on rows ------------------------------------------------------------------------------- */
+/* --- work on rows ----------------------------------------------------------------------------- */
 
 /* Rows [n_row, n_col] shared over the pool in pieces of ROWS_PER_TASK. */
 struct row_work {
@@ -203,7 +203,7 @@ static void add_rows(void *context, size_t task, int worker)
     work->f->engine.kernels->add(work->y + at, work->x + at, n * work->n_col, work->y + at);
 }
 
-/* --- the other equations ------------------------------------------------------------------------ */
+/* --- the other equations ---------------------------------------------------------------------- */
 
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y)

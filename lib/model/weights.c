@@ -278,7 +278,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     return ATTN_OK;
 }
 
-/* --- what a model needs ------------------------------------------------------------------------- */
+/* --- what a model needs ----------------------------------------------------------------------- */
 
 struct describer {
     const struct attn_config *config;
@@ -332,7 +332,7 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
     return status;
 }
 
-/* --- binding ------------------------------------------------------------------------------------ */
+/* --- binding ---------------------------------------------------------------------------------- */
 
 /* Files either put the prefix in front of every name or of none: the first rule's tensor
  * decides. */
@@ -379,7 +379,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
     return status;
 }
 
-/* --- packed copies ------------------------------------------------------------------------------ */
+/* --- packed copies ---------------------------------------------------------------------------- */
 
 /* The place for LINEAR. The same code measures and carves; see base/arena.h. */
 static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,
@@ -446,7 +446,7 @@ void attn_weights_release(struct attn_weights *weights)
     *weights = (struct attn_weights){0};
 }
 
-/* --- names that a file has ---------------------------------------------------------------------- */
+/* --- names that a file has -------------------------------------------------------------------- */
 
 /* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or
  * ATTN_NO_LAYER. */

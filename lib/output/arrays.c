@@ -218,7 +218,7 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
     return status;
 }
 
-/* --- All of them ------------------------------------------------------------------------------- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* Sets name, rank and shape as the axes of the inputs have them. */
 static void name_by_axes(struct attn_array *array, const struct attn_writer *writer,

@@ -27,7 +27,7 @@ struct attn_directory {
     bool has_files;      /* one was committed */
 };
 
-/* --- Opening and locking ----------------------------------------------------------------------- */
+/* --- Opening and locking ---------------------------------------------------------------------- */
 
 /* Makes the directory when there is none, and sets descriptor and info. */
 static enum attn_status enter(struct attn_directory *directory, struct attn_error *err)
@@ -142,7 +142,7 @@ enum attn_status attn_directory_lock(struct attn_directory *directory, bool wait
     return status == ATTN_OK ? read_manifest(directory, err) : status;
 }
 
-/* --- Files ------------------------------------------------------------------------------------- */
+/* --- Files ------------------------------------------------------------------------------------ */
 
 enum attn_status attn_directory_begin(struct attn_directory *directory,
                                       const struct attn_format *format,
@@ -180,7 +180,7 @@ enum attn_status attn_directory_commit_file(struct attn_directory *directory,
     return status;
 }
 
-/* --- What earlier runs left -------------------------------------------------------------------- */
+/* --- What earlier runs left ------------------------------------------------------------------- */
 
 /* The names of a run's files in order, for looking them up. */
 struct sorted_names {
@@ -285,7 +285,7 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
     return status == ATTN_OK && !directory->has_manifest ? write_manifest(directory, err) : status;
 }
 
-/* --- The end ----------------------------------------------------------------------------------- */
+/* --- The end ---------------------------------------------------------------------------------- */
 
 /* Leaves the directory as it was, or none where there was none. */
 static void undo(const struct attn_directory *directory)

@@ -53,7 +53,7 @@ ATTN_API const struct attn_format *attn_format_find(const char *name);
 
 typedef bool (*attn_format_fn)(const struct attn_format *format);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* All formats, in the order of their options. */
 size_t attn_n_format(void);

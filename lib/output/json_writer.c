@@ -61,7 +61,7 @@ static void append_number(struct json_writer *w, float value)
         w->text.size += attn_number_text(value, w->base.options.precision, out);
 }
 
-/* --- Before the tensors ------------------------------------------------------------------------ */
+/* --- Before the tensors ----------------------------------------------------------------------- */
 
 static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
 {

@@ -145,7 +145,7 @@ static enum attn_status judge(struct attn_outputs *outputs, struct open_output *
     return attn_error_at(found->status, found->stage ? found->stage : ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- Directories ------------------------------------------------------------------------------- */
+/* --- Directories ------------------------------------------------------------------------------ */
 
 /* The directory of ITEM, which other outputs may have too; NULL when it is none or on failure. */
 static enum attn_status open_directory(struct attn_outputs *outputs, const struct attn_output *item,

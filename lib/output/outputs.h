@@ -33,7 +33,7 @@ struct attn_output {
 
 struct attn_outputs;
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 #include <signal.h>
 

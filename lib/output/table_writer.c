@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- Values ------------------------------------------------------------------------------------ */
+/* --- Values ----------------------------------------------------------------------------------- */
 
 void attn_table_escape(struct attn_table_page *page, const struct attn_cell *cell)
 {
@@ -118,7 +118,7 @@ void attn_table_append_number(struct attn_table_page *page, const struct attn_co
         attn_buffer_append_string(&page->text, cell->real < 0 ? "-inf" : "inf");
 }
 
-/* --- Forms ------------------------------------------------------------------------------------- */
+/* --- Forms ------------------------------------------------------------------------------------ */
 
 static const struct attn_table_ops *const forms[] = {
     [ATTN_TABLE_ALIGNED] = &attn_table_aligned_ops,

@@ -41,7 +41,7 @@ ATTN_API enum attn_status attn_table_write(const struct attn_table *table,
                                            enum attn_table_form form, int precision,
                                            struct attn_sink *sink, struct attn_error *err);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /*
  * Writes one row as it stands in FORM: a line, or in JSON an object without the end of a line, for

@@ -76,7 +76,7 @@ enum attn_status attn_writer_predictions(struct attn_writer *writer,
                                          const struct attn_predictions *predictions,
                                          struct attn_error *err);
 
-/* --- The frame, for the formats ------------------------------------------------------------------ */
+/* --- The frame, for the formats --------------------------------------------------------------- */
 
 /* What is kept of a site in one layer. */
 struct attn_extent {

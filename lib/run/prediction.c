@@ -96,7 +96,7 @@ void attn_continuations_release(struct attn_continuations *continuations)
     *continuations = (struct attn_continuations){0};
 }
 
-/* --- The most probable tokens ---------------------------------------------------------------------- */
+/* --- The most probable tokens ----------------------------------------------------------------- */
 
 struct scored {
     double logit;
@@ -191,7 +191,7 @@ static enum attn_status find_top(struct attn_session *session,
     return status;
 }
 
-/* --- Continuations --------------------------------------------------------------------------------- */
+/* --- Continuations ---------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,
                                         const struct attn_encoding *continuation, double *sum,
@@ -250,7 +250,7 @@ enum attn_status attn_predict(struct attn_session *session, const struct attn_pr
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-/* --- Tables ---------------------------------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------------------------- */
 
 static const struct attn_column top_columns[] = {
     {.name = "position", .type = ATTN_VALUE_INTEGER},

@@ -74,7 +74,7 @@ ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
 
 ATTN_API void attn_result_release(struct attn_result *result);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed
  * likewise. */

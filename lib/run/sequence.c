@@ -136,7 +136,7 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                          err);
 }
 
-/* --- A source ----------------------------------------------------------------------------------- */
+/* --- A source --------------------------------------------------------------------------------- */
 
 static bool has_cross_layers(const struct attn_config *config)
 {

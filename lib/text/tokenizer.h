@@ -109,7 +109,7 @@ ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tok
                                                 size_t *size, struct attn_error *err);
 ATTN_API void attn_text_free(char *text); /* NULL is allowed */
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 

@@ -47,7 +47,7 @@ struct attn_edit_target {
     float *data;
 };
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
  * for the site. */

@@ -61,7 +61,7 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* Reads. LAYER, HEAD and QUERY must be in range; for sites of the model LAYER is ATTN_NO_LAYER. */
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);

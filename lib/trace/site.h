@@ -94,7 +94,7 @@ enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
 ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
                                            struct attn_error *err);
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 enum attn_site_layout attn_site_layout(enum attn_site site);

@@ -47,7 +47,7 @@ struct attn_trace {
     void *user;
 };
 
-/* --- Inside the library: not installed --------------------------------------------------------- */
+/* --- Inside the library: not installed -------------------------------------------------------- */
 
 /*
  * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at

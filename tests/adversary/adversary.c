@@ -65,7 +65,7 @@ struct progress {
 
 static struct progress *progress;
 
-/* --- cases -------------------------------------------------------------------------------------- */
+/* --- cases ------------------------------------------------------------------------------------ */
 
 /* Changes bytes: some set, a slice removed, repeated or moved. Nothing is known afterwards. */
 static void scramble(struct attn_case *c)
@@ -131,7 +131,7 @@ static size_t size_of(const struct attn_case *c)
     return size;
 }
 
-/* --- measures ----------------------------------------------------------------------------------- */
+/* --- measures --------------------------------------------------------------------------------- */
 
 static double processor_seconds(void)
 {
@@ -170,7 +170,7 @@ static size_t allowed(size_t size)
     return ((size_t)3 << 19) + 24 * size;
 }
 
-/* --- one case ----------------------------------------------------------------------------------- */
+/* --- one case --------------------------------------------------------------------------------- */
 
 static void fail(const struct attn_grammar *grammar, size_t number, const char *what)
 {
@@ -290,7 +290,7 @@ static void tool_case(const struct attn_grammar *grammar, size_t number)
     release(&c);
 }
 
-/* --- many cases --------------------------------------------------------------------------------- */
+/* --- many cases ------------------------------------------------------------------------------- */
 
 typedef void case_fn(const struct attn_grammar *grammar, size_t number);
 

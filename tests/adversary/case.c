@@ -90,7 +90,7 @@ void attn_case_run(struct attn_case *c, int exit, ...)
     va_end(list);
 }
 
-/* --- JSON -------------------------------------------------------------------------------------- */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 void attn_json_blank(struct attn_case *c, struct attn_buffer *out)
 {

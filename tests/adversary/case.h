@@ -81,7 +81,7 @@ struct attn_grammar {
 ATTN_GRAMMAR_MAP(ATTN_GRAMMAR_DECLARE)
 #undef ATTN_GRAMMAR_DECLARE
 
-/* --- chance: the same for the same number of a case on every machine --------------------------- */
+/* --- chance: the same for the same number of a case on every machine -------------------------- */
 
 uint64_t attn_case_bits(struct attn_case *c);
 size_t attn_case_below(struct attn_case *c, size_t n); /* 0 .. n-1; n >= 1 */
@@ -89,7 +89,7 @@ bool attn_case_chance(struct attn_case *c, unsigned percent);
 bool attn_case_is_large(struct attn_case *c); /* whether this is one of the few of some 100 KB */
 void attn_case_shuffle(struct attn_case *c, size_t *order, size_t n); /* 0 .. n-1 in any order */
 
-/* --- making ------------------------------------------------------------------------------------ */
+/* --- making ----------------------------------------------------------------------------------- */
 
 /* Decides whether there will be a defect, one of N; -1 for none. The grammar puts it in. */
 int attn_case_defect(struct attn_case *c, const char *const *defects, size_t n);
@@ -103,7 +103,7 @@ struct attn_buffer *attn_case_find(struct attn_case *c, const char *name); /* NU
 /* Arguments of the tool, to the first NULL. */
 void attn_case_run(struct attn_case *c, int exit, ...) __attribute__((sentinel));
 
-/* --- JSON in every way of writing it ----------------------------------------------------------- */
+/* --- JSON in every way of writing it ---------------------------------------------------------- */
 
 /* What a writer of JSON may do: blanks between tokens, escapes in strings. */
 void attn_json_blank(struct attn_case *c, struct attn_buffer *out);

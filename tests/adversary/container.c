@@ -106,7 +106,7 @@ void attn_container_add_any(struct attn_case *c, struct attn_container *containe
     }
 }
 
-/* --- the header --------------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 /* The number of the tensor that has the defect: one with elements. */
 static size_t choose_victim(struct attn_case *c, const struct attn_container *container)
@@ -276,7 +276,7 @@ static void put_header(struct attn_case *c, const struct attn_container *contain
     attn_json_put(c, out, "}");
 }
 
-/* --- the file ----------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* Places the tensors one behind the other, in any order. Returns the bytes of the data. */
 static size_t place(struct attn_case *c, struct attn_container *container, enum defect defect)

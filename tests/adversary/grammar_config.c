@@ -71,7 +71,7 @@ struct known {
 };
 _Static_assert(sizeof(struct known) <= ATTN_CASE_KNOWN_SIZE, "what is known has room");
 
-/* --- members ------------------------------------------------------------------------------------ */
+/* --- members ---------------------------------------------------------------------------------- */
 
 static struct member *add(struct known *known, const char *key, enum kind kind, const char *value)
 {
@@ -140,7 +140,7 @@ static void add_activation(struct attn_case *c, struct known *known, const char 
     }
 }
 
-/* --- the two families --------------------------------------------------------------------------- */
+/* --- the two families ------------------------------------------------------------------------- */
 
 static void make_gpt2(struct attn_case *c, struct known *known)
 {
@@ -280,7 +280,7 @@ static void make_attn(struct attn_case *c, struct known *known)
         add(known, "_comment", LIST, "[{\"anything\":1e30}]");
 }
 
-/* --- weights: the tensors that the README names for each part ----------------------------------- */
+/* --- weights: the tensors that the README names for each part --------------------------------- */
 
 static void add_tensor(struct attn_case *c, struct known *known, const char *name, size_t n,
                        const size_t *shape)
@@ -389,7 +389,7 @@ static void add_attn_weights(struct attn_case *c, struct known *known)
         TENSOR("unembed.W_U", d, config->n_vocab);
 }
 
-/* --- defects ------------------------------------------------------------------------------------ */
+/* --- defects ---------------------------------------------------------------------------------- */
 
 static struct member *find(struct known *known, const char *key)
 {
@@ -538,7 +538,7 @@ static void spoil_weights(struct attn_case *c, struct known *known, enum defect 
         attn_container_add(weights, "other", ATTN_DTYPE_F32, 1, (size_t)1);
 }
 
-/* --- the case ----------------------------------------------------------------------------------- */
+/* --- the case --------------------------------------------------------------------------------- */
 
 static void write_config(struct attn_case *c, const struct known *known, enum defect defect)
 {

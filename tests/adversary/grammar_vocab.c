@@ -91,7 +91,7 @@ struct known {
 };
 _Static_assert(sizeof(struct known) <= ATTN_CASE_KNOWN_SIZE, "what is known has room");
 
-/* --- tokens ------------------------------------------------------------------------------------- */
+/* --- tokens ----------------------------------------------------------------------------------- */
 
 static int32_t find(const struct known *known, const char *text, size_t size)
 {
@@ -235,7 +235,7 @@ static void make_bpe(struct attn_case *c, struct known *known)
     merge_by_hand(known);
 }
 
-/* --- files -------------------------------------------------------------------------------------- */
+/* --- files ------------------------------------------------------------------------------------ */
 
 static void put_id(struct attn_case *c, size_t id, enum defect defect, struct attn_buffer *out)
 {

@@ -141,7 +141,7 @@ uint64_t attn_npy_text_whole(const struct attn_npy_text *array, unsigned value)
     return (array->type[1] == '2' ? halves : array->type[1] == '4' ? singles : doubles)[value];
 }
 
-/* --- the header --------------------------------------------------------------------------------- */
+/* --- the header ------------------------------------------------------------------------------- */
 
 static void blank(struct attn_case *c, struct attn_buffer *out)
 {
@@ -284,7 +284,7 @@ static void put_prefix(struct attn_case *c, size_t n_header, int version, enum d
         attn_buffer_append_char(out, (char)(length >> 8 * i));
 }
 
-/* --- the data ----------------------------------------------------------------------------------- */
+/* --- the data --------------------------------------------------------------------------------- */
 
 /* Where element I, counted in C order, lies in Fortran order. */
 static size_t fortran_place(const struct attn_npy_text *array, size_t i)

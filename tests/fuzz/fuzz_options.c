@@ -74,7 +74,7 @@ static const struct option_part parts[] = {{&group, 0}};
 
 static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
 
-/* --- what options.c and prompt.c call ----------------------------------------------------------- */
+/* --- what options.c and prompt.c call --------------------------------------------------------- */
 
 static int n_report;
 
@@ -117,7 +117,7 @@ int print_close(struct attn_sink *out, int code)
     abort();
 }
 
-/* --- properties --------------------------------------------------------------------------------- */
+/* --- properties ------------------------------------------------------------------------------- */
 
 static bool is_separator(char c)
 {

@@ -323,7 +323,7 @@ START_TEST(refuses_every_malformed_index)
 }
 END_TEST
 
-/* --- Texts beside the weights -------------------------------------------------------------------- */
+/* --- Texts beside the weights ----------------------------------------------------------------- */
 
 static const char small_config[] = "{\"model_type\":\"attn\",\"d_model\":2,\"n_vocab\":1,"
                                    "\"projections\":\"none\"}";

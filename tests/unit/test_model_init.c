@@ -125,7 +125,7 @@ static bool has_weight(const char *name)
     return attn_safetensors_find(attn_model_safetensors(model), name, NULL);
 }
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* The article's sentence has the words in the order of ids 0 4 5 2 1 3. */
 START_TEST(makes_the_model_of_the_first_article)
@@ -394,7 +394,7 @@ START_TEST(a_config_with_biases_has_them_everywhere)
 }
 END_TEST
 
-/* --- what is refused ---------------------------------------------------------------------------- */
+/* --- what is refused -------------------------------------------------------------------------- */
 
 START_TEST(refuses_what_makes_no_model)
 {
@@ -494,7 +494,7 @@ START_TEST(draws_are_read_strictly)
 }
 END_TEST
 
-/* --- failures ----------------------------------------------------------------------------------- */
+/* --- failures --------------------------------------------------------------------------------- */
 
 /* Whatever fails, there is a whole directory or none. */
 static void fail_every_allocation(const struct recipe *recipe)

@@ -229,7 +229,7 @@ START_TEST(attends_to_arrays_without_a_model)
 }
 END_TEST
 
-/* --- Failures ----------------------------------------------------------------------------------- */
+/* --- Failures --------------------------------------------------------------------------------- */
 
 struct bad {
     struct attn_request request;
@@ -376,7 +376,7 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
-/* --- Threads ------------------------------------------------------------------------------------- */
+/* --- Threads ---------------------------------------------------------------------------------- */
 
 struct caller {
     struct attn_host *host;
