@@ -98,6 +98,8 @@ void attn_continuations_release(struct attn_continuations *continuations)
 
 /* --- The most probable tokens ----------------------------------------------------------------- */
 
+enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
+
 struct scored {
     double logit;
     int32_t id;
@@ -132,40 +134,65 @@ static void rank(const struct attn_prediction_args *args, const float *logits, s
     }
 }
 
+/* What ranking takes, and where it is. */
+struct ranking {
+    size_t n_shown;             /* tokens a position */
+    struct scored *room;        /* [n_vocab] */
+    struct attn_candidate *top; /* where those of the next position go */
+};
+
+/* Ranks what follows POSITION, whose LOGITS these are. */
+static void rank_position(struct ranking *ranking, const struct attn_prediction_args *args,
+                          size_t position, const float *logits)
+{
+    rank(args, logits, ranking->n_shown, ranking->room, ranking->top);
+    for (size_t i = 0; i < ranking->n_shown; i++)
+        ranking->top[i].position = position;
+    ranking->top += ranking->n_shown;
+}
+
 static enum attn_status rank_last(struct attn_session *session,
-                                  const struct attn_prediction_args *args, size_t n_shown,
-                                  struct scored *room, struct attn_candidate *top,
+                                  const struct attn_prediction_args *args, struct ranking *ranking,
                                   struct attn_error *err)
 {
     const float *logits;
     const enum attn_status status = attn_session_logits(session, &logits, err);
 
-    if (status != ATTN_OK)
-        return status;
-    rank(args, logits, n_shown, room, top);
-    for (size_t i = 0; i < n_shown; i++)
-        top[i].position = attn_session_n_position(session) - 1;
-    return ATTN_OK;
+    if (status == ATTN_OK)
+        rank_position(ranking, args, attn_session_n_position(session) - 1, logits);
+    return status;
 }
 
-static enum attn_status rank_selected(struct attn_session *session,
-                                      const struct attn_prediction_args *args, size_t n_shown,
-                                      struct scored *room, struct attn_candidate *top,
-                                      struct attn_error *err)
+/* Selected positions from FIRST on that are neighbours, at most N_MOST. */
+static size_t count_neighbours(const struct attn_selection *positions, size_t first, size_t n_most)
 {
-    const size_t n = attn_session_n_position(session);
-    float *logits = attn_alloc_uninitialized(args->n_vocab, sizeof(*logits), err);
+    const size_t n_position = attn_selection_dims(positions)->n_position;
+    size_t n = 0;
+
+    while (n < n_most && first + n < n_position && attn_selection_has_query(positions, first + n))
+        n++;
+    return n;
+}
+
+/* The logits of neighbours are computed together: the output matrix is read once for all of them. */
+static enum attn_status rank_selected(struct attn_session *session,
+                                      const struct attn_prediction_args *args,
+                                      struct ranking *ranking, struct attn_error *err)
+{
+    const size_t n_position = attn_session_n_position(session);
+    const size_t n_fit = LOGIT_BYTES / sizeof(float) / args->n_vocab;
+    const size_t n_most = n_fit == 0 ? 1 : n_fit < n_position ? n_fit : n_position;
+    float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof(*logits), err);
     enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t position = 0; status == ATTN_OK && position < n; position++) {
-        if (!attn_selection_has_query(args->positions, position))
-            continue;
-        status = attn_session_logits_at(session, position, 1, logits, err);
-        if (status == ATTN_OK)
-            rank(args, logits, n_shown, room, top);
-        for (size_t i = 0; i < n_shown; i++)
-            top[i].position = position;
-        top += n_shown;
+    for (size_t first = 0; status == ATTN_OK && first < n_position;) {
+        const size_t n = count_neighbours(args->positions, first, n_most);
+
+        if (n > 0)
+            status = attn_session_logits_at(session, first, n, logits, err);
+        for (size_t row = 0; status == ATTN_OK && row < n; row++)
+            rank_position(ranking, args, first + row, logits + row * args->n_vocab);
+        first += n > 0 ? n : 1;
     }
     attn_free(logits);
     return status;
@@ -176,18 +203,19 @@ static enum attn_status find_top(struct attn_session *session,
                                  struct attn_predictions *found, struct attn_error *err)
 {
     const size_t top = args->question->top;
-    const size_t n_shown = top < args->n_vocab ? top : args->n_vocab;
     const size_t n_position = args->positions ? attn_selection_n_query(args->positions) : 1;
-    struct scored *room = attn_alloc_uninitialized(args->n_vocab, sizeof(*room), err);
+    struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     enum attn_status status = ATTN_NO_MEMORY;
 
     found->has_positions = args->positions != NULL;
-    found->n_top = n_position * n_shown;
+    found->n_top = n_position * ranking.n_shown;
     found->top = attn_alloc(found->n_top, sizeof(*found->top), err);
-    if (room && found->top)
-        status = args->positions ? rank_selected(session, args, n_shown, room, found->top, err)
-                                 : rank_last(session, args, n_shown, room, found->top, err);
-    attn_free(room);
+    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof(*ranking.room), err);
+    ranking.top = found->top;
+    if (ranking.room && found->top)
+        status = args->positions ? rank_selected(session, args, &ranking, err)
+                                 : rank_last(session, args, &ranking, err);
+    attn_free(ranking.room);
     return status;
 }
 
