@@ -62,7 +62,8 @@ struct attn_attention_change {
 
 /* Next tokens that are scored. */
 struct attn_question {
-    size_t top;              /* the so many most probable next tokens; 0: none */
+    size_t top;              /* the so many most probable next tokens, after the last position or,
+                                where the request has queries, after each of these; 0: none */
     const char *const *next; /* [n_next] continuations, each encoded by itself */
     size_t n_next;
 };

@@ -310,10 +310,11 @@ static double count_multiply_adds(const struct attn_run *run)
     return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
 }
 
-/* Whether the most probable tokens are asked for after chosen positions. */
+/* Whether the most probable tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return run->request.predict.top > 0 && !attn_selection_is_all_queries(run->selection);
+    return run->request.predict.top > 0 &&
+           (run->request.queries || !attn_selection_is_all_queries(run->selection));
 }
 
 static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
