@@ -12,6 +12,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t row0, size_t n_row, struc
 
     f->feed = (struct attn_feed){.row0 = row0,
                                  .n_row = n_row,
+                                 .first_layer = ATTN_NO_LAYER,
                                  .layer = ATTN_NO_LAYER,
                                  .status = ATTN_OK,
                                  .err = err,
@@ -40,12 +41,15 @@ static void add_positions(struct attn_forward *f)
 
 enum attn_status attn_decoder_run(struct attn_forward *f)
 {
-    const int n_layer = (int)f->dims.n_layer;
+    const int n_layer = (int)f->dims.n_layer, first = f->feed.first_layer;
 
-    attn_visit(f, ATTN_SITE_EMBED, f->resid);
-    add_positions(f);
-    attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
-    for (int layer = 0; layer < n_layer && !attn_forward_is_stopped(f); layer++)
+    if (first == ATTN_NO_LAYER) {
+        attn_visit(f, ATTN_SITE_EMBED, f->resid);
+        add_positions(f);
+        attn_forward_check_finite(f, f->resid, f->feed.n_row * f->dims.d_model);
+    }
+    for (int layer = first == ATTN_NO_LAYER ? 0 : first;
+         layer < n_layer && !attn_forward_is_stopped(f); layer++)
         attn_block_run(f, layer);
     if (!attn_forward_is_stopped(f))
         attn_unembed_run(f);

@@ -35,6 +35,7 @@ struct attn_place {
 /* The positions that go through the model now. */
 struct attn_feed {
     size_t row0, n_row;      /* the first, counted from the beginning of the sequence; how many */
+    int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
     bool is_done;            /* the end was reached */
     enum attn_status status; /* the first failure */

@@ -447,6 +447,29 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
     return run_feed(session);
 }
 
+enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
+                                         size_t n, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    const int n_layer = (int)f->dims.n_layer;
+    enum attn_status status = check_feed(session, n, err);
+
+    if (status == ATTN_OK && (layer < 0 || layer > n_layer))
+        status = attn_error_set(
+            err, ATTN_INVALID, "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    for (int i = 0; status == ATTN_OK && i < n_layer; i++)
+        if (f->attention[i].dropout > 0)
+            status = attn_error_set(err, ATTN_INVALID,
+                                    "a feed with dropout begins at the embeddings: its numbers are "
+                                    "drawn layer after layer");
+    if (status != ATTN_OK)
+        return status;
+    attn_decoder_begin(f, session->n_position, n, err);
+    f->feed.first_layer = layer;
+    memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
+    return run_feed(session);
+}
+
 size_t attn_session_n_position(const struct attn_session *session)
 {
     return session->n_position;
