@@ -384,6 +384,9 @@ static enum attn_status check_axes(const struct attn_labels *labels, struct attn
     return ATTN_OK;
 }
 
+static const struct attn_picture_options usual_picture = {.size =
+                                                              sizeof(struct attn_picture_options)};
+
 static enum attn_status create(const struct attn_format *format, struct target target,
                                const struct attn_labels *labels,
                                const struct attn_writer_options *given, struct attn_writer **writer,
@@ -413,6 +416,8 @@ static enum attn_status create(const struct attn_format *format, struct target t
     w->ops = format->tensors;
     w->labels = *labels;
     w->options = options;
+    if (!w->options.picture)
+        w->options.picture = &usual_picture;
     status = open_target(w, target, err);
     if (status != ATTN_OK) {
         attn_writer_free(w);

@@ -20,6 +20,7 @@
 #include "base/pool.h"
 #include "output/directory.h"
 #include "output/output.h"
+#include "output/picture.h"
 #include "trace/row.h"
 
 #include <signal.h>
@@ -35,6 +36,8 @@ struct attn_writer_options {
                                             ATTN_CANCELED; NULL: nothing does. Borrowed likewise */
     struct attn_pool *pool; /* its threads make text and checksums while events are taken; NULL: the
                                caller alone. Borrowed likewise */
+    const struct attn_picture_options *picture; /* what shapes pictures; NULL: the defaults, which a
+                                                   writer sees then. Borrowed likewise */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \

@@ -1,0 +1,63 @@
+/* picture.c - see picture.h. */
+#include "output/picture.h"
+
+#include "base/escape.h"
+#include "base/number.h"
+
+#include <string.h>
+
+static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
+#define FIGURE_NAME(name, text) [ATTN_FIGURE_##name] = text,
+                                      ATTN_FIGURE_MAP(FIGURE_NAME)
+#undef FIGURE_NAME
+};
+
+enum { MOST_PATCHES = 1 << 16 }; /* a side: so R x C fits any size_t */
+
+const char *attn_figure_name(enum attn_figure figure)
+{
+    return figures[figure];
+}
+
+/* "RxC" */
+static bool read_patches(const char *text, struct attn_picture_options *options)
+{
+    const char *x = strchr(text, 'x');
+    int64_t n_row, n_column;
+
+    if (!x || !attn_parse_int(text, (size_t)(x - text), 1, MOST_PATCHES, &n_row) ||
+        !attn_parse_int(x + 1, strlen(x + 1), 1, MOST_PATCHES, &n_column))
+        return false;
+    options->figure = ATTN_FIGURE_PATCHES;
+    options->n_patch_row = (size_t)n_row;
+    options->n_patch_column = (size_t)n_column;
+    return true;
+}
+
+enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                   struct attn_error *err)
+{
+    static const char patches[] = "patches:";
+
+    for (int figure = 1; figure < ATTN_N_FIGURE; figure++)
+        if (figure != ATTN_FIGURE_PATCHES && strcmp(text, figures[figure]) == 0) {
+            options->figure = (enum attn_figure)figure;
+            return ATTN_OK;
+        }
+    if (strncmp(text, patches, sizeof patches - 1) == 0 &&
+        read_patches(text + sizeof patches - 1, options))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "'%s' is no figure, expected matrix, grid, lines, tokens, points or "
+                          "patches:RxC with R rows of C patches",
+                          attn_quote_string(text).text);
+}
+
+const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
+                                                  const struct attn_color_scale *scale,
+                                                  const char *usual)
+{
+    if (options->colormap)
+        return options->colormap;
+    return attn_colormap_find(scale->is_signed ? "diverging" : usual);
+}

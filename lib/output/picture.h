@@ -1,0 +1,83 @@
+/*
+ * picture.h - what shapes a picture: one struct for terminal, figures and pages.
+ *
+ *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+ *     picture.colormap = attn_colormap_find("magma");
+ *     request.picture = &picture;
+ *
+ * Each writer finds it as writer->options.picture, which is never NULL there, and reads what
+ * concerns it. What --merge-words, --hide-first and --renormalize do is done before events come to
+ * writers (output/view.h): a writer only draws the first column as hidden.
+ */
+#ifndef ATTN_OUTPUT_PICTURE_H
+#define ATTN_OUTPUT_PICTURE_H
+
+#include "output/color_scale.h"
+#include "output/colormap.h"
+
+/* What a figure shows. */
+#define ATTN_FIGURE_MAP(X)                                                                         \
+    X(MATRIX, "matrix")   /* one matrix with its labels */                                         \
+    X(GRID, "grid")       /* all chosen matrices, without labels */                                \
+    X(LINES, "lines")     /* two columns of tokens and lines between them */                       \
+    X(TOKENS, "tokens")   /* the text, coloured by one row */                                      \
+    X(POINTS, "points")   /* rows of a site on their first principal components */                 \
+    X(PATCHES, "patches") /* one row of a pattern laid out as patches of an image */
+
+enum attn_figure {
+    ATTN_FIGURE_DEFAULT, /* a matrix for one, a grid for several */
+#define ATTN_FIGURE_ENUM(name, text) ATTN_FIGURE_##name,
+    ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
+#undef ATTN_FIGURE_ENUM
+        ATTN_N_FIGURE
+};
+
+/* Whether numbers stand in cells. */
+enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
+
+/* Colours that a terminal can show. */
+enum attn_color_depth { ATTN_DEPTH_NONE, ATTN_DEPTH_256, ATTN_DEPTH_24_BIT };
+
+struct attn_picture_options {
+    size_t size; /* of this struct */
+
+    enum attn_figure figure;
+    size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; else 0 */
+
+    const struct attn_colormap *colormap; /* NULL: what suits the skin and the numbers */
+    struct attn_color_scale color_scale;  /* may have open parts: see attn_color_scale_of */
+
+    bool hides_first;  /* --hide-first: the first key of each row is left out */
+    bool renormalizes; /* --renormalize: each row of a pattern is divided by its sum */
+    bool merges_words; /* --merge-words: tokens of a word are one row and one column */
+
+    enum attn_cell_text values;
+    size_t cell;       /* a cell's side in pixels or points; 0: what suits */
+    const char *title; /* NULL: the default, "": none; terminated, borrowed */
+    enum attn_theme theme;
+    bool is_difference; /* the numbers are chosen minus exact (--compare) */
+
+    /* The terminal. */
+    bool is_heatmap;             /* text output is a heat map (--heatmap) */
+    size_t width;                /* columns; 0: 80 */
+    enum attn_color_depth depth; /* of its colours */
+    bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
+};
+
+#define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \
+    ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
+                                   .color_scale = ATTN_COLOR_SCALE_DEFAULT})
+
+/* Reads the value of --figure, "grid" or "patches:14x14". ATTN_INVALID leaves the options as they
+ * were. */
+ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                            struct attn_error *err);
+
+ATTN_API const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
+
+/* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */
+ATTN_API const struct attn_colormap *
+attn_picture_colormap(const struct attn_picture_options *options,
+                      const struct attn_color_scale *scale, const char *usual);
+
+#endif
