@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_hardening.sh - what is built has the protection that the Makefile asks for: addresses that
 # the loader chooses, tables of functions that are read-only before main, no executable stack, and
-# checked stacks and copies.
+# checked stacks and copies. And it needs no library that only drawing uses: these are opened then.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -24,6 +24,8 @@ for file in "$build/attn-cli" "$build/libattn.so"; do
     grep -qE 'LOAD.*RWE' <<<"$headers" && missing "$file" 'memory is writable and executable'
     grep -q __stack_chk_fail <<<"$symbols" || missing "$file" 'no checked stack'
     grep -qE '__(memcpy|vsnprintf)_chk' <<<"$symbols" || missing "$file" 'no checked copies'
+    grep -E 'NEEDED.*lib(cairo|pango|g?object|glib|fontconfig|freetype|png)' <<<"$dynamic" &&
+        missing "$file" 'it is linked with a library that only drawing needs'
     grep -q TEXTREL <<<"$dynamic" && missing "$file" 'code is relocated'
 done
 exit $status

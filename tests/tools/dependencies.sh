@@ -13,6 +13,10 @@ pkg_config=${PKG_CONFIG:-pkg-config}
 # Both pkg-config files of libxsmm 1.17 give lines that do not link; by hand, in this order.
 xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
 
+# zlib is linked from its archive where there is one: looking for a shared library takes each start
+# 0.1 ms.
+zlib_libs='-l:libz.a'
+
 fail() {
     printf 'attn-cli: %s\n' "$@" >&2
     exit 1
@@ -38,6 +42,11 @@ END
     return $found
 }
 
+has_static_zlib() {
+    echo 'extern const char *zlibVersion(void); int main(void) { return !zlibVersion(); }' |
+        "$cc" -x c - $zlib_libs -o /dev/null 2>/dev/null
+}
+
 # Of clang: its name may carry a version.
 clang=$(command -v clang || command -v clang-14 || true)
 
@@ -55,6 +64,7 @@ missing() {
         has_program "$pkg_config" || echo pkg-config
         has_module libcjson || echo libcjson-dev
         has_module libpcre2-8 || echo libpcre2-dev
+        has_module zlib || echo zlib1g-dev
         has_xsmm || echo libxsmm-dev
         ;;
     test)
@@ -95,7 +105,8 @@ find_libraries() {
         fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages"
     if [ "$group" = build ]; then
         modules='libcjson libpcre2-8'
-        libs=$xsmm_libs
+        has_static_zlib || zlib_libs=$("$pkg_config" --libs zlib)
+        libs="$zlib_libs $xsmm_libs"
     fi
     mkdir -p "$(dirname "$prefix")"
     # shellcheck disable=SC2086
