@@ -27,7 +27,9 @@ static const struct option selection_rows[] = {
      .heading = "Selection",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct selection_args, queries),
-     .help = "positions whose rows to keep"},
+     .help =
+         "positions whose rows to keep: numbers, or words of the text: it, ' it' with its space, "
+         "it#2 the second time; in double quotes what looks like a number or holds , - or #"},
     {.name = "sites",
      .argument = "LIST",
      .heading = "Selection",

@@ -11,6 +11,7 @@
 #include "output/outputs.h"
 #include "output/writer.h"
 #include "run/choice.h"
+#include "run/position.h"
 #include "run/request_internal.h"
 
 #include <math.h>
@@ -102,6 +103,19 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
     return status;
 }
 
+/* Words among the queries become numbers. */
+static enum attn_status number_queries(struct attn_run *run, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    if (run->request.queries)
+        status = attn_positions_number(run->request.queries, &run->request.input, &run->text,
+                                       &run->queries, err);
+    if (run->queries)
+        run->request.queries = run->queries;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 static struct attn_dims find_dims(const struct attn_run *run)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(run->model), run->text.n);
@@ -141,6 +155,8 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
         status = read_input(run, err);
     if (status == ATTN_OK)
         status = choose_attention(run, err);
+    if (status == ATTN_OK)
+        status = number_queries(run, err);
     if (status == ATTN_OK) {
         const struct attn_dims dims = find_dims(run);
 
@@ -242,6 +258,7 @@ void attn_run_free(struct attn_run *run)
 {
     if (!run)
         return;
+    attn_free(run->queries);
     attn_free(run->edits);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);

@@ -16,6 +16,7 @@ struct attn_run {
     const struct attn_model *model;         /* the host's; NULL for arrays */
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;
+    char *queries; /* owns; those of the request as numbers, or NULL */
     struct attn_continuations continuations;
     struct attn_layer_attention attention;
     const struct attn_selection *selection; /* the request's, or `chosen` */

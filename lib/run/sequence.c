@@ -107,6 +107,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
     const struct attn_input *input = &request->input;
     enum attn_status status = ATTN_OK;
 
+    sequence->is_word_level = tokenizer && attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     if (input->embeddings) {
         status = check_width(input->embeddings, "embeddings of ", attn_model_config(model)->d_model,
                              model, "", err);

@@ -29,6 +29,7 @@ struct attn_sequence {
     struct attn_encoding encoding; /* of a text */
     float *embedded;               /* owns; the embeddings of a source that is a text */
     struct attn_token_bytes tokens; /* of ids, where there is a tokenizer */
+    bool is_word_level;             /* white space lies between tokens, and is in none of them */
 };
 
 /* Whether INPUT gives a sequence, and whether that needs a tokenizer. */

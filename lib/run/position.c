@@ -1,0 +1,377 @@
+/*
+ * position.c - see position.h.
+ *
+ * Words are looked up in the bytes of the text, whose tokens have offsets. Ids have no text: theirs
+ * is made of the bytes of the tokens, words with a space between them.
+ */
+#include "run/position.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "run/run_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What words are looked up in. */
+struct words {
+    const char *text; /* [n_text] */
+    size_t n_text;
+    const size_t *begin, *end; /* [n] byte offsets of the tokens */
+    size_t n;
+    struct attn_buffer made; /* text and offsets that were made of tokens */
+    size_t *offsets;         /* owns; [2, n] or NULL */
+};
+
+/* One item of a list. */
+struct item {
+    const char *word; /* [size] without its quotes */
+    size_t size;
+    bool is_number; /* it goes to the selection as it is */
+    size_t nth;     /* which occurrence, from 1; 0: there must be one */
+};
+
+/* Tokens first .. last. */
+struct place {
+    size_t first, last;
+};
+
+/* --- The text --------------------------------------------------------------------------------- */
+
+static enum attn_status make_words(const struct attn_sequence *sequence, struct words *words,
+                                   struct attn_error *err)
+{
+    words->n = sequence->n;
+    words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
+    if (words->offsets == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < words->n; i++) {
+        if (sequence->is_word_level && i > 0)
+            attn_buffer_append_char(&words->made, ' ');
+        words->offsets[i] = words->made.size;
+        attn_buffer_append(&words->made, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        words->offsets[words->n + i] = words->made.size;
+    }
+    words->text = words->made.data;
+    words->n_text = words->made.size;
+    words->begin = words->offsets;
+    words->end = words->offsets + words->n;
+    return attn_buffer_check(&words->made, err);
+}
+
+static enum attn_status find_words(const struct attn_input *input,
+                                   const struct attn_sequence *sequence, struct words *words,
+                                   struct attn_error *err)
+{
+    if (sequence->encoding.n > 0) {
+        words->text = input->text;
+        words->n_text = input->n_text;
+        words->begin = sequence->encoding.begin;
+        words->end = sequence->encoding.end;
+        words->n = sequence->n;
+        return ATTN_OK;
+    }
+    if (sequence->tokens.bytes == NULL)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a position is named by a word, but the tokens have no text");
+    return make_words(sequence, words, err);
+}
+
+static void release_words(struct words *words)
+{
+    attn_buffer_release(&words->made);
+    attn_free(words->offsets);
+}
+
+/* --- Where a word stands ---------------------------------------------------------------------- */
+
+/* Whether the character is one of those that words of scripts with spaces are made of. */
+static bool is_word_character(uint32_t c)
+{
+    if (c < 0x80)
+        return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+               c == '_';
+    return (c >= 0xc0 && c < 0x2000) || (c >= 0x2c00 && c < 0x2e00);
+}
+
+/* Whether the text goes on with one word over the byte AT. */
+static bool is_inside_word(const struct words *words, size_t at)
+{
+    uint32_t before, behind;
+    size_t back = at;
+
+    if (at == 0 || at == words->n_text)
+        return false;
+    do
+        back--;
+    while (back > 0 && at - back < 4 && ((unsigned char)words->text[back] & 0xc0) == 0x80);
+    return attn_utf8_decode(words->text + back, at - back, &before) == at - back &&
+           attn_utf8_decode(words->text + at, words->n_text - at, &behind) > 0 &&
+           is_word_character(before) && is_word_character(behind);
+}
+
+static bool is_white_space(const char *text, size_t size)
+{
+    while (size > 0) {
+        uint32_t c;
+        const size_t n = attn_utf8_decode(text, size, &c);
+
+        if (n == 0 || !attn_utf8_is_white_space(c))
+            return false;
+        text += n;
+        size -= n;
+    }
+    return true;
+}
+
+/* The tokens that make the bytes begin .. end of the text, the first perhaps with white space
+ * before them. */
+static bool find_tokens(const struct words *words, size_t begin, size_t end, struct place *place)
+{
+    size_t first = 0, last = words->n;
+
+    while (first < words->n &&
+           (words->end[first] <= begin || words->begin[first] == words->end[first]))
+        first++;
+    while (last > first && (words->end[last - 1] > end || words->begin[last - 1] >= end ||
+                            words->begin[last - 1] == words->end[last - 1]))
+        last--;
+    if (first >= last || words->begin[first] > begin || words->end[last - 1] != end)
+        return false;
+    *place = (struct place){first, last - 1};
+    return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
+}
+
+/* The next place of ITEM from the byte *AT on. */
+static bool next_place(const struct words *words, const struct item *item, size_t *at,
+                       struct place *place)
+{
+    for (; words->n_text >= item->size && *at <= words->n_text - item->size; (*at)++) {
+        const size_t end = *at + item->size;
+
+        if (memcmp(words->text + *at, item->word, item->size) == 0 && !is_inside_word(words, *at) &&
+            !is_inside_word(words, end) && find_tokens(words, *at, end, place)) {
+            *at = end;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+/* Reads #N from AT to END. */
+static enum attn_status read_nth(const char *at, const char *end, struct item *item,
+                                 struct attn_error *err)
+{
+    int64_t nth;
+
+    if (at == end)
+        return ATTN_OK;
+    if (*at != '#' || !attn_parse_int(at + 1, (size_t)(end - at - 1), 1, INT32_MAX, &nth)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' does not name a position, expected a word or a word and #N, its Nth "
+                       "place",
+                       attn_quote(item->word, (size_t)(end - item->word)).text);
+        attn_error_hint(err, "a word that holds a comma, a dash or # is written in double quotes");
+        return ATTN_INVALID;
+    }
+    item->nth = (size_t)nth;
+    return ATTN_OK;
+}
+
+static bool is_number(const char *item, size_t size)
+{
+    return size == 0 || strchr("0123456789-+", item[strspn(item, " ")]) != NULL ||
+           (size == 3 && memcmp(item, "all", 3) == 0);
+}
+
+/* Reads the item at *SPEC, and goes on to its end. */
+static enum attn_status read_item(const char **spec, struct item *item, struct attn_error *err)
+{
+    const char *at = *spec, *end;
+
+    *item = (struct item){.word = at};
+    if (*at == '"') {
+        const char *close = strchr(at + 1, '"');
+
+        if (close == NULL)
+            return attn_error_set(err, ATTN_INVALID, "'%s' has no closing quote, expected \"",
+                                  attn_quote_string(at).text);
+        end = close + 1 + strcspn(close + 1, ",");
+        *spec = end;
+        item->word = at + 1;
+        item->size = (size_t)(close - at - 1);
+        return read_nth(close + 1, end, item, err);
+    }
+    end = at + strcspn(at, ",");
+    *spec = end;
+    item->size = (size_t)(end - at);
+    item->is_number = is_number(at, item->size);
+    if (item->is_number)
+        return ATTN_OK;
+    item->size = strcspn(at, "-#,");
+    return read_nth(at + item->size, end, item, err);
+}
+
+/* Writes "3 'cat', 7 'cat'" of the tokens that begin the places of ITEM, or with NULL of all tokens,
+ * as many as OUT [size] holds. */
+static void list_places(const struct words *words, const struct item *item, char *out, size_t size)
+{
+    size_t at = 0, used = 0, token = 0;
+    struct place place;
+
+    out[0] = '\0';
+    while (item != NULL ? next_place(words, item, &at, &place) : token < words->n) {
+        const size_t i = item != NULL ? place.first : token++;
+        const struct attn_quote text =
+            attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
+        const int n =
+            snprintf(out + used, size - used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
+
+        if ((size_t)n >= size - used) {
+            out[used] = '\0';
+            break;
+        }
+        used += (size_t)n;
+    }
+}
+
+static enum attn_status report_place(const struct words *words, const struct item *item, size_t n,
+                                     struct attn_error *err)
+{
+    const struct attn_quote word = attn_quote(item->word, item->size);
+    char places[ATTN_ERROR_HINT_SIZE - 32];
+
+    list_places(words, n > 0 ? item : NULL, places, sizeof places);
+    if (n == 0) {
+        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the text as whole tokens",
+                       word.text);
+        attn_error_hint(err, "the tokens: %s", places);
+    } else if (item->nth > n) {
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the text, at %s; not %zu",
+                       word.text, n, n == 1 ? "" : "s", places, item->nth);
+    } else {
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the text, at %s", word.text, n,
+                       places);
+        attn_error_hint(err, "'%s#2' is the second of them", word.text);
+    }
+    return ATTN_INVALID;
+}
+
+/* Appends the positions of the word ITEM as FIRST-LAST. */
+static enum attn_status number_word(const struct words *words, const struct item *item,
+                                    struct attn_buffer *out, struct attn_error *err)
+{
+    struct place place, found = {0};
+    size_t at = 0, n = 0;
+
+    if (item->size == 0)
+        return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
+    while (next_place(words, item, &at, &place)) {
+        n++;
+        if (item->nth == 0 || item->nth == n)
+            found = place;
+    }
+    if (n == 0 || item->nth > n || (item->nth == 0 && n > 1))
+        return report_place(words, item, n, err);
+    attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
+    return ATTN_OK;
+}
+
+static enum attn_status number_items(const char *spec, const struct attn_input *input,
+                                     const struct attn_sequence *sequence, struct words *words,
+                                     struct attn_buffer *out, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (const char *at = spec; status == ATTN_OK; at++) {
+        struct item item;
+
+        status = read_item(&at, &item, err);
+        if (status == ATTN_OK && item.is_number)
+            attn_buffer_append(out, item.word, item.size);
+        else if (status == ATTN_OK && words->text == NULL)
+            status = find_words(input, sequence, words, err);
+        if (status == ATTN_OK && !item.is_number)
+            status = number_word(words, &item, out, err);
+        if (*at == '\0')
+            break;
+        attn_buffer_append_char(out, ',');
+    }
+    return status;
+}
+
+enum attn_status attn_positions_number(const char *spec, const struct attn_input *input,
+                                       const struct attn_sequence *sequence, char **numbers,
+                                       struct attn_error *err)
+{
+    struct words words = {0};
+    struct attn_buffer out = {0};
+    enum attn_status status = number_items(spec, input, sequence, &words, &out, err);
+    char *made = NULL;
+
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&out, err);
+    if (status == ATTN_OK)
+        made = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
+    if (made != NULL)
+        *numbers = made;
+    else if (status == ATTN_OK)
+        status = ATTN_NO_MEMORY;
+    attn_buffer_release(&out);
+    release_words(&words);
+    return status;
+}
+
+/* --- Of a run --------------------------------------------------------------------------------- */
+
+enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
+                                         unsigned char *flags, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    struct attn_selection *selection = NULL;
+    char *numbers = NULL;
+    enum attn_status status =
+        attn_positions_number(spec, &run->request.input, &run->text, &numbers, err);
+
+    if (status == ATTN_OK)
+        status = attn_selection_create(dims, &selection, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_queries(selection, numbers, err);
+    for (size_t i = 0; status == ATTN_OK && i < dims->n_position; i++)
+        flags[i] = attn_selection_has_query(selection, i);
+    attn_selection_free(selection);
+    attn_free(numbers);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_run_find_position(const struct attn_run *run, const char *option,
+                                        const char *spec, size_t *position, struct attn_error *err)
+{
+    const size_t n = attn_selection_dims(run->selection)->n_position;
+    unsigned char *flags = attn_alloc(n, 1, err);
+    size_t n_run = 0, n_chosen = 0, last = 0;
+    enum attn_status status = flags != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_run_find_positions(run, spec, flags, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        n_run += flags[i] && (i == 0 || !flags[i - 1]);
+        n_chosen += flags[i];
+        last = flags[i] ? i : last;
+    }
+    attn_free(flags);
+    if (status == ATTN_OK && (n_run != 1 || (n_chosen > 1 && is_number(spec, strlen(spec))))) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' of %s is not one position, expected a number or a "
+                       "word",
+                       attn_quote_string(spec).text, option);
+        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    if (status == ATTN_OK)
+        *position = last;
+    return status;
+}
