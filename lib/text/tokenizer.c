@@ -180,7 +180,7 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
     bool is_word = tokenizer->kind != ATTN_TOKENIZER_BPE;
     enum attn_status status = attn_options_read(given, &options, err);
 
-    encoding->n = 0;
+    encoding->n = encoding->n_front = encoding->n_back = 0;
     if (status != ATTN_OK)
         return status;
     if (n_valid == size)

@@ -34,6 +34,13 @@ enum attn_special {
     ATTN_SPECIAL_TEXT /* plain text */
 };
 
+/* Special tokens that the tokenizer adds to a text by itself, like the BOS of Llama: what the
+ * post-processor of tokenizer.json says. */
+enum attn_special_tokens {
+    ATTN_SPECIAL_TOKENS_ON, /* added, as Hugging Face does */
+    ATTN_SPECIAL_TOKENS_OFF /* the tokens of the text alone */
+};
+
 /* Bytes that are not UTF-8. */
 enum attn_invalid_text {
     ATTN_INVALID_TEXT_REFUSE,  /* ATTN_INVALID, with the byte offset */
@@ -42,9 +49,10 @@ enum attn_invalid_text {
 };
 
 struct attn_encode_options {
-    size_t size;                    /* of this struct */
-    enum attn_special special;      /* what becomes of special tokens */
-    enum attn_invalid_text invalid; /* what becomes of other bytes than UTF-8 */
+    size_t size;                             /* of this struct */
+    enum attn_special special;               /* what becomes of special tokens in the text */
+    enum attn_invalid_text invalid;          /* what becomes of other bytes than UTF-8 */
+    enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
@@ -57,6 +65,8 @@ struct attn_encoding {
                       keeps its bytes */
     size_t *end;   /* [n] */
     size_t n;
+    size_t n_front; /* the first of them that the tokenizer added; they have no bytes: 0..0 */
+    size_t n_back;  /* the last of them that it added; they have no bytes either */
     size_t capacity;
 };
 

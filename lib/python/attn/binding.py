@@ -117,6 +117,8 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
+ATTN_SPECIAL_TOKENS_ON = 0
+ATTN_SPECIAL_TOKENS_OFF = 1
 ATTN_INVALID_TEXT_REFUSE = 0
 ATTN_INVALID_TEXT_REPLACE = 1
 ATTN_INVALID_TEXT_BYTES = 2
@@ -591,12 +593,15 @@ attn_encode_options._fields_ = [
     ("size", c_size_t),
     ("special", c_int),
     ("invalid", c_int),
+    ("special_tokens", c_int),
 ]
 attn_encoding._fields_ = [
     ("ids", POINTER(c_int32)),
     ("begin", POINTER(c_size_t)),
     ("end", POINTER(c_size_t)),
     ("n", c_size_t),
+    ("n_front", c_size_t),
+    ("n_back", c_size_t),
     ("capacity", c_size_t),
 ]
 attn_host_options._fields_ = [
