@@ -74,10 +74,12 @@ struct attn_attention {
     enum attn_masking masking;
     enum attn_similarity similarity;
     enum attn_algorithm algorithm;
-    bool is_scaled; /* divide scores by sqrt(d_head) + eps */
-    double eps;     /* added to sqrt(d_head), >= 0 */
-    double factor;  /* further factor on the scores: 1, or 1/(layer+1)
+    bool is_scaled;   /* divide scores by sqrt(d_head) + eps */
+    double eps;       /* added to sqrt(d_head), >= 0 */
+    double factor;    /* further factor on the scores: 1, or 1/(layer+1)
                        (scale_attn_by_inverse_layer_idx) */
+    double score_cap; /* scaled scores become cap * tanh(score / cap), before the mask; 0: they
+                         stay */
     double
         dropout; /* share of the weights that is dropped, 0 <= p < 1; the others are multiplied by
                        1/(1-p) (Srivastava et al. 2014). The whole sequence must be fed at once */

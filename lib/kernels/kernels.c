@@ -30,10 +30,21 @@ const char *attn_activation_name(enum attn_activation activation)
 
 enum attn_activation attn_activation_find(const char *name)
 {
-    if (strcmp(name, "gelu_pytorch_tanh") == 0)
-        return ATTN_ACTIVATION_GELU_NEW;
-    if (strcmp(name, "swish") == 0)
-        return ATTN_ACTIVATION_SILU;
+    static const struct {
+        const char *name;
+        enum attn_activation activation;
+    } aliases[] = {
+        {"gelu_pytorch_tanh", ATTN_ACTIVATION_GELU_NEW},
+        {"gelu_python_tanh", ATTN_ACTIVATION_GELU_NEW},
+        {"gelu_accurate", ATTN_ACTIVATION_GELU_NEW},
+        {"gelu_fast", ATTN_ACTIVATION_GELU_NEW}, /* its sqrt(2/pi) is the same float */
+        {"gelu_python", ATTN_ACTIVATION_GELU},
+        {"swish", ATTN_ACTIVATION_SILU},
+    };
+
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strcmp(name, aliases[i].name) == 0)
+            return aliases[i].activation;
     for (int i = 0; i < ATTN_N_ACTIVATION; i++)
         if (strcmp(name, activation_names[i]) == 0)
             return (enum attn_activation)i;

@@ -28,7 +28,9 @@
     X(GELU, "gelu") /* 0.5x(1 + erf(x/sqrt 2)) */                                                  \
     X(RELU, "relu")                                                                                \
     X(SILU, "silu") /* x / (1 + exp -x) */                                                         \
-    X(TANH, "tanh")
+    X(TANH, "tanh")                                                                                \
+    X(QUICK_GELU, "quick_gelu") /* x / (1 + exp(-1.702 x)) */                                      \
+    X(RELU2, "relu2")           /* relu(x)^2 */
 
 enum attn_activation {
 #define ATTN_ACTIVATION_ENUM(name, text) ATTN_ACTIVATION_##name,
@@ -174,8 +176,7 @@ const struct attn_kernels *attn_kernels_find(enum attn_isa limit);
 
 const char *attn_activation_name(enum attn_activation activation);
 
-/* The activation called NAME, or ATTN_N_ACTIVATION ("gelu_pytorch_tanh" is gelu_new, "swish" is
- * silu). */
+/* The activation called NAME, by any of Hugging Face's names for it, or ATTN_N_ACTIVATION. */
 enum attn_activation attn_activation_find(const char *name);
 
 #endif

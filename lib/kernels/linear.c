@@ -250,6 +250,21 @@ static const char *find_next(const struct runs *runs, size_t task, const struct 
     return lda == strip->lda ? a : NULL;
 }
 
+/* y = elements first .. first+n-1 of BIAS */
+static void read_bias(const struct attn_kernels *kernels, const struct attn_vector *bias,
+                      size_t first, size_t n, float *y)
+{
+    const size_t size = attn_dtype_bits(bias->dtype) / 8;
+
+    for (size_t i = 0, n_run; i < n; i += n_run) {
+        const size_t group = (first + i) / bias->group, in_group = (first + i) % bias->group;
+
+        n_run = bias->group - in_group < n - i ? bias->group - in_group : n - i;
+        kernels->convert((const char *)bias->data + (group * bias->group_stride + in_group) * size,
+                         bias->dtype, n_run, y + i);
+    }
+}
+
 static void run_task(void *context, size_t task, int worker)
 {
     const struct runs *runs = context;
@@ -277,10 +292,7 @@ static void run_task(void *context, size_t task, int worker)
         strip.next = find_next(runs, task, &strip);
     }
     if (b->data) {
-        size_t size = attn_dtype_bits(b->dtype) / 8;
-
-        args->engine->kernels->convert((const char *)b->data + first * size, b->dtype, strip.n_col,
-                                       bias);
+        read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
     multiply_strip(run, &strip, run->n_tile * chunk / run->n_chunk,

@@ -32,11 +32,15 @@ static inline size_t attn_matrix_extent(const struct attn_matrix *matrix, size_t
     return (last + 1) * (attn_dtype_bits(matrix->dtype) / 8);
 }
 
-/* A vector of n elements (bias, norm weight) as it lies in a file. */
+/*
+ * A vector of n elements (bias, norm weight) as it lies in a file: element i lies at
+ *     data + ((i / group)*group_stride + i % group) elements.
+ */
 struct attn_vector {
     const void *data; /* borrowed; any alignment; NULL when there is none */
     enum attn_dtype dtype;
     size_t n;
+    size_t group, group_stride; /* elements in a group; from one group to the next */
 };
 
 #endif

@@ -89,6 +89,13 @@ static inline void each(enum attn_activation which, float *x, size_t n)
         case ATTN_ACTIVATION_TANH:
             v = v_tanh(v);
             break;
+        case ATTN_ACTIVATION_QUICK_GELU:
+            v = gate(v, v * 1.702f);
+            break;
+        case ATTN_ACTIVATION_RELU2:
+            v = relu(v);
+            v = v * v;
+            break;
         case ATTN_N_ACTIVATION:
             break;
         }

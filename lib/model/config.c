@@ -40,6 +40,14 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
     };
 }
 
+static bool has_score_cap(const struct attn_config *config)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->attention[layer].score_cap > 0)
+            return true;
+    return false;
+}
+
 /* Parts that have a field but no kernel yet. */
 static enum attn_status check_supported(const struct attn_json *json,
                                         const struct attn_config *config, struct attn_error *err)
@@ -48,11 +56,16 @@ static enum attn_status check_supported(const struct attn_json *json,
         bool is_used;
         const char *part;
     } lacking[] = {
-        {config->norm == ATTN_NORM_RMSNORM, "RMSNorm"},
+        {config->norm == ATTN_NORM_RMSNORM || config->norm == ATTN_NORM_RMSNORM_PLUS_ONE,
+         "RMSNorm"},
+        {config->norm_place != ATTN_NORM_BEFORE, "norms behind attention and MLP"},
         {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
-        {config->has_qk_norm, "normalized queries and keys"},
+        {config->qk_norm != ATTN_QK_NORM_NONE, "normalized queries and keys"},
         {config->has_gated_mlp, "a gated MLP"},
         {config->has_parallel_residual, "a parallel residual"},
+        {config->embed_scale > 0, "scaled embeddings"},
+        {config->logits_cap > 0, "capped logits"},
+        {has_score_cap(config), "capped scores"},
     };
 
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
@@ -124,8 +137,10 @@ enum attn_status attn_config_allocate_layers(struct attn_config *config,
     layers->attention = attn_alloc(config->n_layer, sizeof *layers->attention, err);
     layers->is_cross = attn_alloc(config->n_layer, sizeof *layers->is_cross, err);
     config->attention = layers->attention;
+    layers->rope = attn_alloc(config->n_layer, sizeof *layers->rope, err);
     config->is_cross = layers->is_cross;
-    if (layers->attention == NULL || layers->is_cross == NULL)
+    config->rope = layers->rope;
+    if (layers->attention == NULL || layers->is_cross == NULL || layers->rope == NULL)
         return ATTN_NO_MEMORY;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->attention[layer] = *first;
@@ -136,6 +151,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
 {
     attn_free(layers->attention);
     attn_free(layers->is_cross);
+    attn_free(layers->rope);
     *layers = (struct attn_config_layers){0};
     *config = (struct attn_config){0};
 }
@@ -148,8 +164,8 @@ enum attn_status attn_config_set_activation(const struct attn_json *json,
 
     if (activation == ATTN_N_ACTIVATION)
         return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' is '%s', this version has gelu_new, gelu, relu, silu "
-                              "and tanh",
+                              "'%s' in '%s' is '%s', this version has gelu_new, gelu, relu, silu, "
+                              "tanh, quick_gelu and relu2",
                               key, attn_quote_string(attn_json_name(json)).text,
                               attn_quote_string(name).text);
     config->act_fn = attn_activation_name(activation);

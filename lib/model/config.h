@@ -1,10 +1,8 @@
 /*
  * config.h - the architecture of a model, as data.
  *
- * One decoder serves every family; a config says which parts its blocks have. Two kinds of
- * directory are read: "model_type": "gpt2" (Hugging Face's keys) and "attn" (ours: attention-only
- * toys and teaching models). Parts that other families need have their fields already; a value this
- * version cannot run is refused by name when it is read.
+ * One decoder serves every family; a config says which parts its blocks have. A field that is zero
+ * says that the part is not there, or that nothing is added or multiplied.
  */
 #ifndef ATTN_MODEL_CONFIG_H
 #define ATTN_MODEL_CONFIG_H
@@ -16,7 +14,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum attn_norm { ATTN_NORM_NONE, ATTN_NORM_LAYERNORM, ATTN_NORM_RMSNORM };
+/* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
+enum attn_norm {
+    ATTN_NORM_NONE,
+    ATTN_NORM_LAYERNORM,        /* (x - mean) / sqrt(variance + eps) * w + b */
+    ATTN_NORM_RMSNORM,          /* x / sqrt(mean of x^2 + eps) * w */
+    ATTN_NORM_RMSNORM_PLUS_ONE, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
+};
+
+/* Where a block normalizes. */
+enum attn_norm_place {
+    ATTN_NORM_BEFORE, /* what attention and the MLP read */
+    ATTN_NORM_BEHIND, /* what they add to the stream */
+    ATTN_NORM_AROUND, /* both */
+};
+
+/* Which rows of q and k are normalized, before they are turned. */
+enum attn_qk_norm {
+    ATTN_QK_NORM_NONE,
+    ATTN_QK_NORM_PER_HEAD,  /* each head by itself, all heads with the same weights [E] */
+    ATTN_QK_NORM_ALL_HEADS, /* all heads of a position at once, with weights [H*E] and [G*E] */
+};
+
 enum attn_positions { ATTN_POSITIONS_NONE, ATTN_POSITIONS_LEARNED, ATTN_POSITIONS_ROTARY };
 enum attn_output_layer {
     ATTN_OUTPUT_NONE,
@@ -24,39 +43,65 @@ enum attn_output_layer {
     ATTN_OUTPUT_OWN
 };
 
-/* Rotary position embedding (Su et al. 2104.09864). */
+/* How the frequencies of rotary positions are stretched for longer texts. */
+enum attn_rope_type {
+    ATTN_ROPE_DEFAULT,
+    ATTN_ROPE_LINEAR,
+    ATTN_ROPE_LLAMA3,
+    ATTN_ROPE_YARN,    /* Peng et al. 2309.00071 */
+    ATTN_ROPE_DYNAMIC, /* up to n_ctx positions it is as the default */
+};
+
+/*
+ * Rotary positions of a layer (Su et al. 2104.09864): component i of a head turns with i + R/2, i <
+ * R/2, by the angle position * theta^(-2i/R); the scaling changes these frequencies. Fields that a
+ * type does not read are 0.
+ */
 struct attn_rope {
-    size_t d_rotary; /* first components of a head that are turned */
-    double base;     /* theta */
-    double factor;   /* linear scaling of positions; 1: none */
+    enum attn_rope_type type;
+    size_t d_rotary;             /* R: components of a head that are turned, the first ones; even */
+    double theta;                /* above 0 */
+    double factor;               /* of linear, llama3 and yarn, above 0 */
+    double low_freq_factor;      /* of llama3 */
+    double high_freq_factor;     /* of llama3, above low_freq_factor */
+    double n_original;           /* of llama3 and yarn: original_max_position_embeddings */
+    double beta_fast, beta_slow; /* of yarn */
+    bool is_truncated;           /* of yarn: its bounds are rounded to whole components */
+    double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
 };
 
 struct attn_config {
-    const char *model_type; /* "gpt2" or "attn"; constant */
+    const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
     size_t d_mlp;         /* 0: blocks have no MLP */
     size_t n_ctx;         /* longest sequence; SIZE_MAX when nothing limits it */
     size_t n_vocab;       /* rows of the embedding */
+    double embed_scale;   /* embedding rows are multiplied by it, in float32; 0: they are not */
     const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
     size_t d_source;      /* width of the source that such layers read */
-    enum attn_norm norm;  /* before attention and before the MLP */
-    float norm_eps;       /* added to the variance */
+    enum attn_norm norm;
+    enum attn_norm_place norm_place;
+    float norm_eps;       /* added to the variance, or to the mean of the squares */
+    bool has_single_norm; /* one norm before both attention and the MLP */
     bool has_final_norm;
-    bool has_qk_norm; /* each head's q and k are normalized */
+    enum attn_qk_norm qk_norm;
     enum attn_positions positions;
-    struct attn_rope rope;
-    const char *act_fn;   /* "gelu_new", ...; constant */
-    bool has_gated_mlp;   /* mlp_post = act(x W_gate) * (x W_in) */
-    bool has_projections; /* false: q = k = v = the block's input */
+    const struct attn_rope *rope; /* [n_layer], of rotary positions */
+    const char *act_fn;           /* "gelu_new", ...; constant */
+    bool has_gated_mlp;           /* mlp_post = act(x W_gate) * (x W_in), else act(x W_in) */
+    bool has_projections;         /* false: q = k = v = the block's input */
     bool has_qkv_bias;
     bool has_out_proj; /* W_O; without it heads are concatenated */
     bool has_out_bias; /* b_O */
+    bool has_mlp_bias; /* b_in, b_out, and of a gated MLP b_gate */
     bool has_residual; /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
-    bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out */
+    bool has_parallel_residual; /* resid_post = resid_pre + attn_out + mlp_out, of one resid_pre */
     enum attn_output_layer output;
-    const struct attn_attention *attention; /* [n_layer], each layer's own */
+    bool has_output_bias; /* of the output layer, own or tied */
+    double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
+    const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
 };
 
 /*

@@ -18,10 +18,11 @@ enum {
 struct attn_config_layers {
     struct attn_attention *attention; /* owns; [n_layer] */
     bool *is_cross;                   /* owns; [n_layer] */
+    struct attn_rope *rope;           /* owns; [n_layer] */
 };
 
 /* Makes the lists of CONFIG, whose n_layer is known: no layer reads a source, each has the
- * attention FIRST. */
+ * attention FIRST, and what `rope` holds is zeroed. */
 enum attn_status attn_config_allocate_layers(struct attn_config *config,
                                              struct attn_config_layers *layers,
                                              const struct attn_attention *first,

@@ -59,14 +59,11 @@ static struct inventory take_inventory(const struct attn_model *model)
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_block_weights *block = &weights->blocks[layer];
 
-        count_norm(&found.norms, &block->ln1);
-        count_linear(&found.attention, &block->q);
-        count_linear(&found.attention, &block->k);
-        count_linear(&found.attention, &block->v);
-        count_linear(&found.attention, &block->out);
-        count_norm(&found.norms, &block->ln2);
-        count_linear(&found.mlp, &block->mlp_in);
-        count_linear(&found.mlp, &block->mlp_out);
+        for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
+            count_norm(&found.norms, &block->norms[i]);
+        for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
+            count_linear(attn_block_linear_is_mlp(i) ? &found.mlp : &found.attention,
+                         &block->linears[i]);
     }
     count_norm(&found.norms, &weights->ln_final);
     if (model->config.output == ATTN_OUTPUT_OWN)

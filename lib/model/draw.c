@@ -117,7 +117,7 @@ struct map {
 static enum attn_draw_group group_of(enum attn_weight_part part)
 {
     switch (part) {
-    case ATTN_PART_ALWAYS:
+    case ATTN_PART_EMBEDDING:
         return ATTN_DRAW_EMBED;
     case ATTN_PART_POSITIONS:
         return ATTN_DRAW_POS;
@@ -128,14 +128,21 @@ static enum attn_draw_group group_of(enum attn_weight_part part)
     case ATTN_PART_OUT_BIAS:
         return ATTN_DRAW_W_O;
     case ATTN_PART_MLP:
+    case ATTN_PART_MLP_GATE:
     case ATTN_PART_MLP_BIAS:
+    case ATTN_PART_MLP_GATE_BIAS:
+    case ATTN_PART_MLP_BIAS_FOUND:
         return ATTN_DRAW_MLP;
     case ATTN_PART_OUTPUT:
     case ATTN_PART_OUTPUT_FOUND:
     case ATTN_PART_OUTPUT_BIAS:
+    case ATTN_PART_OUTPUT_BIAS_FOUND:
         return ATTN_DRAW_UNEMBED;
     case ATTN_PART_NORM:
+    case ATTN_PART_NORM_BEHIND:
+    case ATTN_PART_QK_NORM:
     case ATTN_PART_MLP_NORM:
+    case ATTN_PART_MLP_NORM_BEHIND:
     case ATTN_PART_FINAL_NORM:
     case ATTN_PART_IGNORED:
         break;
@@ -146,7 +153,8 @@ static enum attn_draw_group group_of(enum attn_weight_part part)
 static bool is_vector(const struct attn_made_weight *weight)
 {
     return weight->spec.rule->kind == ATTN_WEIGHT_VECTOR ||
-           weight->spec.rule->kind == ATTN_WEIGHT_QKV_VECTOR;
+           weight->spec.rule->kind == ATTN_WEIGHT_QKV_VECTOR ||
+           weight->spec.rule->kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -179,9 +187,15 @@ static enum attn_status add_weight(void *user, const struct attn_weight_spec *sp
     if (!weight->data)
         return ATTN_NO_MEMORY;
     weights->n++;
-    for (size_t i = 0; i < n && is_norm_factor(spec); i++)
-        weight->data[i] = 1;
     return ATTN_OK;
+}
+
+/* What norms multiply with becomes 1. */
+static void fill_norms(const struct attn_made_weights *weights, const struct attn_config *config)
+{
+    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++)
+        for (size_t j = 0; j < weights->items[i].n && is_norm_factor(&weights->items[i].spec); j++)
+            weights->items[i].data[j] = 1;
 }
 
 void attn_made_weights_release(struct attn_made_weights *weights)
@@ -201,7 +215,7 @@ static struct map map_of(const struct attn_made_weight *weight, float *bias)
     const size_t last = shape[weight->spec.rank - 1];
     struct map map = {.data = weight->data, .bias = bias, .n_block = 1};
 
-    map.is_out_in = rule->kind == ATTN_WEIGHT_OUT_IN;
+    map.is_out_in = rule->kind == ATTN_WEIGHT_OUT_IN || rule->kind == ATTN_WEIGHT_QKV_HEADS;
     if (rule->kind == ATTN_WEIGHT_HEADS) {
         map.n_block = shape[0];
         map.in = shape[1];
@@ -370,6 +384,15 @@ static bool has_group(const struct attn_made_weights *weights, enum attn_draw_gr
     return false;
 }
 
+/* Whether q, k and v are matrices of single heads. */
+static bool has_heads(const struct attn_made_weights *weights)
+{
+    for (size_t i = 0; i < weights->n; i++)
+        if (weights->items[i].spec.rule->kind == ATTN_WEIGHT_HEADS)
+            return true;
+    return false;
+}
+
 static enum attn_status check_draw(const struct drawer *drawer, const struct attn_draw *draw,
                                    bool is_drawn[ATTN_N_DRAW_GROUP], struct attn_error *err)
 {
@@ -387,7 +410,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
                               "'%s' is a table without inputs, expected randn, rand or gpt2 in "
                               "place of linear",
                               name);
-    if (draw->group == ATTN_DRAW_HEADS && strcmp(drawer->config->model_type, "attn") != 0)
+    if (draw->group == ATTN_DRAW_HEADS && !has_heads(drawer->weights))
         return attn_error_set(err, ATTN_INVALID,
                               "model_type '%s' has q, k and v of all heads in one matrix, expected "
                               "'qkv' in place of 'heads'",
@@ -444,6 +467,7 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
 
     if (status != ATTN_OK)
         return status;
+    fill_norms(weights, config);
     drawer.n_embedding_row = config->n_vocab;
     if (options->n_embedding_row > 0)
         drawer.n_embedding_row = options->n_embedding_row;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TYPES_SIZE = 200 };
+enum { TYPES_SIZE = 300 };
 
 #define FAMILY_ROW(name) &attn_family_##name,
 static const struct attn_family *const families[] = {ATTN_FAMILY_MAP(FAMILY_ROW)};
@@ -35,7 +35,12 @@ const struct attn_family *attn_family_find(const char *model_type)
     return NULL;
 }
 
-/* The model_type of a config; old GPT-2 directories have none but say so in `architectures`. */
+const struct attn_family *attn_family_at(size_t i)
+{
+    return i < n_family ? families[i] : NULL;
+}
+
+/* The model_type of a config; old directories have none but say so in `architectures`. */
 static enum attn_status find_type(const struct attn_json *json, const char **type,
                                   struct attn_error *err)
 {
@@ -49,10 +54,12 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
         return status;
     if (list != NULL && attn_node_is_array(list) && attn_node_first(list) != NULL) {
         first = attn_node_string(attn_node_first(list));
-        if (first != NULL && strncmp(first, "GPT2", 4) == 0) {
-            *type = "gpt2";
-            return ATTN_OK;
-        }
+        for (size_t i = 0; first != NULL && i < n_family; i++)
+            if (families[i]->architecture != NULL &&
+                strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
+                *type = families[i]->model_type;
+                return ATTN_OK;
+            }
     }
     list_types(" or ", types);
     return attn_error_set(err, ATTN_FORMAT, "'model_type' is missing in '%s', expected %s",
@@ -62,7 +69,9 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err)
 {
-    static const char *const names[] = {"architectures", "blocks", "pruned_heads", NULL};
+    static const char *const names[] = {
+        "architectures", "attention_layers",    "attention_types", "blocks",       "layer_types",
+        "pruned_heads",  "quantization_config", "rope_parameters", "rope_scaling", NULL};
 
     return attn_json_parse_named(file, names, json, err);
 }

@@ -7,23 +7,34 @@
 
 #include "model/config_internal.h"
 
-/* The part of a model that a tensor belongs to: it is needed when the config has the part. */
+/*
+ * The part of a model that a tensor belongs to. It is needed when the config has the part; parts
+ * that say FOUND are used when the file has them. A bias that the file has and the config has not
+ * is refused: so a family lists every bias that other files of its kind may hold.
+ */
 enum attn_weight_part {
-    ATTN_PART_ALWAYS,
-    ATTN_PART_POSITIONS,
-    ATTN_PART_NORM,
+    ATTN_PART_EMBEDDING, /* always; a tied output matrix stands in for it where the file lacks it */
+    ATTN_PART_POSITIONS, /* learned ones */
+    ATTN_PART_NORM,      /* before attention, or the single one of a block */
+    ATTN_PART_NORM_BEHIND,
     ATTN_PART_PROJECTIONS,
     ATTN_PART_QKV_BIAS,
+    ATTN_PART_QK_NORM,
     ATTN_PART_OUT_PROJ,
     ATTN_PART_OUT_BIAS,
     ATTN_PART_MLP_NORM,
+    ATTN_PART_MLP_NORM_BEHIND,
     ATTN_PART_MLP,
-    ATTN_PART_MLP_BIAS, /* used when the file has it */
+    ATTN_PART_MLP_GATE,
+    ATTN_PART_MLP_BIAS,
+    ATTN_PART_MLP_GATE_BIAS,
+    ATTN_PART_MLP_BIAS_FOUND,
     ATTN_PART_FINAL_NORM,
     ATTN_PART_OUTPUT,       /* an output matrix of its own */
     ATTN_PART_OUTPUT_FOUND, /* the same, also used when the file has it and the config says tied */
-    ATTN_PART_OUTPUT_BIAS,  /* used when the file has it */
-    ATTN_PART_IGNORED       /* buffers that are no weights */
+    ATTN_PART_OUTPUT_BIAS,
+    ATTN_PART_OUTPUT_BIAS_FOUND,
+    ATTN_PART_IGNORED /* buffers that are no weights */
 };
 
 /* What a tensor becomes. */
@@ -34,16 +45,19 @@ enum attn_weight_kind {
     ATTN_WEIGHT_OUT_IN, /* struct attn_matrix, transposed (nn.Linear) */
     ATTN_WEIGHT_HEADS,  /* struct attn_matrix from [heads, in, width]: one matrix a head */
     ATTN_WEIGHT_QKV_MATRIX, /* the weights of q, k and v side by side, [in, out] */
-    ATTN_WEIGHT_QKV_VECTOR  /* their biases side by side */
+    ATTN_WEIGHT_QKV_VECTOR, /* their biases side by side */
+    ATTN_WEIGHT_QKV_HEADS,  /* the weights, [out, in]: q, k and v of the first head, of the second,
+                               ...; as many key/value heads as heads */
+    ATTN_WEIGHT_QKV_HEADS_VECTOR /* their biases in that order */
 };
 
 /*
  * One tensor of a family. In a name # stands for the layer's number; /name never has the
  * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
- * d_source, A = H*E + G*E + G*U.
+ * d_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
  */
 struct attn_weight_rule {
-    const char *name; /* behind the prefix */
+    const char *name; /* behind the prefix; another spelling, of older files, follows behind a | */
     const char *shape;
     enum attn_weight_part part;
     enum attn_weight_kind kind;
@@ -52,13 +66,18 @@ struct attn_weight_rule {
 
 struct attn_family {
     const char *model_type; /* as config.json says it; constant */
-    /* Fills CONFIG, which is zeroed but for model_type, and allocates its LAYERS. */
+    /* Fills CONFIG, which is zeroed but for model_type, and allocates its LAYERS
+     * (attn_config_allocate_layers). */
     enum attn_status (*read_config)(const struct attn_json *json, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err);
-    const char *prefix; /* in front of every name if the file has PREFIX + rules[0].name; or NULL */
+    const char *prefix; /* in front of every name, or of none: files of a model without its output
+                           layer have none, and then there are no logits unless they are tied; NULL:
+                           no file has one */
     const struct attn_weight_rule *rules; /* [n_rule]: what stands before the layers, then what is
                                              in one, then what follows; ignored tensors last */
     size_t n_rule;
+    const char *vocabulary_key; /* of the config: "vocab_size" */
+    const char *architecture;   /* how `architectures` begins in configs without model_type; NULL */
 };
 
 /* All families, in the order in which messages name them. X(name): family_NAME.c has
@@ -71,6 +90,9 @@ ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 
 /* The family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);
+
+/* Family number I in the order of the list; NULL behind the last. */
+const struct attn_family *attn_family_at(size_t i);
 
 /* Makes the tree of FILE, a config.json, with the lists and objects that some family reads. */
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,

@@ -172,7 +172,7 @@ static enum attn_status read_words(const struct attn_json *json, struct attn_con
 static enum attn_status read_switches(const struct attn_json *json, struct attn_config *config,
                                       struct attn_attention *attention, struct attn_error *err)
 {
-    bool has_bias = false, is_causal = true;
+    bool has_bias = false, has_qk_norm = false, is_causal = true;
     const struct {
         const char *key;
         bool *value;
@@ -184,7 +184,7 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
         {"final_norm", &config->has_final_norm},
         {"gated_mlp", &config->has_gated_mlp},
         {"parallel_residual", &config->has_parallel_residual},
-        {"qk_norm", &config->has_qk_norm},
+        {"qk_norm", &has_qk_norm},
         {"scale", &attention->is_scaled},
         {"causal", &is_causal},
     };
@@ -196,6 +196,7 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
     for (size_t i = 0; status == ATTN_OK && i < sizeof switches / sizeof *switches; i++)
         status =
             attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value, err);
+    config->qk_norm = has_qk_norm ? ATTN_QK_NORM_PER_HEAD : ATTN_QK_NORM_NONE;
     config->has_qkv_bias = config->has_qkv_bias && config->has_projections;
     config->has_out_bias = config->has_out_bias && config->has_out_proj;
     config->has_final_norm = config->has_final_norm && config->norm != ATTN_NORM_NONE;
@@ -271,7 +272,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 #define W(member) offsetof(struct attn_weights, member)
 
 static const struct attn_weight_rule rules[] = {
-    {"embed.W_E", "VD", ATTN_PART_ALWAYS, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
     {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
     {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
     {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
@@ -286,17 +287,18 @@ static const struct attn_weight_rule rules[] = {
     {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
     {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
     {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
-    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
+    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
     {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
-    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
+    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
     {"ln_final.w", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
     {"ln_final.b", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
     {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, W(unembed.weight)},
-    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
+    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
 };
 
 const struct attn_family attn_family_attn = {.model_type = "attn",
                                              .read_config = read_config,
                                              .prefix = NULL,
                                              .rules = rules,
-                                             .n_rule = sizeof rules / sizeof *rules};
+                                             .n_rule = sizeof rules / sizeof *rules,
+                                             .vocabulary_key = "n_vocab"};

@@ -128,6 +128,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
     config->positions = ATTN_POSITIONS_LEARNED;
     config->has_final_norm = config->has_projections = config->has_qkv_bias = true;
     config->has_out_proj = config->has_out_bias = config->has_residual = true;
+    config->has_mlp_bias = true;
     if (status == ATTN_OK)
         status = read_sizes(json, config, err);
     if (status == ATTN_OK)
@@ -151,7 +152,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 #define W(member) offsetof(struct attn_weights, member)
 
 static const struct attn_weight_rule rules[] = {
-    {"wte.weight", "VD", ATTN_PART_ALWAYS, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"wte.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
     {"wpe.weight", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
     {"h.#.ln_1.weight", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
     {"h.#.ln_1.bias", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
@@ -162,9 +163,9 @@ static const struct attn_weight_rule rules[] = {
     {"h.#.ln_2.weight", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
     {"h.#.ln_2.bias", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
     {"h.#.mlp.c_fc.weight", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
-    {"h.#.mlp.c_fc.bias", "F", ATTN_PART_MLP, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
+    {"h.#.mlp.c_fc.bias", "F", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
     {"h.#.mlp.c_proj.weight", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
-    {"h.#.mlp.c_proj.bias", "D", ATTN_PART_MLP, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
+    {"h.#.mlp.c_proj.bias", "D", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
     {"ln_f.weight", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
     {"ln_f.bias", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
     {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, W(unembed.weight)},
@@ -176,4 +177,6 @@ const struct attn_family attn_family_gpt2 = {.model_type = "gpt2",
                                              .read_config = read_config,
                                              .prefix = "transformer.",
                                              .rules = rules,
-                                             .n_rule = sizeof rules / sizeof *rules};
+                                             .n_rule = sizeof rules / sizeof *rules,
+                                             .vocabulary_key = "vocab_size",
+                                             .architecture = "GPT2"};

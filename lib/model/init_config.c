@@ -174,20 +174,27 @@ static enum attn_status apply_setting(struct members *members, const char *setti
 
 /* --- the vocabulary --------------------------------------------------------------------------- */
 
-static bool is_gpt2(const struct members *members)
+/* The key of the vocabulary's size in the family that MEMBERS are a config of. */
+static const char *find_vocabulary_key(const struct members *members)
 {
     const struct member *type = find(members, "model_type", strlen("model_type"));
+    const char *value = type ? type->value.data : "";
+    const size_t size = type ? type->value.size : 0;
 
-    if (!type) /* attn_family_read_config takes the type of old directories from `architectures` */
-        return find(members, "architectures", strlen("architectures"));
-    return type->value.size == strlen("\"gpt2\"") &&
-           memcmp(type->value.data, "\"gpt2\"", type->value.size) == 0;
+    for (size_t i = 0; attn_family_at(i); i++) {
+        const char *name = attn_family_at(i)->model_type;
+
+        if (type ? size == strlen(name) + 2 && memcmp(value + 1, name, strlen(name)) == 0
+                 : attn_family_at(i)->architecture != NULL)
+            return attn_family_at(i)->vocabulary_key;
+    }
+    return "n_vocab";
 }
 
 static enum attn_status add_vocabulary(struct members *members, const struct attn_word_list *words,
                                        struct attn_error *err)
 {
-    const char *key = is_gpt2(members) ? "vocab_size" : "n_vocab";
+    const char *key = find_vocabulary_key(members);
     struct attn_buffer text = {0};
     enum attn_status status;
 

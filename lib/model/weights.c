@@ -25,6 +25,13 @@ struct binder {
     const char *prefix; /* "" or the family's */
 };
 
+/* A bias is an [out] vector that belongs to a map. */
+static bool is_bias_part(enum attn_weight_part part)
+{
+    return part == ATTN_PART_QKV_BIAS || part == ATTN_PART_OUT_BIAS || part == ATTN_PART_MLP_BIAS ||
+           part == ATTN_PART_MLP_GATE_BIAS || part == ATTN_PART_OUTPUT_BIAS;
+}
+
 /* The family of a model that was opened. */
 static const struct attn_family *family_of(const char *model_type)
 {
@@ -39,20 +46,28 @@ static bool is_in_layer(const struct attn_weight_rule *rule)
     return strchr(rule->name, '#') != NULL;
 }
 
-static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix,
-                       const struct attn_weight_rule *rule, int layer)
+/* The spelling behind SPELLING in the name of a rule, or NULL. */
+static const char *next_spelling(const char *spelling)
 {
-    const bool has_prefix = rule->name[0] != '/';
-    const char *pattern = has_prefix ? rule->name : rule->name + 1;
-    const char *number = strchr(pattern, '#');
+    const char *bar = strchr(spelling, '|');
+
+    return bar != NULL ? bar + 1 : NULL;
+}
+
+static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, const char *spelling,
+                       int layer)
+{
+    const bool has_prefix = spelling[0] != '/';
+    const char *pattern = has_prefix ? spelling : spelling + 1;
+    const int size = (int)strcspn(pattern, "|"), before = (int)strcspn(pattern, "#|");
 
     if (!has_prefix)
         prefix = "";
-    if (number == NULL)
-        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%s", prefix, pattern);
+    if (before == size)
+        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%.*s", prefix, size, pattern);
     else
-        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%.*s%d%s", prefix, (int)(number - pattern),
-                 pattern, layer, number + 1);
+        snprintf(name, ATTN_WEIGHT_NAME_SIZE, "%s%.*s%d%.*s", prefix, before, pattern, layer,
+                 size - before - 1, pattern + before + 1);
 }
 
 static size_t dimension(char letter, const struct attn_config *config, int layer)
@@ -74,6 +89,14 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         return config->d_value;
     case 'F':
         return config->d_mlp;
+    case 'Q':
+        return config->n_head * config->d_head;
+    case 'K':
+        return config->n_kv_head * config->d_head;
+    case 'W':
+        return config->n_kv_head * config->d_value;
+    case 'Z':
+        return config->n_head * config->d_value;
     case 'S':
         return config->is_cross[layer] ? config->d_source : config->d_model;
     default:
@@ -84,39 +107,60 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
 
 enum need { NEEDED, USED_IF_FOUND, NOT_NEEDED };
 
+static enum need need_if(bool is_needed)
+{
+    return is_needed ? NEEDED : NOT_NEEDED;
+}
+
 static enum need find_need(enum attn_weight_part part, const struct attn_config *config)
 {
     const bool has_norm = config->norm != ATTN_NORM_NONE, has_mlp = config->d_mlp > 0;
+    const bool is_before = has_norm && config->norm_place != ATTN_NORM_BEHIND;
+    const bool is_behind = has_norm && config->norm_place != ATTN_NORM_BEFORE;
     const bool has_own = config->output == ATTN_OUTPUT_OWN;
 
     switch (part) {
-    case ATTN_PART_ALWAYS:
+    case ATTN_PART_EMBEDDING:
         return NEEDED;
     case ATTN_PART_POSITIONS:
-        return config->positions == ATTN_POSITIONS_LEARNED ? NEEDED : NOT_NEEDED;
+        return need_if(config->positions == ATTN_POSITIONS_LEARNED);
     case ATTN_PART_NORM:
-        return has_norm ? NEEDED : NOT_NEEDED;
+        return need_if(is_before);
+    case ATTN_PART_NORM_BEHIND:
+        return need_if(is_behind);
     case ATTN_PART_PROJECTIONS:
-        return config->has_projections ? NEEDED : NOT_NEEDED;
+        return need_if(config->has_projections);
     case ATTN_PART_QKV_BIAS:
-        return config->has_qkv_bias ? NEEDED : NOT_NEEDED;
+        return need_if(config->has_qkv_bias);
+    case ATTN_PART_QK_NORM:
+        return need_if(config->qk_norm != ATTN_QK_NORM_NONE);
     case ATTN_PART_OUT_PROJ:
-        return config->has_out_proj ? NEEDED : NOT_NEEDED;
+        return need_if(config->has_out_proj);
     case ATTN_PART_OUT_BIAS:
-        return config->has_out_bias ? NEEDED : NOT_NEEDED;
+        return need_if(config->has_out_bias);
     case ATTN_PART_MLP_NORM:
-        return has_norm && has_mlp ? NEEDED : NOT_NEEDED;
+        return need_if(is_before && has_mlp && !config->has_single_norm);
+    case ATTN_PART_MLP_NORM_BEHIND:
+        return need_if(is_behind && has_mlp);
     case ATTN_PART_MLP:
-        return has_mlp ? NEEDED : NOT_NEEDED;
+        return need_if(has_mlp);
+    case ATTN_PART_MLP_GATE:
+        return need_if(has_mlp && config->has_gated_mlp);
     case ATTN_PART_MLP_BIAS:
+        return need_if(has_mlp && config->has_mlp_bias);
+    case ATTN_PART_MLP_GATE_BIAS:
+        return need_if(has_mlp && config->has_gated_mlp && config->has_mlp_bias);
+    case ATTN_PART_MLP_BIAS_FOUND:
         return has_mlp ? USED_IF_FOUND : NOT_NEEDED;
     case ATTN_PART_FINAL_NORM:
-        return config->has_final_norm ? NEEDED : NOT_NEEDED;
+        return need_if(config->has_final_norm);
     case ATTN_PART_OUTPUT:
-        return has_own ? NEEDED : NOT_NEEDED;
+        return need_if(has_own);
     case ATTN_PART_OUTPUT_FOUND:
         return has_own ? NEEDED : USED_IF_FOUND;
     case ATTN_PART_OUTPUT_BIAS:
+        return need_if(config->output != ATTN_OUTPUT_NONE && config->has_output_bias);
+    case ATTN_PART_OUTPUT_BIAS_FOUND:
         return has_own ? USED_IF_FOUND : NOT_NEEDED;
     case ATTN_PART_IGNORED:
         return NOT_NEEDED;
@@ -176,7 +220,8 @@ static struct attn_vector vector_of(const struct attn_tensor *tensor, size_t fir
     return (struct attn_vector){.data = (const char *)tensor->data +
                                         first * (attn_dtype_bits(tensor->dtype) / 8),
                                 .dtype = tensor->dtype,
-                                .n = n};
+                                .n = n,
+                                .group = n};
 }
 
 static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_weight_kind kind)
@@ -223,6 +268,38 @@ static void store_qkv(struct attn_block_weights *block, const struct attn_config
     }
 }
 
+/* q, k and v of one head after the other: rows [3E] a head of a matrix [A, D], or of a vector
+ * [A]. */
+static void store_qkv_heads(struct attn_block_weights *block, const struct attn_config *config,
+                            enum attn_weight_kind kind, const struct attn_tensor *tensor)
+{
+    const size_t widths[] = {config->d_head, config->d_head, config->d_value};
+    const size_t stride = 2 * config->d_head + config->d_value, n_head = config->n_head;
+    struct attn_linear *const parts[] = {&block->q, &block->k, &block->v};
+    size_t first = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const bool is_vector = kind == ATTN_WEIGHT_QKV_HEADS_VECTOR;
+        const size_t width = widths[i], n_in = is_vector ? 1 : tensor->shape[1];
+        struct attn_vector slice = vector_of(tensor, first * n_in, n_head * width);
+
+        slice.group = width;
+        slice.group_stride = stride;
+        if (is_vector)
+            parts[i]->bias = slice;
+        else
+            parts[i]->weight = (struct attn_matrix){.data = slice.data,
+                                                    .dtype = tensor->dtype,
+                                                    .n_row = n_in,
+                                                    .n_col = n_head * width,
+                                                    .row_stride = 1,
+                                                    .col_stride = n_in,
+                                                    .group = width,
+                                                    .group_stride = stride * n_in};
+        first += width;
+    }
+}
+
 static void store(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
                   const struct attn_tensor *tensor)
 {
@@ -248,7 +325,46 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
     case ATTN_WEIGHT_QKV_VECTOR:
         store_qkv(block, binder->config, rule->kind, tensor);
         break;
+    case ATTN_WEIGHT_QKV_HEADS:
+    case ATTN_WEIGHT_QKV_HEADS_VECTOR:
+        store_qkv_heads(block, binder->config, rule->kind, tensor);
+        break;
     }
+}
+
+/* The tensor of RULE in any of its spellings. NAME is that one, or the first when there is none. */
+static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
+                        char name[ATTN_WEIGHT_NAME_SIZE], struct attn_safetensors_entry *entry)
+{
+    for (const char *spelling = rule->name; spelling != NULL; spelling = next_spelling(spelling)) {
+        write_name(name, binder->prefix, spelling, layer);
+        if (attn_safetensors_find(binder->st, name, entry))
+            return true;
+    }
+    write_name(name, binder->prefix, rule->name, layer);
+    return false;
+}
+
+/* A tied output matrix is the embedding as well: a file may hold it under that name alone. */
+static bool find_tied_output(const struct binder *binder, struct attn_safetensors_entry *entry)
+{
+    const struct attn_family *family = binder->family;
+    char name[ATTN_WEIGHT_NAME_SIZE];
+
+    for (size_t i = 0; i < family->n_rule && binder->config->output == ATTN_OUTPUT_TIED; i++)
+        if (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
+            find_tensor(binder, &family->rules[i], 0, name, entry))
+            return true;
+    return false;
+}
+
+static enum attn_status refuse_surplus(const struct binder *binder, const char *name,
+                                       const struct attn_safetensors_entry *entry,
+                                       struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' is in '%s', but 'config.json' says that the map has no bias", name,
+                          attn_quote_string(attn_safetensors_path(binder->st, entry->shard)).text);
 }
 
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule,
@@ -260,10 +376,13 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     bool is_found;
     char name[ATTN_WEIGHT_NAME_SIZE];
 
-    if (need == NOT_NEEDED)
+    if (need == NOT_NEEDED && !is_bias_part(rule->part))
         return ATTN_OK;
-    write_name(name, binder->prefix, rule, layer);
-    is_found = attn_safetensors_find(binder->st, name, &entry);
+    is_found = find_tensor(binder, rule, layer, name, &entry);
+    if (need == NOT_NEEDED)
+        return is_found ? refuse_surplus(binder, name, &entry, err) : ATTN_OK;
+    if (!is_found && rule->part == ATTN_PART_EMBEDDING)
+        is_found = find_tied_output(binder, &entry);
     if (!is_found && need == USED_IF_FOUND)
         return ATTN_OK;
     if (!is_found)
@@ -293,13 +412,14 @@ static enum attn_status describe(const struct describer *describer,
                                  struct attn_error *err)
 {
     const char *prefix = describer->family->prefix;
-    const bool is_bias = rule->part == ATTN_PART_MLP_BIAS || rule->part == ATTN_PART_OUTPUT_BIAS;
+    const bool is_bias =
+        rule->part == ATTN_PART_MLP_BIAS_FOUND || rule->part == ATTN_PART_OUTPUT_BIAS_FOUND;
     const enum need need = find_need(rule->part, describer->config);
     struct attn_weight_spec spec = {.rule = rule, .layer = layer};
 
     if (need == NOT_NEEDED || (need == USED_IF_FOUND && !(is_bias && describer->with_biases)))
         return ATTN_OK;
-    write_name(spec.name, prefix != NULL ? prefix : "", rule, layer);
+    write_name(spec.name, prefix != NULL ? prefix : "", rule->name, layer);
     spec.rank = (int)strlen(rule->shape);
     for (int i = 0; i < spec.rank; i++)
         spec.shape[i] = dimension(rule->shape[i], describer->config, layer);
@@ -334,26 +454,54 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
-/* Files either put the prefix in front of every name or of none: the first rule's tensor
+/* Whether the file has a tensor of RULE under PREFIX. */
+static bool has_tensor(const struct attn_family *family, const struct attn_weight_rule *rule,
+                       const char *prefix, const struct attn_safetensors *st)
+{
+    const struct binder binder = {.st = st, .family = family, .prefix = prefix};
+    char name[ATTN_WEIGHT_NAME_SIZE];
+
+    return find_tensor(&binder, rule, 0, name, NULL);
+}
+
+/* Files either put the prefix in front of every name or of none: the first tensor that is there
  * decides. */
 static enum attn_status find_prefix(const struct attn_family *family,
                                     const struct attn_safetensors *st, const char **prefix,
                                     struct attn_error *err)
 {
-    char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
-
     *prefix = "";
-    if (family->prefix == NULL)
-        return ATTN_OK;
-    write_name(with, family->prefix, &family->rules[0], 0);
-    write_name(without, "", &family->rules[0], 0);
-    if (!attn_safetensors_find(st, with, NULL))
-        return ATTN_OK;
-    if (attn_safetensors_find(st, without, NULL))
+    for (size_t i = 0; i < family->n_rule && family->prefix != NULL; i++) {
+        const struct attn_weight_rule *rule = &family->rules[i];
+        const bool has_without = has_tensor(family, rule, "", st);
+        char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
+
+        if (rule->name[0] == '/' || !(has_without || has_tensor(family, rule, family->prefix, st)))
+            continue;
+        *prefix = has_without ? "" : family->prefix;
+        if (!has_without || !has_tensor(family, rule, family->prefix, st))
+            return ATTN_OK;
+        write_name(with, family->prefix, rule->name, 0);
+        write_name(without, "", rule->name, 0);
         return attn_error_set(err, ATTN_FORMAT, "'%s' has both '%s' and '%s', expected one of them",
                               attn_quote_string(attn_safetensors_path(st, 0)).text, with, without);
-    *prefix = family->prefix;
+    }
     return ATTN_OK;
+}
+
+/* A file without prefix is one of a model that was saved without its output layer. */
+static void drop_missing_output(const struct binder *binder)
+{
+    const struct attn_family *family = binder->family;
+    const bool is_bare = family->prefix != NULL && binder->prefix[0] == '\0';
+
+    if (!is_bare || binder->config->output != ATTN_OUTPUT_OWN)
+        return;
+    for (size_t i = 0; i < family->n_rule; i++)
+        if (family->rules[i].part == ATTN_PART_OUTPUT_FOUND &&
+            has_tensor(family, &family->rules[i], "", binder->st))
+            return;
+    binder->config->output = ATTN_OUTPUT_NONE;
 }
 
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
@@ -364,6 +512,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 
     if (status != ATTN_OK)
         return status;
+    drop_missing_output(&binder);
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
     if (weights->blocks == NULL)
         return ATTN_NO_MEMORY;
@@ -448,31 +597,42 @@ void attn_weights_release(struct attn_weights *weights)
 
 /* --- names that a file has -------------------------------------------------------------------- */
 
-/* Whether NAME is PREFIX + the rule's name for any layer; *layer is then the layer, or
- * ATTN_NO_LAYER. */
-static bool is_named(const struct attn_weight_rule *rule, const char *prefix, const char *name,
-                     int *layer)
+/* Whether NAME is PREFIX + SPELLING of a rule, for any layer; *layer is then the
+ * layer, or ATTN_NO_LAYER. */
+static bool is_spelled(const char *spelling, const char *prefix, const char *name, int *layer)
 {
-    const char *pattern = rule->name[0] == '/' ? rule->name + 1 : rule->name;
-    const char *number = strchr(pattern, '#');
+    const char *pattern = spelling[0] == '/' ? spelling + 1 : spelling;
+    const size_t size = strcspn(pattern, "|"), before = strcspn(pattern, "#|");
     const size_t n_prefix = strlen(prefix);
     int used = 0, value;
 
     *layer = ATTN_NO_LAYER;
-    if (rule->name[0] != '/') {
+    if (spelling[0] != '/') {
         if (strncmp(name, prefix, n_prefix) != 0)
             return false;
         name += n_prefix;
     }
-    if (number == NULL)
-        return strcmp(name, pattern) == 0;
-    if (strncmp(name, pattern, (size_t)(number - pattern)) != 0)
+    if (before == size)
+        return strlen(name) == size && strncmp(name, pattern, size) == 0;
+    if (strncmp(name, pattern, before) != 0)
         return false;
-    name += number - pattern;
+    name += before;
     if (sscanf(name, "%5d%n", &value, &used) != 1 || used == 0 || value < 0)
         return false;
     *layer = value;
-    return strcmp(name + used, number + 1) == 0;
+    name += used;
+    return strlen(name) == size - before - 1 &&
+           strncmp(name, pattern + before + 1, strlen(name)) == 0;
+}
+
+static bool is_named(const struct attn_weight_rule *rule, const char *prefix, const char *name,
+                     int *layer)
+{
+    const char *spelling = rule->name;
+
+    while (spelling != NULL && !is_spelled(spelling, prefix, name, layer))
+        spelling = next_spelling(spelling);
+    return spelling != NULL;
 }
 
 /* The rule that names the tensor NAME, or NULL. */

@@ -15,30 +15,48 @@
 
 #include <stddef.h>
 
-/* y = normalize(x) * w + b */
+/* y = normalize(x) * w + b. A norm that a config lacks has no data, nor has b of an RMSNorm. */
 struct attn_norm_weights {
-    struct attn_vector w, b; /* [D] */
+    struct attn_vector w, b; /* [D]; of q and k [E], or [H*E] and [G*E] */
 };
 
-enum { ATTN_BLOCK_N_LINEAR = 6 };
+enum { ATTN_BLOCK_N_NORM = 6, ATTN_BLOCK_N_LINEAR = 7 };
 
-/* Linear maps that a config lacks have no data. */
+/* Linear maps that a config lacks have no data. Both lists are for what is done to each alike. */
 struct attn_block_weights {
-    struct attn_norm_weights ln1, ln2; /* before attention, before the MLP */
     union {
         struct {
-            struct attn_linear q, k, v; /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
-            struct attn_linear out;     /* [H*Ev, D] */
-            struct attn_linear mlp_in;  /* [D, F] */
-            struct attn_linear mlp_out; /* [F, D] */
+            struct attn_norm_weights ln1, ln2;               /* before attention, before the MLP */
+            struct attn_norm_weights ln1_behind, ln2_behind; /* of what they add to the stream */
+            struct attn_norm_weights q_norm, k_norm;
         };
-        struct attn_linear
-            linears[ATTN_BLOCK_N_LINEAR]; /* all of these, for what is done to each alike */
+        struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
+    };
+    union {
+        struct {
+            struct attn_linear q, k, v;  /* [D, H*E], [D, G*E], [D, G*Ev], heads side by side */
+            struct attn_linear out;      /* [H*Ev, D] */
+            struct attn_linear mlp_gate; /* [D, F] */
+            struct attn_linear mlp_in;   /* [D, F] */
+            struct attn_linear mlp_out;  /* [F, D] */
+        };
+        struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
 };
+_Static_assert(offsetof(struct attn_block_weights, k_norm) ==
+                   offsetof(struct attn_block_weights, norms[ATTN_BLOCK_N_NORM - 1]),
+               "the list has every norm");
 _Static_assert(offsetof(struct attn_block_weights, mlp_out) ==
                    offsetof(struct attn_block_weights, linears[ATTN_BLOCK_N_LINEAR - 1]),
                "the list has every map");
+
+/* Whether map LINEAR of a block, an index of its list, is one of the MLP; else of attention. */
+static inline bool attn_block_linear_is_mlp(size_t linear)
+{
+    return linear >= (offsetof(struct attn_block_weights, mlp_gate) -
+                      offsetof(struct attn_block_weights, linears)) /
+                         sizeof(struct attn_linear);
+}
 
 struct attn_weights {
     struct attn_tensor embed;          /* [V, D] */

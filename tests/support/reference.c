@@ -60,6 +60,10 @@ double attn_reference_activation(enum attn_activation which, double x)
         return x / (1 + exp(-x));
     case ATTN_ACTIVATION_TANH:
         return tanh(x);
+    case ATTN_ACTIVATION_QUICK_GELU:
+        return x / (1 + exp(-1.702 * x));
+    case ATTN_ACTIVATION_RELU2:
+        return x > 0 ? x * x : 0;
     case ATTN_N_ACTIVATION:
         break;
     }

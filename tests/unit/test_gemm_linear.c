@@ -197,7 +197,8 @@ static void check_types_and_layouts(const struct sizes *s)
                                                 .row_stride = is_transposed ? 1 : s->n_out,
                                                 .col_stride = is_transposed ? s->n_in : 1,
                                                 .group = s->n_out}};
-        struct attn_vector vector = {stored_bias + shift, dtype, s->n_out};
+        const struct attn_vector vector = {
+            .data = stored_bias + shift, .dtype = dtype, .n = s->n_out, .group = s->n_out};
 
         for (size_t k = 0; k < s->n_in; k++)
             for (size_t j = 0; j < s->n_out; j++)
@@ -222,13 +223,19 @@ START_TEST(every_type_and_layout_gives_the_chain_plus_bias)
 }
 END_TEST
 
-/* W_Q [5, 21, 24] with rows ROW_STRIDE apart: with gaps a panel seems to fit in place. */
+/* W_Q [5, 21, 24] with rows ROW_STRIDE apart: with gaps a panel seems to fit in place. Its bias
+ * lies in groups as well. */
 static void check_groups(size_t row_stride)
 {
     const struct sizes s = {9, 21, 120};
-    size_t group = 24, group_stride = s.n_in * row_stride;
+    size_t group = 24, group_stride = s.n_in * row_stride, bias_stride = 3 * group;
     float *x, *w, *bias, *heads = allocate(5 * group_stride, sizeof *heads);
-    struct attn_vector vector = {.dtype = ATTN_DTYPE_F32, .n = s.n_out};
+    float *biases = allocate(5 * bias_stride, sizeof *biases);
+    struct attn_vector vector = {.data = biases,
+                                 .dtype = ATTN_DTYPE_F32,
+                                 .n = s.n_out,
+                                 .group = group,
+                                 .group_stride = bias_stride};
     struct attn_linear linear = {.weight = {.data = heads,
                                             .dtype = ATTN_DTYPE_F32,
                                             .n_row = s.n_in,
@@ -239,12 +246,14 @@ static void check_groups(size_t row_stride)
                                             .group_stride = group_stride}};
 
     make_numbers(&s, &x, &w, &bias);
-    vector.data = bias;
+    for (size_t j = 0; j < s.n_out; j++)
+        biases[j / group * bias_stride + j % group] = bias[j];
     for (size_t k = 0; k < s.n_in; k++)
         for (size_t j = 0; j < s.n_out; j++)
             heads[j / group * group_stride + k * row_stride + j % group] = w[k * s.n_out + j];
     check_settings(&linear, w, bias, &vector, x, &s);
     attn_free(heads);
+    attn_free(biases);
     attn_free(x);
     attn_free(w);
     attn_free(bias);
@@ -351,13 +360,14 @@ static void check_what_follows(const struct sizes *s, struct attn_linear_args ar
     const size_t n = s->n_row * s->n_out;
     float *x, *w, *bias, *y = allocate(n, sizeof *y), *expected = allocate(n, sizeof *y);
     float *sum = allocate(n, sizeof *sum), *expected_sum = allocate(n, sizeof *sum), *scratch;
-    struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
-                                            .n_row = s->n_in,
-                                            .n_col = s->n_out,
-                                            .row_stride = s->n_out,
-                                            .col_stride = 1,
-                                            .group = s->n_out},
-                                 .bias = {.dtype = ATTN_DTYPE_F32, .n = s->n_out}};
+    struct attn_linear linear = {
+        .weight = {.dtype = ATTN_DTYPE_F32,
+                   .n_row = s->n_in,
+                   .n_col = s->n_out,
+                   .row_stride = s->n_out,
+                   .col_stride = 1,
+                   .group = s->n_out},
+        .bias = {.dtype = ATTN_DTYPE_F32, .n = s->n_out, .group = s->n_out}};
 
     make_numbers(s, &x, &w, &bias);
     attn_reference_fill(sum, n, 1, 7);

@@ -90,12 +90,24 @@ ATTN_GIVES_ON_DEMAND = 2
 ATTN_NORM_NONE = 0
 ATTN_NORM_LAYERNORM = 1
 ATTN_NORM_RMSNORM = 2
+ATTN_NORM_RMSNORM_PLUS_ONE = 3
+ATTN_NORM_BEFORE = 0
+ATTN_NORM_BEHIND = 1
+ATTN_NORM_AROUND = 2
+ATTN_QK_NORM_NONE = 0
+ATTN_QK_NORM_PER_HEAD = 1
+ATTN_QK_NORM_ALL_HEADS = 2
 ATTN_POSITIONS_NONE = 0
 ATTN_POSITIONS_LEARNED = 1
 ATTN_POSITIONS_ROTARY = 2
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
+ATTN_ROPE_DEFAULT = 0
+ATTN_ROPE_LINEAR = 1
+ATTN_ROPE_LLAMA3 = 2
+ATTN_ROPE_YARN = 3
+ATTN_ROPE_DYNAMIC = 4
 ATTN_VALUE_MISSING = 0
 ATTN_VALUE_INTEGER = 1
 ATTN_VALUE_REAL = 2
@@ -437,14 +449,23 @@ attn_attention._fields_ = [
     ("is_scaled", c_bool),
     ("eps", c_double),
     ("factor", c_double),
+    ("score_cap", c_double),
     ("dropout", c_double),
     ("dropout_seed", c_uint64),
     ("dropout_mask", attn_mask_matrix),
 ]
 attn_rope._fields_ = [
+    ("type", c_int),
     ("d_rotary", c_size_t),
-    ("base", c_double),
+    ("theta", c_double),
     ("factor", c_double),
+    ("low_freq_factor", c_double),
+    ("high_freq_factor", c_double),
+    ("n_original", c_double),
+    ("beta_fast", c_double),
+    ("beta_slow", c_double),
+    ("is_truncated", c_bool),
+    ("attention_factor", c_double),
 ]
 attn_config._fields_ = [
     ("model_type", c_char_p),
@@ -457,23 +478,29 @@ attn_config._fields_ = [
     ("d_mlp", c_size_t),
     ("n_ctx", c_size_t),
     ("n_vocab", c_size_t),
+    ("embed_scale", c_double),
     ("is_cross", POINTER(c_bool)),
     ("d_source", c_size_t),
     ("norm", c_int),
+    ("norm_place", c_int),
     ("norm_eps", c_float),
+    ("has_single_norm", c_bool),
     ("has_final_norm", c_bool),
-    ("has_qk_norm", c_bool),
+    ("qk_norm", c_int),
     ("positions", c_int),
-    ("rope", attn_rope),
+    ("rope", POINTER(attn_rope)),
     ("act_fn", c_char_p),
     ("has_gated_mlp", c_bool),
     ("has_projections", c_bool),
     ("has_qkv_bias", c_bool),
     ("has_out_proj", c_bool),
     ("has_out_bias", c_bool),
+    ("has_mlp_bias", c_bool),
     ("has_residual", c_bool),
     ("has_parallel_residual", c_bool),
     ("output", c_int),
+    ("has_output_bias", c_bool),
+    ("logits_cap", c_double),
     ("attention", POINTER(attn_attention)),
 ]
 attn_model_options._fields_ = [
