@@ -2,6 +2,7 @@
 #include "comparison.h"
 #include "explain.h"
 #include "help.h"
+#include "label_args.h"
 #include "options.h"
 #include "print.h"
 #include "report.h"
@@ -18,6 +19,7 @@ struct arrays_args {
 
 struct attend_args {
     struct arrays_args arrays;
+    struct label_args labels;
     struct request_args request;
 };
 
@@ -98,11 +100,14 @@ static const struct option_group attend_selection_options = OPTION_GROUP(selecti
 
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
+    {&label_options, offsetof(struct attend_args, labels)},
     {&attention_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
+    {&view_options, offsetof(struct attend_args, request.picture)},
     {&output_options, offsetof(struct attend_args, request.output)},
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
+    {&picture_options, offsetof(struct attend_args, request.picture)},
     {&running_options, offsetof(struct attend_args, request.running)},
     {&help_options, 0},
 };
@@ -196,6 +201,7 @@ static int read_arrays(const struct arrays_args *args, struct attend_arrays *arr
 static int perform(const struct attend_args *args, struct served *served)
 {
     struct attend_arrays arrays = {0};
+    struct label_files labels = {0};
     int code = check_arrays(&args->arrays);
     if (code == EXIT_DONE)
         code = check_use(args);
@@ -208,6 +214,8 @@ static int perform(const struct attend_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = read_arrays(&args->arrays, &arrays, &served->request.input);
     if (code == EXIT_DONE)
+        code = label_files_read(&args->labels, &labels, &served->request);
+    if (code == EXIT_DONE)
         code = request_fill(served, args->arrays.keep);
     if (code == EXIT_DONE)
         code = request_serve(served);
@@ -216,6 +224,7 @@ static int perform(const struct attend_args *args, struct served *served)
     attn_ndarray_release(&arrays.k);
     attn_ndarray_release(&arrays.v);
     attn_ndarray_release(&arrays.scores);
+    label_files_release(&labels);
     return code;
 }
 
@@ -242,6 +251,8 @@ static int attend_main(int argc, char **argv)
         print_sites(served.out);
     else if (served.out && help_is_asked(args.request.attention.kind))
         attention_kinds_print(served.out);
+    else if (served.out && help_is_asked(args.request.picture.colormap))
+        colormaps_print(&args.request.picture, served.out);
     else if (served.out)
         code = perform(&args, &served);
     output_args_release(&args.request.output);

@@ -107,7 +107,8 @@ int outputs_check_predictions(const struct output_args *args)
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n)
 {
-    static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions"};
+    static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
+                                           "View"};
     struct attn_option *made = calloc(options_count(command), sizeof(*made));
     if (!made)
         return report_no_memory();

@@ -51,7 +51,7 @@ int outputs_check_predictions(const struct output_args *args);
 
 /*
  * What was GIVEN (options_parse_noting) of the options that decide what the tensors hold: those of
- * the headings Attention, Precision, Selection and Interventions. free() *options. Reports and
+ * the headings Attention, Precision, Selection, Interventions and View. free() *options. Reports and
  * returns an exit code.
  */
 int outputs_list_options(const struct command *command, const char *const *given,

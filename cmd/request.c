@@ -25,6 +25,8 @@ int request_check(struct served *served)
     struct request_args *args = served->args;
     int code = outputs_check(&args->output, &served->is_standard_used);
     if (code == EXIT_DONE)
+        code = picture_find(&args->picture, &served->picture);
+    if (code == EXIT_DONE)
         code =
             explain_check(args->is_explained, served->is_standard_used, &args->selection.queries);
     if (code == EXIT_DONE && args->is_compared)
@@ -93,6 +95,7 @@ int request_fill(struct served *served, const char *keep_path)
     request->options = served->options;
     request->outputs = served->outputs;
     request->precision = (int)args->output.precision;
+    request->picture = &served->picture;
     request->on_note = args->running.is_quiet ? NULL : on_note;
     return code;
 }

@@ -17,6 +17,7 @@
 #include "attention_args.h"
 #include "command.h"
 #include "outputs.h"
+#include "picture_args.h"
 #include "running_args.h"
 #include "selection_args.h"
 
@@ -27,6 +28,7 @@ struct request_args {
     struct attention_args attention;
     struct selection_args selection;
     struct output_args output;
+    struct picture_args picture;
     bool is_explained; /* --explain */
     bool is_compared;  /* --compare */
     struct running_args running;
@@ -50,6 +52,7 @@ struct served {
     struct attn_mask_array mask, keep;
     struct attn_option *options; /* those that shape the run */
     struct attn_output *outputs;
+    struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;
     bool is_standard_used; /* by data, so nothing else may be printed there */

@@ -55,8 +55,10 @@ static const struct option_part parts[] = {
     {&attention_options, offsetof(struct run_args, request.attention)},
     {&comparison_options, offsetof(struct run_args, request.is_compared)},
     {&selection_options, offsetof(struct run_args, request.selection)},
+    {&view_options, offsetof(struct run_args, request.picture)},
     {&output_options, offsetof(struct run_args, request.output)},
     {&explain_options, offsetof(struct run_args, request.is_explained)},
+    {&picture_options, offsetof(struct run_args, request.picture)},
     {&prediction_options, offsetof(struct run_args, prediction)},
     {&ablation_options, offsetof(struct run_args, ablation)},
     {&running_options, offsetof(struct run_args, request.running)},
@@ -186,6 +188,8 @@ static int run_main(int argc, char **argv)
         sites_print(served.out);
     else if (served.out && help_is_asked(args.request.attention.kind))
         attention_kinds_print(served.out);
+    else if (served.out && help_is_asked(args.request.picture.colormap))
+        colormaps_print(&args.request.picture, served.out);
     else if (served.out)
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);

@@ -38,6 +38,9 @@
 #include "run/run.h"
 #include "capture/capture.h"
 #include "output/format.h"
+#include "output/colormap.h"
+#include "output/color_scale.h"
+#include "output/picture.h"
 #include "output/outputs.h"
 
 /* What is watched, changed and computed. */

@@ -43,17 +43,18 @@ ATTN_API bool attn_colormap_is_diverging(const struct attn_colormap *map);
 ATTN_API struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                              int level);
 
+/* --- Inside the library: not installed -------------------------------------------------------- */
+
 /* The nearest of a terminal's 256 colours, 16 .. 255, for LEVEL. Along a map, or each half of a
  * diverging one, their lightness goes one way. */
-ATTN_API int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme,
-                                    int level);
+int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);
 
 /* The same colour as the terminal shows it; INDEX 16 .. 255. */
-ATTN_API struct attn_rgb attn_terminal_color(int index);
+struct attn_rgb attn_terminal_color(int index);
 
 /* Whether black text on COLOR can be read better than white: its relative luminance (WCAG 2) is
  * above 0.179, where both have the same contrast, 4.58. */
-ATTN_API bool attn_rgb_takes_black(struct attn_rgb color);
+bool attn_rgb_takes_black(struct attn_rgb color);
 
 /* What a cell of a matrix is. All but a value look the same whatever the map is. */
 enum attn_cell_kind {
@@ -64,7 +65,7 @@ enum attn_cell_kind {
 };
 
 /* The colour behind a cell that has no value, and of the lines that hatch it. */
-ATTN_API struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme);
-ATTN_API struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme);
+struct attn_rgb attn_cell_color(enum attn_cell_kind kind, enum attn_theme theme);
+struct attn_rgb attn_cell_hatch_color(enum attn_cell_kind kind, enum attn_theme theme);
 
 #endif

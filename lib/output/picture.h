@@ -56,9 +56,9 @@ struct attn_picture_options {
     const char *title; /* NULL: the default, "": none; terminated, borrowed */
     enum attn_theme theme;
     bool is_difference; /* the numbers are chosen minus exact (--compare) */
+    bool is_full;       /* --full: tables of text are not shortened */
 
     /* The terminal. */
-    bool is_heatmap;             /* text output is a heat map (--heatmap) */
     size_t width;                /* columns; 0: 80 */
     enum attn_color_depth depth; /* of its colours */
     bool is_plain;               /* no half blocks and shades: the locale is not UTF-8 */
@@ -73,11 +73,13 @@ struct attn_picture_options {
 ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                             struct attn_error *err);
 
-ATTN_API const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
+/* --- Inside the library: not installed -------------------------------------------------------- */
+
+const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
 
 /* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */
-ATTN_API const struct attn_colormap *
-attn_picture_colormap(const struct attn_picture_options *options,
-                      const struct attn_color_scale *scale, const char *usual);
+const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
+                                                  const struct attn_color_scale *scale,
+                                                  const char *usual);
 
 #endif

@@ -21,6 +21,7 @@
 #include "formats/ndarray.h"
 #include "model/model.h"
 #include "output/outputs.h"
+#include "output/picture.h"
 #include "text/tokenizer.h"
 #include "trace/edit.h"
 
@@ -69,6 +70,14 @@ struct attn_question {
     size_t n_next;
 };
 
+/* What the rows or the columns of arrays are called. */
+struct attn_label_list {
+    const char *const *items; /* [n] bytes of each, not terminated; NULL: none are given */
+    const size_t *sizes;      /* [n] */
+    size_t n;
+    const char *name; /* the file that they are from, for messages */
+};
+
 struct attn_request {
     size_t size; /* of this struct */
     struct attn_input input;
@@ -98,6 +107,10 @@ struct attn_request {
 
     attn_note_fn on_note; /* told of what is odd and no failure; or NULL */
     void *user;           /* for on_note */
+
+    const struct attn_picture_options *picture;      /* what shapes pictures, or NULL */
+    struct attn_label_list query_labels, key_labels; /* of arrays; empty: rows and columns have
+                                                        numbers */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

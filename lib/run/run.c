@@ -125,6 +125,18 @@ static struct attn_dims find_dims(const struct attn_run *run)
     return dims;
 }
 
+/* Of arrays: what the caller calls their rows and columns. */
+static void set_array_labels(struct attn_run *run)
+{
+    const struct attn_label_list *queries = &run->request.query_labels;
+    const struct attn_label_list *keys = &run->request.key_labels;
+
+    run->labels.tokens = queries->items;
+    run->labels.token_sizes = queries->sizes;
+    run->labels.source_tokens = keys->items;
+    run->labels.source_token_sizes = keys->sizes;
+}
+
 static void set_labels(struct attn_run *run)
 {
     run->labels = (struct attn_labels){
@@ -141,6 +153,8 @@ static void set_labels(struct attn_run *run)
         .options = run->request.options,
         .n_option = run->request.n_option,
     };
+    if (!run->model)
+        set_array_labels(run);
 }
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
@@ -187,6 +201,26 @@ static void note_nan(const struct attn_request *request)
             request, "the arrays hold NaN, %zu of them: what is computed from those is NaN", n_nan);
 }
 
+static enum attn_status check_label_list(const struct attn_label_list *list, size_t n,
+                                         const char *what, struct attn_error *err)
+{
+    if (!list->items || list->n == n)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has %zu line%s, the arrays have %zu %s",
+                   attn_quote_string(list->name).text, list->n, list->n == 1 ? "" : "s", n, what);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+static enum attn_status check_labels(const struct attn_request *request,
+                                     const struct attn_dims *dims, struct attn_error *err)
+{
+    const enum attn_status status =
+        check_label_list(&request->query_labels, dims->n_position, "queries", err);
+
+    return status == ATTN_OK ? check_label_list(&request->key_labels, dims->n_source, "keys", err)
+                             : status;
+}
+
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -209,7 +243,8 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
     const struct attn_dims dims = attn_attend_dims(&run->arrays);
 
-    return choose_tensors(run, &dims, sizes.n_batch, err);
+    status = choose_tensors(run, &dims, sizes.n_batch, err);
+    return status == ATTN_OK ? check_labels(request, &dims, err) : status;
 }
 
 /* A sequence, or arrays. */
@@ -500,6 +535,7 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.precision = request->precision;
     options.pool = pool;
     options.cancel = run->host->options.cancel;
+    options.picture = request->picture;
     status = attn_outputs_create(request->outputs, request->n_output, &run->labels, &options,
                                  &outputs, err);
     if (status != ATTN_OK)

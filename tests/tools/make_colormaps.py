@@ -3,7 +3,8 @@
 nearest of the 256 colours of a terminal.
 
     pip download --no-deps matplotlib && unzip matplotlib-*.whl matplotlib/_cm_listed.py
-    tests/tools/make_colormaps.py matplotlib/_cm_listed.py > lib/output/colormap_tables.h
+    tests/tools/make_colormaps.py matplotlib/_cm_listed.py |
+        clang-format --assume-filename=lib/output/colormap_tables.h > lib/output/colormap_tables.h
 
 viridis, cividis and magma are matplotlib's numbers (CC0). The others are formulas in OKLab, whose
 lightness L falls or rises evenly with the place t in the map, 0 to 1:
