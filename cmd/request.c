@@ -3,6 +3,7 @@
 
 #include "comparison.h"
 #include "explain.h"
+#include "hosting.h"
 #include "interrupt.h"
 #include "options.h"
 #include "print.h"
@@ -43,25 +44,12 @@ static void on_note(void *user, const char *message)
 int request_open_host(struct served *served, const struct attn_source *source, enum attn_load load,
                       int compute)
 {
-    const struct running_args *running = &served->args->running;
-    struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_error err = {0};
-    options.load = load;
-    options.compute = (enum attn_compute)compute;
-    options.n_thread = (int)running->threads;
-    options.gemm = running_gemm();
-    options.isa = running_isa();
-    options.cancel = interrupt_flag();
-    options.on_note = running->is_quiet ? NULL : on_note;
-    if (attn_host_create(source, &options, &served->host, &err) != ATTN_OK)
-        return report_error(&err);
-    if (!source)
-        return EXIT_DONE;
-    const struct attn_tokenizer *tokenizer;
-    interrupt_watch_model(attn_host_model(served->host));
-    if (attn_host_tokenizer(served->host, &tokenizer, &err) != ATTN_OK && running->is_verbose)
-        note("tokens have no text: %s", err.message);
-    return outputs_check_model(&served->args->output, served->host);
+    const struct hosting hosting = {
+        .source = source, .load = load, .compute = compute, .running = &served->args->running};
+    int code = hosting_open(&hosting, &served->host);
+    if (code == EXIT_DONE && source)
+        code = outputs_check_model(&served->args->output, served->host);
+    return code;
 }
 
 /* Whether tensors are written, as files or as text. */
@@ -194,8 +182,7 @@ void request_release(struct served *served)
 {
     attn_result_release(&served->result);
     attn_run_free(served->run);
-    interrupt_watch_model(NULL);
-    attn_host_free(served->host);
+    hosting_close(served->host);
     attn_mask_array_release(&served->mask);
     attn_mask_array_release(&served->keep);
     free(served->outputs);

@@ -2,6 +2,7 @@
 #include "comparison.h"
 #include "explain.h"
 #include "help.h"
+#include "input.h"
 #include "model_args.h"
 #include "options.h"
 #include "prediction.h"
@@ -25,24 +26,6 @@ struct run_args {
     struct prediction_args prediction;
     struct ablation_args ablation;
 };
-
-/* The numbers and texts that the request borrows. */
-struct run_input {
-    struct text text;
-    int32_t *ids;
-    struct attn_ndarray embeddings, source;
-};
-
-static const struct option source_rows[] = {
-    {.name = "source",
-     .argument = "TEXT|FILE.npy",
-     .heading = "Input",
-     .kind = OPTION_TEXT,
-     .help = "the second sequence, for models with cross-attention: a text, or what ends in "
-             ".npy, an array [S, d_source]"},
-};
-
-static const struct option_group source_options = OPTION_GROUP(source_rows);
 
 static const struct option_part parts[] = {
     {&prompt_text_options, offsetof(struct run_args, prompt)},
@@ -107,49 +90,11 @@ static int check(const struct run_args *args, struct served *served)
     return code;
 }
 
-static bool is_array(const char *source)
-{
-    static const char ending[] = ".npy";
-    size_t size = strlen(source), n = sizeof(ending) - 1;
-    return size > n && strcmp(source + size - n, ending) == 0;
-}
-
-/* Reads what stands in files, and the source. */
-static int read_input(const struct run_args *args, struct run_input *input,
-                      struct attn_request *request)
-{
-    struct attn_error err = {0};
-    enum attn_status status = ATTN_OK;
-    int code = EXIT_DONE;
-    if (args->prompt.embeds) {
-        status =
-            attn_ndarray_read(args->prompt.embeds, 2, 2, "[T, d_model]", &input->embeddings, &err);
-        request->input.embeddings = &input->embeddings;
-    } else if (args->prompt.ids) {
-        code = ids_parse(args->prompt.ids, &input->ids, &request->input.n_id);
-        request->input.ids = input->ids;
-    } else {
-        code = prompt_read(&args->prompt, &input->text);
-        request->input.text = input->text.data;
-        request->input.n_text = input->text.size;
-    }
-    if (code != EXIT_DONE)
-        return code;
-    if (status == ATTN_OK && args->source && is_array(args->source)) {
-        status = attn_ndarray_read(args->source, 2, 2, "[S, d_source]", &input->source, &err);
-        request->source.embeddings = &input->source;
-    } else if (args->source) {
-        request->source.text = args->source;
-        request->source.n_text = strlen(args->source);
-    }
-    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
-}
-
 static int perform(const struct run_args *args, struct served *served)
 {
     struct attn_request *request = &served->request;
     struct model_source source;
-    struct run_input input = {0};
+    struct input input = {0};
     int code = check(args, served);
     if (code == EXIT_DONE)
         code = model_source_find(&args->model, &source);
@@ -157,7 +102,7 @@ static int perform(const struct run_args *args, struct served *served)
         code = request_open_host(served, &source.source, (enum attn_load)args->model.load,
                                  args->model.compute);
     if (code == EXIT_DONE)
-        code = read_input(args, &input, request);
+        code = input_read(&args->prompt, args->source, &input, request);
     request->example = EXAMPLE;
     request->special = (enum attn_special)args->prompt.special;
     request->predict = (struct attn_question){(size_t)args->prediction.top,
@@ -172,10 +117,7 @@ static int perform(const struct run_args *args, struct served *served)
         code = prediction_write(&served->result, &args->request.output, served->is_standard_used,
                                 served->out);
     request_release(served);
-    attn_ndarray_release(&input.embeddings);
-    attn_ndarray_release(&input.source);
-    free(input.ids);
-    text_release(&input.text);
+    input_release(&input);
     return code;
 }
 
