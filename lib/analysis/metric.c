@@ -7,6 +7,7 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 static const struct attn_metric *const metrics[] = {
@@ -21,9 +22,10 @@ struct attn_measurement {
     const struct attn_selection *selection;
     struct attn_pool *pool;
     size_t n_layer, n_head;
-    double *sums;     /* owns; [n_layer, n_head, n_term] */
-    double *terms;    /* owns; [n_position, n_term] of the rows of one event */
-    bool *is_counted; /* owns; [n_position] whether those rows count */
+    const bool *is_cross; /* [n_layer] of the selection; or NULL */
+    double *sums;         /* owns; [n_layer, n_head, n_term] */
+    double *terms;        /* owns; [n_position, n_term] of the rows of one event */
+    bool *is_counted;     /* owns; [n_position] whether those rows count */
 };
 
 const struct attn_metric *attn_metric_find(const char *name)
@@ -53,6 +55,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->pool = pool;
     m->n_layer = dims->n_layer;
     m->n_head = dims->n_head;
+    m->is_cross = dims->is_cross;
     m->sums = attn_alloc(dims->n_layer * dims->n_head * metric->n_term, sizeof(double), err);
     m->terms = attn_alloc(dims->n_position * metric->n_term, sizeof(double), err);
     m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
@@ -95,6 +98,11 @@ struct rows {
     const struct attn_trace_event *event, *exact; /* exact: NULL, or the rows that are added */
 };
 
+static bool is_cross(const struct attn_measurement *m, int layer)
+{
+    return m->is_cross != NULL && m->is_cross[layer];
+}
+
 static void find_terms(void *context, size_t task, int worker)
 {
     const struct rows *rows = context;
@@ -107,6 +115,7 @@ static void find_terms(void *context, size_t task, int worker)
                                   .layer = event->layer,
                                   .head = event->head,
                                   .query = event->row0 + skipped + task,
+                                  .is_cross = is_cross(rows->measurement, event->layer),
                                   .cells = attn_event_row(event, skipped + task)};
 
     (void)worker;
@@ -158,4 +167,75 @@ void attn_measurement_find(const struct attn_measurement *measurement, int layer
         add(metric, all, sums);
     }
     metric->finish(all, values);
+}
+
+/* --- For the measures ------------------------------------------------------------------------- */
+
+double attn_metric_weight(const struct attn_row *cells, size_t key)
+{
+    size_t low = 0, high = cells->n;
+
+    if (cells->keys == NULL)
+        return key < cells->n ? (double)cells->values[key] : 0;
+    while (low < high) { /* the keys ascend */
+        const size_t middle = low + (high - low) / 2;
+
+        if ((size_t)cells->keys[middle] < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < cells->n && (size_t)cells->keys[low] == key ? (double)cells->values[low] : 0;
+}
+
+double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i < cells->n; i++) {
+        const size_t key = cells->keys != NULL ? (size_t)cells->keys[i] : i;
+
+        if (key >= first && key < end && !((double)cells->values[i] <= largest))
+            largest = (double)cells->values[i];
+        if (isnan(largest))
+            return largest;
+    }
+    return largest;
+}
+
+enum { N_ROW, SUM };
+
+bool attn_metric_mean_of(double value, bool is_counted, double *terms)
+{
+    terms[N_ROW] = 1;
+    terms[SUM] = value;
+    return is_counted;
+}
+
+bool attn_metric_mean_of_targets(const struct attn_metric_row *row, attn_metric_target_fn is_target,
+                                 double *terms)
+{
+    const int32_t *ids = row->settings->ids;
+    double sum = 0;
+    size_t n = 0;
+
+    if (ids == NULL || row->is_cross)
+        return false;
+    for (size_t key = 0; key <= row->query; key++)
+        if (is_target(ids, row->query, key)) {
+            sum += attn_metric_weight(&row->cells, key);
+            n++;
+        }
+    return attn_metric_mean_of(sum, n > 0, terms);
+}
+
+void attn_metric_mean(const double *sums, double *values)
+{
+    values[0] = sums[SUM] / sums[N_ROW]; /* NaN without rows */
+}
+
+void attn_metric_mean_and_rows(const double *sums, double *values)
+{
+    values[0] = sums[SUM] / sums[N_ROW];
+    values[1] = sums[N_ROW];
 }

@@ -37,7 +37,9 @@
 
 /* What measures know of a run beside its rows. */
 struct attn_metric_settings {
-    size_t n_recalled; /* K of `recall`, 1..ATTN_MOST_RECALLED */
+    size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
+    const int32_t *ids; /* of every position; NULL: there are none, and measures that need them
+                           have no rows. Borrowed */
 };
 
 /* One row of one head. */
@@ -46,6 +48,7 @@ struct attn_metric_row {
     enum attn_site site;
     int layer, head;
     size_t query;          /* its position */
+    bool is_cross;         /* the keys are rows of a source, and no positions */
     struct attn_row cells; /* of a matrix those that count; of vectors all components */
     struct attn_row exact; /* of a comparison: the same row of exact attention */
 };
@@ -79,7 +82,17 @@ struct attn_metric {
 };
 
 /* The registry: the measure NAME is attn_metric_NAME in the file NAME.c. */
-#define ATTN_METRIC_MAP(X) X(difference)
+#define ATTN_METRIC_MAP(X)                                                                         \
+    X(difference)                                                                                  \
+    X(entropy)                                                                                     \
+    X(max)                                                                                         \
+    X(distance)                                                                                    \
+    X(self)                                                                                        \
+    X(previous)                                                                                    \
+    X(first)                                                                                       \
+    X(duplicate)                                                                                   \
+    X(induction)                                                                                   \
+    X(far)
 
 #define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
@@ -110,5 +123,27 @@ void attn_measurement_add(struct attn_measurement *measurement,
  * with ATTN_ALL_LAYERS. */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
                            double *values);
+
+/* --- For the measures ------------------------------------------------------------------------- */
+
+/* The weight on KEY; 0 where it is masked. */
+double attn_metric_weight(const struct attn_row *cells, size_t key);
+
+/* The largest weight on the keys FIRST up to END, without END; 0 when all are masked. */
+double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end);
+
+/*
+ * A mean over rows has two terms: how many rows, and their sum. The first function adds VALUE when
+ * the row counts, and returns whether it does; the second does so with the weight on all keys that
+ * are targets of the row's query, when there are any; the other two are `finish`: the mean, and the
+ * mean with the number of rows.
+ */
+enum { ATTN_METRIC_MEAN_TERMS = 2 };
+bool attn_metric_mean_of(double value, bool is_counted, double *terms);
+typedef bool (*attn_metric_target_fn)(const int32_t *ids, size_t query, size_t key);
+bool attn_metric_mean_of_targets(const struct attn_metric_row *row, attn_metric_target_fn is_target,
+                                 double *terms);
+void attn_metric_mean(const double *sums, double *values);
+void attn_metric_mean_and_rows(const double *sums, double *values);
 
 #endif

@@ -41,7 +41,7 @@ struct attn_color_scale {
 };
 
 #define ATTN_COLOR_SCALE_DEFAULT                                                                   \
-    ((struct attn_color_scale){ATTN_CURVE_DEFAULT, ATTN_SPAN_DEFAULT, 0, 0, false})
+    ((struct attn_color_scale){.curve = ATTN_CURVE_DEFAULT, .span = ATTN_SPAN_DEFAULT})
 
 /* Reads TEXT (terminated). ATTN_INVALID leaves the scale as it was. */
 ATTN_API enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,

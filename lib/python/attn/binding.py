@@ -159,6 +159,32 @@ ATTN_DTYPE_U64 = 21
 ATTN_N_DTYPE = 22
 ATTN_MAX_RANK = 16
 ATTN_SHAPE_TEXT_SIZE = 355
+ATTN_CURVE_DEFAULT = 0
+ATTN_CURVE_LINEAR = 1
+ATTN_CURVE_SQRT = 2
+ATTN_CURVE_LOG = 3
+ATTN_SPAN_DEFAULT = 0
+ATTN_SPAN_UNIT = 1
+ATTN_SPAN_MATRIX = 2
+ATTN_SPAN_ROW = 3
+ATTN_SPAN_FIXED = 4
+ATTN_THEME_LIGHT = 0
+ATTN_THEME_DARK = 1
+ATTN_N_COLOR = 256
+ATTN_FIGURE_DEFAULT = 0
+ATTN_FIGURE_MATRIX = 1
+ATTN_FIGURE_GRID = 2
+ATTN_FIGURE_LINES = 3
+ATTN_FIGURE_TOKENS = 4
+ATTN_FIGURE_POINTS = 5
+ATTN_FIGURE_PATCHES = 6
+ATTN_N_FIGURE = 7
+ATTN_CELL_TEXT_AUTO = 0
+ATTN_CELL_TEXT_ALWAYS = 1
+ATTN_CELL_TEXT_NEVER = 2
+ATTN_DEPTH_NONE = 0
+ATTN_DEPTH_256 = 1
+ATTN_DEPTH_24_BIT = 2
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -308,6 +334,18 @@ class attn_mask_array(Structure):
     pass
 
 
+class attn_color_scale(Structure):
+    pass
+
+
+class attn_rgb(Structure):
+    pass
+
+
+class attn_picture_options(Structure):
+    pass
+
+
 class attn_edit(Structure):
     pass
 
@@ -325,6 +363,10 @@ class attn_attention_change(Structure):
 
 
 class attn_question(Structure):
+    pass
+
+
+class attn_label_list(Structure):
     pass
 
 
@@ -665,6 +707,38 @@ attn_mask_array._fields_ = [
     ("cells", POINTER(c_ubyte)),
     ("file", c_void_p),
 ]
+attn_color_scale._fields_ = [
+    ("curve", c_int),
+    ("span", c_int),
+    ("low", c_double),
+    ("high", c_double),
+    ("is_signed", c_bool),
+]
+attn_rgb._fields_ = [
+    ("r", c_ubyte),
+    ("g", c_ubyte),
+    ("b", c_ubyte),
+]
+attn_picture_options._fields_ = [
+    ("size", c_size_t),
+    ("figure", c_int),
+    ("n_patch_row", c_size_t),
+    ("n_patch_column", c_size_t),
+    ("colormap", c_void_p),
+    ("color_scale", attn_color_scale),
+    ("hides_first", c_bool),
+    ("renormalizes", c_bool),
+    ("merges_words", c_bool),
+    ("values", c_int),
+    ("cell", c_size_t),
+    ("title", c_char_p),
+    ("theme", c_int),
+    ("is_difference", c_bool),
+    ("is_full", c_bool),
+    ("width", c_size_t),
+    ("depth", c_int),
+    ("is_plain", c_bool),
+]
 attn_edit._fields_ = [
     ("site", c_int),
     ("layer", c_int),
@@ -710,6 +784,12 @@ attn_question._fields_ = [
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
 ]
+attn_label_list._fields_ = [
+    ("items", POINTER(c_char_p)),
+    ("sizes", POINTER(c_size_t)),
+    ("n", c_size_t),
+    ("name", c_char_p),
+]
 attn_request._fields_ = [
     ("size", c_size_t),
     ("input", attn_input),
@@ -735,6 +815,9 @@ attn_request._fields_ = [
     ("n_option", c_size_t),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
+    ("picture", POINTER(attn_picture_options)),
+    ("query_labels", attn_label_list),
+    ("key_labels", attn_label_list),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
@@ -882,6 +965,10 @@ def ATTN_ATTENTION_DEFAULT():
     return attn_attention(kind=0, is_scaled=1, factor=1)
 
 
+def ATTN_COLOR_SCALE_DEFAULT():
+    return attn_color_scale(curve=0, span=0)
+
+
 def ATTN_EDIT_DEFAULT():
     return attn_edit(layer=-2147483648, head=-1, row1=18446744073709551615, col1=18446744073709551615)
 
@@ -900,6 +987,10 @@ def ATTN_HOST_OPTIONS_DEFAULT():
 
 def ATTN_MODEL_OPTIONS_DEFAULT():
     return attn_model_options(size=sizeof(attn_model_options))
+
+
+def ATTN_PICTURE_OPTIONS_DEFAULT():
+    return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
 
 
 def ATTN_REQUEST_DEFAULT():
@@ -979,6 +1070,15 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
     "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
+    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
+    "attn_colormap_find": (c_void_p, [c_char_p]),
+    "attn_n_colormap": (c_size_t, []),
+    "attn_colormap_at": (c_void_p, [c_size_t]),
+    "attn_colormap_name": (c_char_p, [c_void_p]),
+    "attn_colormap_help": (c_char_p, [c_void_p]),
+    "attn_colormap_is_diverging": (c_bool, [c_void_p]),
+    "attn_colormap_color": (attn_rgb, [c_void_p, c_int, c_int]),
+    "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_run_prepare": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_error)]),

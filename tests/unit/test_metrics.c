@@ -1,0 +1,274 @@
+/*
+ * test_metrics.c - the measures of heads against their definitions, written out over whole matrices
+ * in double precision; and the rows that do not count.
+ */
+#include "analysis/metric.h"
+#include "attn.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { N = 11, WINDOW = 4 };
+
+/* 3 and 5 come back, 5 right after itself. */
+static const int32_t ids[N] = {7, 3, 5, 5, 2, 3, 5, 9, 3, 1, 7};
+
+/* A matrix [N, N] whose rows sum to 1, and which of its cells count. */
+struct matrix {
+    float weights[N][N];
+    bool is_visible[N][N];
+};
+
+static void fill(struct matrix *m, size_t window)
+{
+    srand(7);
+    for (size_t i = 0; i < N; i++) {
+        float sum = 0;
+
+        for (size_t j = 0; j < N; j++) {
+            m->is_visible[i][j] = j <= i && i - j < window;
+            m->weights[i][j] = m->is_visible[i][j] ? (float)(rand() % 997 + 1) : 0;
+            sum += m->weights[i][j];
+        }
+        for (size_t j = 0; j < N; j++)
+            m->weights[i][j] /= sum;
+    }
+}
+
+/* --- The measures under test ------------------------------------------------------------------ */
+
+/* Measures M row by row, sparse when IS_SPARSE. */
+static void measure(const char *name, const struct matrix *m, bool is_sparse,
+                    const struct attn_dims *dims, const int32_t *tokens, double *values)
+{
+    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = tokens};
+    struct attn_selection *selection;
+    struct attn_measurement *measurement;
+    struct attn_error err;
+
+    ck_assert_int_eq(attn_selection_create(dims, &selection, &err), ATTN_OK);
+    ck_assert_int_eq(attn_measurement_create(attn_metric_find(name), &settings, selection, NULL,
+                                             &measurement, &err),
+                     ATTN_OK);
+    for (size_t i = 0; i < N; i++) {
+        float kept[N];
+        int32_t keys[N];
+        size_t n = 0;
+        struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                         .row0 = i,
+                                         .n_row = 1,
+                                         .n_col = N,
+                                         .ld = N,
+                                         .data = m->weights[i],
+                                         .is_causal = true};
+
+        for (size_t j = 0; j < N; j++)
+            if (m->is_visible[i][j]) {
+                keys[n] = (int32_t)j;
+                kept[n++] = m->weights[i][j];
+            }
+        if (is_sparse) {
+            event.data = kept;
+            event.keys = keys;
+            event.n_kept = &n;
+        }
+        attn_measurement_add(measurement, &event, NULL);
+    }
+    attn_measurement_find(measurement, 0, 0, values);
+    attn_measurement_free(measurement);
+    attn_selection_free(selection);
+}
+
+/* --- Their definitions ------------------------------------------------------------------------ */
+
+/* The mean over rows with targets of the weight on them; *n is how many such rows there are. */
+static double mean_on(const struct matrix *m, bool (*is_target)(size_t i, size_t j), double *n)
+{
+    double sum = 0;
+
+    *n = 0;
+    for (size_t i = 0; i < N; i++) {
+        bool has_target = false;
+
+        for (size_t j = 0; j < N; j++)
+            if (is_target(i, j)) {
+                sum += (double)m->weights[i][j];
+                has_target = true;
+            }
+        *n += has_target;
+    }
+    return sum / *n;
+}
+
+static bool is_self(size_t i, size_t j)
+{
+    return i == j;
+}
+
+static bool is_previous(size_t i, size_t j)
+{
+    return j + 1 == i;
+}
+
+static bool is_first(size_t i, size_t j)
+{
+    return i >= 1 && j == 0;
+}
+
+static bool is_duplicate(size_t i, size_t j)
+{
+    return j < i && ids[i] == ids[j];
+}
+
+static bool is_induction(size_t i, size_t j)
+{
+    return j >= 1 && j <= i && ids[j - 1] == ids[i];
+}
+
+static void check_entropy(const struct matrix *m, const double *found)
+{
+    double entropy = 0, norm = 0, n_norm = 0;
+
+    for (size_t i = 0; i < N; i++) {
+        double of_row = 0, n = 0;
+
+        for (size_t j = 0; j < N; j++)
+            if (m->is_visible[i][j]) {
+                of_row -= (double)m->weights[i][j] * log((double)m->weights[i][j]);
+                n++;
+            }
+        entropy += of_row / N;
+        if (n > 1) {
+            norm += of_row / log(n);
+            n_norm++;
+        }
+    }
+    ck_assert_double_eq_tol(found[0], entropy, 1e-12);
+    ck_assert_double_eq_tol(found[1], norm / n_norm, 1e-12);
+}
+
+static double largest_between(const struct matrix *m, size_t i, size_t first, size_t end)
+{
+    double largest = 0;
+
+    for (size_t j = first; j < end; j++)
+        largest = fmax(largest, (double)m->weights[i][j]);
+    return largest;
+}
+
+static double distance_of(const struct matrix *m)
+{
+    double moment = 0, weight = 0;
+
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            moment += (double)m->weights[i][j] * ((double)i - (double)j);
+            weight += (double)m->weights[i][j];
+        }
+    return moment / weight;
+}
+
+static const struct attn_dims dims = {.n_layer = 1,
+                                      .n_head = 1,
+                                      .n_kv_head = 1,
+                                      .d_head = 4,
+                                      .d_value = 4,
+                                      .n_position = N,
+                                      .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+
+/* Every measure of M, dense and sparse. */
+static void check_all(const struct matrix *m, bool is_sparse)
+{
+    static const struct {
+        const char *name;
+        bool (*is_target)(size_t i, size_t j);
+        int n_value;
+    } means[] = {{"self", is_self, 1},
+                 {"previous", is_previous, 1},
+                 {"first", is_first, 1},
+                 {"duplicate", is_duplicate, 2},
+                 {"induction", is_induction, 2}};
+    double found[2], largest = 0, far = 0, n;
+
+    measure("entropy", m, is_sparse, &dims, ids, found);
+    check_entropy(m, found);
+    for (size_t i = 0; i < sizeof means / sizeof *means; i++) {
+        measure(means[i].name, m, is_sparse, &dims, ids, found);
+        ck_assert_double_eq_tol(found[0], mean_on(m, means[i].is_target, &n), 1e-12);
+        if (means[i].n_value == 2)
+            ck_assert_double_eq(found[1], n);
+    }
+    for (size_t i = 0; i < N; i++) {
+        largest += largest_between(m, i, 0, N) / N;
+        far += i >= 2 ? largest_between(m, i, 1, i - 1) / (N - 2) : 0;
+    }
+    measure("max", m, is_sparse, &dims, ids, found);
+    ck_assert_double_eq_tol(found[0], largest, 1e-12);
+    measure("far", m, is_sparse, &dims, ids, found);
+    ck_assert_double_eq_tol(found[0], far, 1e-12);
+    measure("distance", m, is_sparse, &dims, ids, found);
+    ck_assert_double_eq_tol(found[0], distance_of(m), 1e-12);
+}
+
+START_TEST(measures_are_what_their_definitions_say)
+{
+    struct matrix m;
+
+    fill(&m, N);
+    check_all(&m, false);
+    check_all(&m, true);
+}
+END_TEST
+
+START_TEST(masked_keys_have_no_part_in_measures)
+{
+    struct matrix m;
+
+    fill(&m, WINDOW);
+    check_all(&m, true);
+}
+END_TEST
+
+START_TEST(measures_without_rows_have_no_value)
+{
+    static const bool is_cross = true;
+    static const char *const names[] = {"distance", "self", "previous", "far", "duplicate"};
+    struct attn_dims cross = dims;
+    struct matrix m;
+    double found[2];
+
+    fill(&m, N);
+    measure("induction", &m, false, &dims, NULL, found);
+    ck_assert_double_nan(found[0]);
+    ck_assert_double_eq(found[1], 0);
+    cross.is_cross = &is_cross;
+    cross.n_source = N;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        measure(names[i], &m, false, &cross, ids, found);
+        ck_assert_double_nan(found[0]);
+    }
+    measure("first", &m, false, &cross, ids, found);
+    ck_assert(found[0] > 0);
+}
+END_TEST
+
+START_TEST(a_weight_that_is_no_number_makes_a_measure_none)
+{
+    static const char *const names[] = {"entropy", "max", "distance", "self", "previous", "far"};
+    struct matrix m;
+    double found[2];
+
+    fill(&m, N);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++)
+            m.weights[i][j] = NAN;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        measure(names[i], &m, false, &dims, ids, found);
+        ck_assert_double_nan(found[0]);
+    }
+}
+END_TEST
+
+ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_no_part_in_measures,
+           measures_without_rows_have_no_value, a_weight_that_is_no_number_makes_a_measure_none)
