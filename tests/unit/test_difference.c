@@ -30,7 +30,7 @@ static bool compare(const struct attn_row *exact, const struct attn_row *other, 
                     struct row_difference *difference)
 {
     const struct attn_metric *metric = attn_metric_find("difference");
-    const struct attn_metric_settings settings = {k};
+    const struct attn_metric_settings settings = {.n_recalled = k};
     const struct attn_metric_row row = {
         .settings = &settings, .site = ATTN_SITE_PATTERN, .cells = *other, .exact = *exact};
     double terms[ATTN_METRIC_MOST_TERMS] = {0}, values[ATTN_N_DIFFERENCE];
@@ -273,7 +273,7 @@ static const struct attn_dims dims = {.n_layer = 2,
 
 static struct attn_measurement *measure(const struct attn_selection *selection)
 {
-    const struct attn_metric_settings settings = {5};
+    const struct attn_metric_settings settings = {.n_recalled = 5};
     struct attn_measurement *measurement;
     struct attn_error err = {0};
 
@@ -443,7 +443,7 @@ END_TEST
 START_TEST(failures_leave_nothing_behind)
 {
     const struct attn_metric *metric = attn_metric_find("difference");
-    const struct attn_metric_settings settings = {5};
+    const struct attn_metric_settings settings = {.n_recalled = 5};
     struct attn_selection *selection = select_all();
     struct attn_measurement *measurement = NULL;
     enum attn_status status = ATTN_NO_MEMORY;
