@@ -67,6 +67,7 @@
 #include "experiment/compare.h"
 #include "experiment/comparison.h"
 #include "experiment/explain.h"
+#include "experiment/score.h"
 
 /* Tables and files. */
 #include "base/table.h"

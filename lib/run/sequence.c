@@ -137,6 +137,14 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                          err);
 }
 
+enum attn_status attn_sequence_encode(const struct attn_request *request,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    return attn_error_at(encode(&request->input, request->special, tokenizer, sequence, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
 /* --- A source --------------------------------------------------------------------------------- */
 
 static bool has_cross_layers(const struct attn_config *config)

@@ -45,6 +45,11 @@ enum attn_status attn_sequence_read(const struct attn_request *request,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
 
+/* The tokens of REQUEST's text, however many. Stage ATTN_STAGE_INPUT. */
+enum attn_status attn_sequence_encode(const struct attn_request *request,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err);
+
 /* Whether MODEL needs a source, and takes the one that is given. Stage ATTN_STAGE_OPTIONS. */
 enum attn_status attn_source_check(const struct attn_input *source, const struct attn_model *model,
                                    struct attn_error *err);

@@ -1,0 +1,78 @@
+/* question.c - see question.h. */
+#include "question.h"
+
+#include "help.h"
+#include "hosting.h"
+#include "interrupt.h"
+#include "print.h"
+#include "report.h"
+
+static void on_note(void *user, const char *message)
+{
+    (void)user;
+    note("%s", message);
+}
+
+int question_parse(struct question *question, int argc, char **argv, void *args)
+{
+    int code = options_parse(question->command, argc, argv, args);
+    if (code != OPTIONS_OK)
+        return code;
+    code = print_open(&question->out);
+    if (code != EXIT_DONE)
+        return code;
+    if (!help_is_asked(question->args->attention.kind))
+        return OPTIONS_OK;
+    attention_kinds_print(question->out);
+    return EXIT_DONE;
+}
+
+int question_open(struct question *question)
+{
+    const struct question_args *args = question->args;
+    struct hosting hosting = {.load = (enum attn_load)args->model.load,
+                              .compute = args->model.compute,
+                              .reuse = question->reuse,
+                              .running = &args->running};
+    struct model_source source;
+    int code = tables_check(&args->tables);
+    if (code == EXIT_DONE)
+        code = attention_check(&args->attention);
+    if (code == EXIT_DONE)
+        code = model_source_find(&args->model, &source);
+    if (code != EXIT_DONE)
+        return code;
+    hosting.source = &source.source;
+    code = hosting_open(&hosting, &question->host);
+    if (code == EXIT_DONE)
+        code = tables_check_model(&args->tables, question->host);
+    if (code == EXIT_DONE)
+        code = attention_change(&args->attention, &question->changed, &question->mask);
+    question->request = ATTN_REQUEST_DEFAULT;
+    question->request.changed = &question->changed;
+    question->request.example = question->example;
+    question->request.on_note = args->running.is_quiet ? NULL : on_note;
+    interrupt_catch();
+    return code;
+}
+
+int question_read(struct question *question)
+{
+    const struct question_args *args = question->args;
+    question->request.special = (enum attn_special)args->prompt.special;
+    return input_read(&args->prompt, args->source, &question->input, &question->request);
+}
+
+int question_write(const struct question *question, const struct attn_table *table)
+{
+    return tables_write(&question->args->tables, table, question->out);
+}
+
+int question_close(struct question *question, int code)
+{
+    input_release(&question->input);
+    attn_mask_array_release(&question->mask);
+    hosting_close(question->host);
+    text_list_release(&question->args->prompt.plain);
+    return print_close(question->out, code);
+}

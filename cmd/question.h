@@ -1,0 +1,92 @@
+/*
+ * question.h - what the commands share that ask about a model and print a table: which model, how
+ * it is run, over which input, and where the table goes.
+ *
+ *     struct question question = {.command = &command_score, .args = &args.question};
+ *     int code = question_parse(&question, argc, argv, &args);
+ *     if (code == OPTIONS_OK)
+ *         code = question_open(&question);
+ *     if (code == EXIT_DONE)
+ *         code = question_read(&question);
+ *     ... a function of the library makes a table of question.host and question.request ...
+ *     if (code == EXIT_DONE)
+ *         code = question_write(&question, table);
+ *     return question_close(&question, code);
+ *
+ * Each of these reports a failure and returns an exit code.
+ */
+#ifndef CMD_QUESTION_H
+#define CMD_QUESTION_H
+
+#include "attention_args.h"
+#include "command.h"
+#include "input.h"
+#include "model_args.h"
+#include "running_args.h"
+#include "tables.h"
+
+#include "attn.h"
+
+struct question_args {
+    struct prompt_args prompt;
+    const char *source; /* a text or a file */
+    struct model_args model;
+    struct attention_args attention;
+    struct tables_args tables;
+    struct running_args running;
+};
+
+#define QUESTION_ARGS_DEFAULT                                                                      \
+    {                                                                                              \
+        .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
+    }
+
+/* The groups of options that fill the struct question_args MEMBER of TYPE: the input; the rest. */
+#define QUESTION_INPUT_PARTS(type, member)                                                         \
+    {&prompt_text_options, offsetof(type, member.prompt)},                                         \
+        {&prompt_options, offsetof(type, member.prompt)},                                          \
+        {&prompt_numbers_options, offsetof(type, member.prompt)},                                  \
+    {                                                                                              \
+        &source_options, offsetof(type, member.source)                                             \
+    }
+#define QUESTION_PARTS(type, member)                                                               \
+    {&model_options, offsetof(type, member.model)},                                                \
+        {&weights_options, offsetof(type, member.model)},                                          \
+        {&compute_options, offsetof(type, member.model)},                                          \
+        {&attention_options, offsetof(type, member.attention)},                                    \
+        {&tables_options, offsetof(type, member.tables)},                                          \
+        {&running_options, offsetof(type, member.running)},                                        \
+    {                                                                                              \
+        &help_options, 0                                                                           \
+    }
+
+/* Initialize with the command and its arguments. */
+struct question {
+    const struct command *command;
+    struct question_args *args;
+    bool reuse;            /* the model will run many times */
+    const char *example;   /* a whole command, for hints */
+    struct attn_sink *out; /* standard output */
+    struct attn_host *host;
+    struct attn_request request; /* what was read, and how to run it */
+    struct input input;
+    struct attn_attention_change changed;
+    struct attn_mask_array mask;
+};
+
+/* Reads the command line into ARGS, the command's struct, which holds question->args. OPTIONS_OK,
+ * or the exit code when the command is over. */
+int question_parse(struct question *question, int argc, char **argv, void *args);
+
+/* Checks what the shared options say, and opens the host. */
+int question_open(struct question *question);
+
+/* Reads the input of the shared options into the request. */
+int question_read(struct question *question);
+
+int question_write(const struct question *question, const struct attn_table *table);
+
+/* Frees everything; returns CODE, or what standard output says to it. */
+int question_close(struct question *question, int code);
+
+#endif

@@ -1,0 +1,109 @@
+/* score.c - attn-cli score: how surprising each token of a text is. */
+#include "options.h"
+#include "question.h"
+#include "report.h"
+
+#include "attn.h"
+
+#include <math.h>
+
+#define EXAMPLE "attn-cli score -m fable \"The cat sat on the mat\""
+
+struct score_args {
+    struct question_args question;
+    bool merges_words;
+    int64_t stride; /* 0: not given */
+};
+
+static const struct option score_rows[] = {
+    {.name = "merge-words",
+     .heading = "Scores",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct score_args, merges_words),
+     .help = "a row a word: bits and nats of its tokens are added; a word begins with white space, "
+             "and what follows without a space belongs to it"},
+    {.name = "stride",
+     .argument = "S",
+     .heading = "Scores",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct score_args, stride),
+     .help = "score a text longer than the model takes in windows that move by S positions"},
+};
+
+static const struct option_group score_options = OPTION_GROUP(score_rows);
+
+static const struct option_part parts[] = {
+    QUESTION_INPUT_PARTS(struct score_args, question),
+    {&score_options, 0},
+    QUESTION_PARTS(struct score_args, question),
+};
+
+static int score_main(int argc, char **argv);
+
+const struct command command_score = {
+    .name = "score",
+    .summary = "how surprising each token of a text is",
+    .usage = "[OPTIONS] TEXT",
+    .description =
+        "Prints for each token of TEXT how surprising it is given what came before:\n"
+        "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
+        "token in its place. The first token has no score. Mean, perplexity and number\n"
+        "of scored tokens go to standard error.\n\n"
+        "The numbers say what this model expects of this text. They depend on the\n"
+        "tokenizer: compare models by bits over the same text, not by perplexity.\n"
+        "A low score does not say that a sentence is true, or good.\n",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
+                "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = score_main,
+};
+
+static void note_sum(const struct attn_score_sum *sum)
+{
+    if (sum->n_token == 0) {
+        note("no token was scored: nothing comes before the first");
+        return;
+    }
+    const double mean = sum->nats / (double)sum->n_token;
+    note("mean %.4f bits (%.4f nats), perplexity %.4f, %zu token%s", mean / M_LN2, mean, exp(mean),
+         sum->n_token, sum->n_token == 1 ? "" : "s");
+}
+
+static int score(const struct score_args *args, struct question *question)
+{
+    struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_score_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    how.stride = (size_t)args->stride;
+    how.merges_words = args->merges_words;
+    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = question_read(question);
+    if (code == EXIT_DONE &&
+        attn_score(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    if (code == EXIT_DONE && !args->question.running.is_quiet)
+        note_sum(&sum);
+    attn_table_free(table);
+    return code;
+}
+
+static int score_main(int argc, char **argv)
+{
+    struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
+    struct question question = {
+        .command = &command_score, .args = &args.question, .example = EXAMPLE};
+    int code = question_parse(&question, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = score(&args, &question);
+    return question_close(&question, code);
+}

@@ -1,0 +1,52 @@
+/*
+ * score.h - how surprising each token of a text is to a model: -ln p(token | what came before).
+ *
+ *     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+ *     struct attn_score_sum sum;
+ *     struct attn_table *table;
+ *     attn_score(host, &request, &args, &table, &sum, &err);
+ *     printf("perplexity %g\n", exp(sum.nats / (double)sum.n_token));
+ *     attn_table_free(table);
+ *
+ * Probabilities are made of float32 logits in double precision. The table has a row a position:
+ *
+ *     position, id, token
+ *     bits, nats          -log2 p and -ln p
+ *     rank                1: no token was more probable; of equal ones the first of the vocabulary
+ *     first, first_prob   the most probable token in its place
+ *
+ * The first token has none of the last five: nothing came before it.
+ */
+#ifndef ATTN_EXPERIMENT_SCORE_H
+#define ATTN_EXPERIMENT_SCORE_H
+
+#include "base/table.h"
+#include "run/run.h"
+
+struct attn_score_args {
+    size_t size;       /* of this struct */
+    size_t stride;     /* a text longer than n_ctx is scored in windows of n_ctx positions that move
+                          by so many, 1..n_ctx; 0: such a text is refused */
+    bool merges_words; /* a row a word: its first position, its text, and the sums of bits and nats
+                          of its tokens; the others are missing. One that holds the first token of
+                          the text has no sums */
+};
+
+#define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})
+
+/* Over all tokens but the first. */
+struct attn_score_sum {
+    size_t n_token; /* that were scored */
+    double nats;
+};
+
+/*
+ * Scores the text or the ids of REQUEST; of its other parts source, attention and ablations count.
+ * A token of a later window is scored once, by the first window that reaches it: it follows at
+ * least n_ctx - stride tokens. ARGS may be NULL. The caller owns *table. Errors have a stage.
+ */
+ATTN_API enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_score_args *args, struct attn_table **table,
+                                     struct attn_score_sum *sum, struct attn_error *err);
+
+#endif

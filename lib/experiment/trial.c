@@ -1,0 +1,108 @@
+/* trial.c - see trial.h. */
+#include "experiment/trial.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <string.h>
+
+enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    if (model == NULL) {
+        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    }
+    if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, which a prediction needs",
+                   attn_quote_string(attn_model_name(model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+struct attn_trial attn_trial_of(const struct attn_run *run)
+{
+    return (struct attn_trial){
+        .run = run,
+        .pool = run->host->pool,
+        .layer = ATTN_NO_LAYER,
+        .has_logits = attn_model_config(run->model)->output != ATTN_OUTPUT_NONE,
+    };
+}
+
+bool attn_trial_can_skip(const struct attn_run *run)
+{
+    bool can_skip = run->n_edit == 0;
+
+    for (size_t layer = 0; layer < attn_model_config(run->model)->n_layer; layer++)
+        can_skip = can_skip && run->attention.layers[layer].dropout == 0;
+    return can_skip;
+}
+
+static enum attn_status create(const struct attn_trial *trial, const struct attn_edit *edits,
+                               struct attn_session **session, struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    const struct attn_host_options *host = &run->host->options;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.n_max = run->text.n;
+    options.n_source = run->source.n;
+    options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
+    options.has_logits = trial->has_logits;
+    options.pool = trial->pool;
+    options.trace = trial->trace;
+    options.edits = edits;
+    options.n_edit = run->n_edit + trial->n_edit;
+    options.attention = run->attention.layers;
+    options.cancel = host->cancel;
+    options.isa = host->isa;
+    options.gemm = host->gemm;
+    options.embeddings_name = run->text.name;
+    options.source_name = run->source.name;
+    return attn_session_create(run->model, &options, session, err);
+}
+
+static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
+                             struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    const struct attn_sequence *text = &run->text;
+    enum attn_status status = ATTN_OK;
+
+    if (run->source.n > 0)
+        status = attn_session_set_source(session, run->source.rows, run->source.n, err);
+    if (status != ATTN_OK)
+        return status;
+    if (trial->layer != ATTN_NO_LAYER)
+        return attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err);
+    return text->rows != NULL ? attn_session_feed_embeddings(session, text->rows, text->n, err)
+                              : attn_session_feed(session, text->ids, text->n, err);
+}
+
+enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
+                                struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    struct attn_edit *edits = attn_alloc(run->n_edit + trial->n_edit, sizeof *edits, err);
+    struct attn_session *made = NULL;
+    enum attn_status status = edits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK && run->n_edit > 0)
+        memcpy(edits, run->edits, run->n_edit * sizeof *edits);
+    if (status == ATTN_OK && trial->n_edit > 0)
+        memcpy(edits + run->n_edit, trial->edits, trial->n_edit * sizeof *edits);
+    if (status == ATTN_OK)
+        status = attn_error_at(create(trial, edits, &made, err), ATTN_STAGE_OPTIONS, err);
+    attn_free(edits);
+    if (status == ATTN_OK)
+        status = feed(trial, made, err);
+    if (status == ATTN_OK) /* after the last time that the session looked */
+        status = attn_host_check_canceled(run->host, err);
+    if (status == ATTN_OK)
+        *session = made;
+    else
+        attn_session_free(made);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
