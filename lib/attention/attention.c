@@ -36,6 +36,10 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     if (!isfinite(attention->factor))
         return attn_error_set(err, ATTN_INVALID, "the factor on scores is %g, expected a number",
                               attention->factor);
+    if (!(attention->score_cap >= 0 && isfinite(attention->score_cap)))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the soft cap of scores is %g, expected a number from 0",
+                              attention->score_cap);
     if (!(attention->dropout >= 0 && attention->dropout < 1))
         return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
                               attention->dropout);

@@ -81,15 +81,20 @@ static void compute_product(const struct work *work, size_t first, size_t n_pane
 static void compute_weights(struct work *work, size_t first, size_t n_panel)
 {
     const struct attn_kernels *kernels = work->engine->kernels;
+    const float cap = attn_tile_score_cap(work->tile);
 
     for (size_t i = 0; i < work->tile->n_row; i++) {
         const size_t n = n_visible_in_block(work->tile, i, first);
-        float *sum = work->sum + i * work->ld_value, factor;
+        float *x = work->x + i * LD_SCORES, *sum = work->sum + i * work->ld_value, factor;
 
         if (n == 0)
             continue;
-        factor = kernels->softmax_block(work->x + i * LD_SCORES, n, n_panel * ATTN_PANEL,
-                                        work->scale, &work->softmax[i]);
+        if (cap > 0) {
+            kernels->scale(x, work->scale, n, x);
+            kernels->soft_cap(x, n, cap);
+        }
+        factor = kernels->softmax_block(x, n, n_panel * ATTN_PANEL, cap > 0 ? 1 : work->scale,
+                                        &work->softmax[i]);
         kernels->scale(sum, factor, work->shape->d_value, sum);
     }
 }

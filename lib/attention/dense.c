@@ -215,13 +215,14 @@ static void compute_products(struct work *work)
     visit(work, ATTN_SITE_QK, 0);
 }
 
-/* attn_scores = qk * scale, -inf where masked before the softmax. Returns whether it was done: else
- * the softmax scales. */
+/* attn_scores = cap(qk * scale), -inf where masked before the softmax. Returns whether it was done:
+ * else the softmax scales. */
 static bool compute_scores(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
     const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
-    const bool is_seen = attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+    const float cap = attn_tile_score_cap(tile);
+    const bool is_seen = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     for (size_t i = 0; i < tile->n_row; i++) {
@@ -229,6 +230,8 @@ static bool compute_scores(struct work *work)
 
         if (is_seen)
             work->dense->kernels->scale(row, work->scale, work->last - work->first, row);
+        if (cap > 0)
+            work->dense->kernels->soft_cap(row, work->last - work->first, cap);
         if (is_masked && (is_seen || work->cells.keys != NULL))
             fill_masked(work, i, -INFINITY);
     }

@@ -168,13 +168,16 @@ static void run_row(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_kernels *kernels = work->gather->kernels;
-    const bool is_scored = attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+    const float cap = attn_tile_score_cap(tile);
+    const bool is_scored = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
                            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     compute_products(work);
     visit(work, ATTN_SITE_QK, 0);
     if (is_scored) {
         kernels->scale(work->row.x, work->scale, work->n, work->row.x);
+        if (cap > 0)
+            kernels->soft_cap(work->row.x, work->n, cap);
         visit(work, ATTN_SITE_ATTN_SCORES, -INFINITY);
     }
     kernels->softmax(work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale);

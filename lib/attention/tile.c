@@ -46,6 +46,11 @@ float attn_tile_scale(const struct attn_tile *tile)
     return (float)(attention->factor / (sqrt((double)tile->feed->shape->d_head) + attention->eps));
 }
 
+float attn_tile_score_cap(const struct attn_tile *tile)
+{
+    return (float)tile->feed->attention->score_cap;
+}
+
 size_t attn_tile_list_size(const struct attn_attention *attention, size_t n_key)
 {
     if (!attn_attention_is_listed(attention))

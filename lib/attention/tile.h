@@ -82,6 +82,9 @@ enum attn_site attn_attention_pattern_site(const struct attn_attention *attentio
  * not scaled. */
 float attn_tile_scale(const struct attn_tile *tile);
 
+/* The soft cap of the scores of TILE; 0: there is none. */
+float attn_tile_score_cap(const struct attn_tile *tile);
+
 /* The cells that count in each row of a tile. */
 struct attn_tile_cells {
     const int32_t *keys; /* [n_row, ld]; NULL: prefixes */

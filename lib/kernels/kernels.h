@@ -120,6 +120,11 @@ struct attn_kernels {
     void (*drain)(void);
     void (*activate)(enum attn_activation which, float *x, size_t n); /* in place */
 
+    /* x = act(x) * y: a gated MLP (Shazeer 2002.05202). */
+    void (*gate)(enum attn_activation which, float *x, const float *y, size_t n);
+    /* x = cap * tanh(x / cap), in place, cap > 0; -inf, which masks, stays. */
+    void (*soft_cap)(float *x, size_t n, float cap);
+
     /* What follows a product, in place, on a tile that is still in cache. Returns whether what it
      * was before the activation, and the sum, is finite everywhere. */
     bool (*finish)(const struct attn_finish *finish, float *y, size_t n_row, size_t n_col);
@@ -133,6 +138,18 @@ struct attn_kernels {
      * x. b may be NULL. */
     void (*layer_norm)(const float *x, const float *w, const float *b, size_t n, float eps,
                        float *y);
+
+    /* y = x * (1 / sqrt(mean of x^2 + eps)) * w over n (Zhang and Sennrich 1910.07467); y may be
+     * x. */
+    void (*rms_norm)(const float *x, const float *w, size_t n, float eps, float *y);
+
+    /* Cosines and sines of ANGLES [n] in radians, up to 2^30 of either sign, each rounded to
+     * float32 and then multiplied by FACTOR. */
+    void (*turn)(const float *angles, size_t n, float factor, float *cosines, float *sines);
+
+    /* In place: pairs x[i], x[i + n] for i < n become x[i] cos - x[i + n] sin and
+     * x[i + n] cos + x[i] sin, each product and the sum rounded (Su et al. 2104.09864). */
+    void (*rotate)(float *x, const float *cosines, const float *sines, size_t n);
 
     /*
      * In place: x[j] = exp(x[j]*scale - max) / sum over the first n_valid entries, the rest +0.

@@ -26,6 +26,8 @@ void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size
                                       float *y);
 void ATTN_FOR_ISA(attn_vector_drain)(void);
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n);
+void ATTN_FOR_ISA(attn_vector_gate)(enum attn_activation which, float *x, const float *y, size_t n);
+void ATTN_FOR_ISA(attn_vector_soft_cap)(float *x, size_t n, float cap);
 bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y, size_t n_row,
                                       size_t n_col);
 void ATTN_FOR_ISA(attn_vector_elu_plus_one)(const float *x, size_t n, float *y);
@@ -33,6 +35,11 @@ void ATTN_FOR_ISA(attn_vector_relu_plus_tiny)(const float *x, size_t n, float *y
 void ATTN_FOR_ISA(attn_vector_exp)(const float *x, size_t n, float *y);
 void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const float *b, size_t n,
                                           float eps, float *y);
+void ATTN_FOR_ISA(attn_vector_rms_norm)(const float *x, const float *w, size_t n, float eps,
+                                        float *y);
+void ATTN_FOR_ISA(attn_vector_turn)(const float *angles, size_t n, float factor, float *cosines,
+                                    float *sines);
+void ATTN_FOR_ISA(attn_vector_rotate)(float *x, const float *cosines, const float *sines, size_t n);
 void ATTN_FOR_ISA(attn_vector_softmax)(float *x, size_t n_valid, size_t n, float scale);
 float ATTN_FOR_ISA(attn_vector_softmax_block)(float *x, size_t n_valid, size_t n, float scale,
                                               struct attn_running_softmax *running);

@@ -2,6 +2,8 @@
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 
+#include <math.h>
+
 void ATTN_FOR_ISA(attn_vector_add)(const float *a, const float *b, size_t n, float *y)
 {
     for (size_t i = 0; i < n; i += LANES)
@@ -67,45 +69,65 @@ static inline vf relu(vf x)
     return v_max(v_splat(0), x); /* NaN stays NaN */
 }
 
-/* One loop for all: WHICH is a constant where this is called. */
+static inline vf relu2(vf x)
+{
+    const vf positive = relu(x);
+
+    return positive * positive;
+}
+
+/* WHICH is a constant where this is called. */
+static inline vf activated(enum attn_activation which, vf x)
+{
+    switch (which) {
+    case ATTN_ACTIVATION_GELU_NEW:
+        return gelu_new(x);
+    case ATTN_ACTIVATION_GELU:
+        return gelu(x);
+    case ATTN_ACTIVATION_RELU:
+        return relu(x);
+    case ATTN_ACTIVATION_SILU:
+        return gate(x, x);
+    case ATTN_ACTIVATION_TANH:
+        return v_tanh(x);
+    case ATTN_ACTIVATION_QUICK_GELU:
+        return gate(x, x * 1.702f);
+    case ATTN_ACTIVATION_RELU2:
+        return relu2(x);
+    case ATTN_N_ACTIVATION:
+        break;
+    }
+    return x;
+}
+
+/* One loop for all. */
 static inline void each(enum attn_activation which, float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i += LANES) {
-        vf v = v_load_some(x + i, n - i);
-
-        switch (which) {
-        case ATTN_ACTIVATION_GELU_NEW:
-            v = gelu_new(v);
-            break;
-        case ATTN_ACTIVATION_GELU:
-            v = gelu(v);
-            break;
-        case ATTN_ACTIVATION_RELU:
-            v = relu(v);
-            break;
-        case ATTN_ACTIVATION_SILU:
-            v = gate(v, v);
-            break;
-        case ATTN_ACTIVATION_TANH:
-            v = v_tanh(v);
-            break;
-        case ATTN_ACTIVATION_QUICK_GELU:
-            v = gate(v, v * 1.702f);
-            break;
-        case ATTN_ACTIVATION_RELU2:
-            v = relu(v);
-            v = v * v;
-            break;
-        case ATTN_N_ACTIVATION:
-            break;
-        }
-        v_store_some(x + i, v, n - i);
-    }
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(x + i, activated(which, v_load_some(x + i, n - i)), n - i);
 }
 
 void ATTN_FOR_ISA(attn_vector_activate)(enum attn_activation which, float *x, size_t n)
 {
     each(which, x, n);
+}
+
+void ATTN_FOR_ISA(attn_vector_gate)(enum attn_activation which, float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(x + i, activated(which, v_load_some(x + i, n - i)) * v_load_some(y + i, n - i),
+                     n - i);
+}
+
+void ATTN_FOR_ISA(attn_vector_soft_cap)(float *x, size_t n, float cap)
+{
+    const vf masked = v_splat(-INFINITY), caps = v_splat(cap);
+
+    for (size_t i = 0; i < n; i += LANES) {
+        const vf v = v_load_some(x + i, n - i);
+
+        v_store_some(x + i, v_select(v == masked, masked, v_tanh(v / caps) * caps), n - i);
+    }
 }
 
 /* y = y + bias. Returns lanes that were not finite. */

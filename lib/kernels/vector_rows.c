@@ -222,6 +222,17 @@ void ATTN_FOR_ISA(attn_vector_layer_norm)(const float *x, const float *w, const 
     }
 }
 
+/* sum x^2 is sum (x - 0)^2 */
+void ATTN_FOR_ISA(attn_vector_rms_norm)(const float *x, const float *w, size_t n, float eps,
+                                        float *y)
+{
+    const float mean = squared_deviations(x, n, 0) / (float)n;
+    const vf factor = v_splat(1.0f / sqrtf(mean + eps));
+
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some(y + i, v_load_some(x + i, n - i) * factor * v_load_some(w + i, n - i), n - i);
+}
+
 bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n)
 {
     vi bad = {0};

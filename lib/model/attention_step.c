@@ -10,7 +10,7 @@
 
 static bool needs_head(const void *context, int head)
 {
-    return attn_forward_needs_head(context, ATTN_SITE_Q, head);
+    return attn_forward_needs_head(context, ATTN_SITE_Z, head);
 }
 
 /* Whether a later feed depends on z of some row, or a watcher of a later site. Earlier layers need

@@ -1,26 +1,68 @@
 /*
  * block.c - one block of the decoder: its equations in their order, one a line.
  *
- *     q, k, v    = norm1(resid_pre) W_Q + b_Q, ...
- *     z[h]       = softmax(q[h] k[g]^T * scale) v[g]
- *     attn_out   = concat(z) W_O + b_O
- *     resid_mid  = resid_pre + attn_out
- *     mlp_out    = act(norm2(resid_mid) W_in + b_in) W_out + b_out
- *     resid_post = resid_mid + mlp_out
+ *     q, k, v      = norm1(resid_pre) W_Q + b_Q, ...
+ *     rot_q, rot_k = rotate(norm(q)), rotate(norm(k))
+ *     z[h]         = softmax(cap(rot_q[h] rot_k[g]^T * scale)) v[g]
+ *     attn_out     = norm1_behind(concat(z) W_O + b_O)
+ *     resid_mid    = resid_pre + attn_out
+ *     mlp_post     = act(norm2(resid_mid) W_gate + b_gate) * (norm2(resid_mid) W_in + b_in)
+ *     mlp_out      = norm2_behind(mlp_post W_out + b_out)
+ *     resid_post   = resid_mid + mlp_out
  *
  * A line computes a tensor and visits its site (step.h). Where a config leaves a part out, its line
- * copies: a norm without weights, a linear map without weights, a sum without a residual stream.
+ * does nothing or copies: a norm without weights, a linear map without weights, a sum without a
+ * residual stream. An MLP without a gate is act(norm2(resid_mid) W_in + b_in) W_out + b_out.
  */
 #include "model/block.h"
 
 #include "model/attention_step.h"
+
+/* The MLP of the rows in f->normed, into OUT. */
+static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, float *out)
+{
+    if (f->model->config.has_gated_mlp) {
+        attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_gate, f->normed, f->mlp);
+        attn_linear_step(f, ATTN_SITE_MLP_PRE_LINEAR, &w->mlp_in, f->normed, f->mlp_linear);
+        attn_gate_step(f, ATTN_SITE_MLP_POST, f->mlp, f->mlp_linear);
+    } else {
+        attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_in, f->normed, f->mlp);
+        attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
+    }
+    attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);
+    attn_norm_behind_step(f, ATTN_SITE_MLP_OUT, &w->ln2_behind, out);
+}
+
+/* resid_post = (attn_out + mlp_out) + resid_pre: both read the block's input. */
+static void run_beside(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    float *mlp_out = f->normed; /* which the MLP has read by then */
+
+    if (!f->model->config.has_single_norm)
+        attn_norm_step(f, &w->ln2, f->resid, f->normed);
+    run_mlp(f, w, mlp_out);
+    attn_sum_step(f, f->out, mlp_out);
+    attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+}
+
+/* The MLP reads what attention has added. */
+static void run_behind(struct attn_forward *f, const struct attn_block_weights *w)
+{
+    const bool has_mlp = f->model->config.d_mlp > 0;
+
+    attn_residual_step(f, has_mlp ? ATTN_SITE_RESID_MID : ATTN_SITE_RESID_POST, f->resid, f->out);
+    if (has_mlp) {
+        attn_norm_step(f, &w->ln2, f->resid, f->normed);
+        run_mlp(f, w, f->out);
+        attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
+    }
+}
 
 void attn_block_run(struct attn_forward *f, int layer)
 {
     const struct attn_config *config = &f->model->config;
     const struct attn_block_weights *w = &f->model->weights.blocks[layer];
     const float *kv_input = config->is_cross[layer] ? f->source : f->normed;
-    const bool has_mlp = config->d_mlp > 0;
 
     f->feed.layer = layer;
     attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
@@ -28,15 +70,14 @@ void attn_block_run(struct attn_forward *f, int layer)
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
     attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
     attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);
+    attn_rotary_step(f, ATTN_SITE_ROT_Q, &w->q_norm, f->q);
+    attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, f->k);
     attn_attention_step(f, f->q, f->k, f->v, f->z);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
-    attn_residual_step(f, has_mlp ? ATTN_SITE_RESID_MID : ATTN_SITE_RESID_POST, f->resid, f->out);
-    if (has_mlp) {
-        attn_norm_step(f, &w->ln2, f->resid, f->normed);
-        attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_in, f->normed, f->mlp);
-        attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
-        attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, f->out);
-        attn_residual_step(f, ATTN_SITE_RESID_POST, f->resid, f->out);
-    }
+    attn_norm_behind_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_behind, f->out);
+    if (config->has_parallel_residual)
+        run_beside(f, w);
+    else
+        run_behind(f, w);
     f->feed.layer = ATTN_NO_LAYER;
 }

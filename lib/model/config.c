@@ -17,6 +17,12 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
 
     if (!is_joined)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    if (config->positions != ATTN_POSITIONS_ROTARY)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
+    if (!config->has_gated_mlp || config->d_mlp == 0)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
+    if (config->has_parallel_residual)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
     if (config->d_mlp == 0)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
                    ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
@@ -40,32 +46,26 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
     };
 }
 
-static bool has_score_cap(const struct attn_config *config)
-{
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        if (config->attention[layer].score_cap > 0)
-            return true;
-    return false;
-}
-
-/* Parts that have a field but no kernel yet. */
+/* Parts that no family combines, so that the decoder does not either. */
 static enum attn_status check_supported(const struct attn_json *json,
                                         const struct attn_config *config, struct attn_error *err)
 {
+    const bool is_rotary = config->positions == ATTN_POSITIONS_ROTARY;
     const struct {
         bool is_used;
         const char *part;
     } lacking[] = {
-        {config->norm == ATTN_NORM_RMSNORM || config->norm == ATTN_NORM_RMSNORM_PLUS_ONE,
-         "RMSNorm"},
-        {config->norm_place != ATTN_NORM_BEFORE, "norms behind attention and MLP"},
-        {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
-        {config->qk_norm != ATTN_QK_NORM_NONE, "normalized queries and keys"},
-        {config->has_gated_mlp, "a gated MLP"},
-        {config->has_parallel_residual, "a parallel residual"},
-        {config->embed_scale > 0, "scaled embeddings"},
-        {config->logits_cap > 0, "capped logits"},
-        {has_score_cap(config), "capped scores"},
+        {config->has_parallel_residual && config->d_mlp == 0, "a parallel residual without an MLP"},
+        {config->has_parallel_residual && !config->has_residual,
+         "a parallel residual without a residual stream"},
+        {config->has_parallel_residual && config->norm_place != ATTN_NORM_BEFORE,
+         "norms behind a parallel residual"},
+        {config->has_single_norm && !config->has_parallel_residual,
+         "one norm for attention and MLP, one after the other"},
+        {config->qk_norm != ATTN_QK_NORM_NONE && !is_rotary,
+         "normalized queries and keys without rotary positions"},
+        {is_rotary && !config->has_projections, "rotary positions without projections"},
+        {config->has_gated_mlp && config->d_mlp == 0, "a gated MLP of no width"},
     };
 
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
@@ -73,6 +73,31 @@ static enum attn_status check_supported(const struct attn_json *json,
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "'%s' asks for %s, which this version does not have",
                                   attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+    return ATTN_OK;
+}
+
+/* What is turned must be pairs of components of a head; a source has no positions. */
+static enum attn_status check_rotary(const struct attn_json *json, const struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const char *name = attn_json_name(json);
+
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        const struct attn_rope *rope = &config->rope[layer];
+
+        if (config->positions != ATTN_POSITIONS_ROTARY)
+            return ATTN_OK;
+        if (config->is_cross[layer])
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' asks for rotary positions of a source, which this version "
+                                  "does not have",
+                                  attn_quote_string(name).text);
+        if (rope->d_rotary == 0 || rope->d_rotary % 2 != 0 || rope->d_rotary > config->d_head)
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' turns %zu of the %zu components of a head, expected an "
+                                  "even number of them",
+                                  attn_quote_string(name).text, rope->d_rotary, config->d_head);
+    }
     return ATTN_OK;
 }
 
@@ -124,8 +149,10 @@ size_t attn_config_nearest_divisor(size_t whole, size_t n)
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err)
 {
-    const enum attn_status status = check_supported(json, config, err);
+    enum attn_status status = check_supported(json, config, err);
 
+    if (status == ATTN_OK)
+        status = check_rotary(json, config, err);
     return status == ATTN_OK ? check_sizes(json, config, err) : status;
 }
 

@@ -102,38 +102,44 @@ static uint64_t find_weights(const struct attn_model *model, size_t n)
            found.norms.n_byte + found.output.n_byte;
 }
 
-/* Adds the pairs, projections and matrices of one layer. */
-static void add_layer(const struct attn_config *c, size_t layer, struct attn_cost *cost)
+/* Adds the linear maps of one layer: k and v over N_KEY rows, the others over N. */
+static void add_linears(const struct attn_block_weights *block, uint64_t n, uint64_t n_key,
+                        struct attn_cost *cost)
 {
+    for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
+        const struct attn_linear *linear = &block->linears[i];
+        const bool is_of_key = linear == &block->k || linear == &block->v;
+        uint64_t *sum = attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections;
+
+        if (linear->weight.data != NULL)
+            *sum = attn_saturated_add(
+                *sum, attn_saturated_mul(is_of_key ? n_key : n,
+                                         linear->weight.n_row * linear->weight.n_col));
+    }
+}
+
+/* Adds the pairs, linear maps and matrices of one layer. */
+static void add_layer(const struct attn_model *model, size_t layer, struct attn_cost *cost)
+{
+    const struct attn_config *c = &model->config;
     const uint64_t d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
-    const uint64_t d_kv = c->n_kv_head * (c->d_head + c->d_value);
     const uint64_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
-    const uint64_t d_in = c->is_cross[layer] ? c->d_source : c->d_model;
     const bool is_causal = !c->is_cross[layer] && c->attention[layer].mask == ATTN_MASK_CAUSAL;
     const uint64_t n_pair =
         is_causal ? attn_saturated_mul(n, n + 1) / 2 : attn_saturated_mul(n, n_key);
 
-    if (c->has_projections) {
-        cost->projections = attn_saturated_add(
-            cost->projections, attn_saturated_mul(n, attn_saturated_mul(c->d_model, d_qk)));
-        cost->projections = attn_saturated_add(
-            cost->projections, attn_saturated_mul(n_key, attn_saturated_mul(d_in, d_kv)));
-    }
-    if (c->has_out_proj)
-        cost->projections = attn_saturated_add(
-            cost->projections, attn_saturated_mul(n, attn_saturated_mul(d_z, c->d_model)));
+    add_linears(&model->weights.blocks[layer], n, n_key, cost);
     cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
     cost->matrices = attn_saturated_add(cost->matrices, attn_saturated_mul(n_pair, d_qk + d_z));
 }
 
-static void find_operations(const struct attn_config *c, struct attn_cost *cost)
+static void find_operations(const struct attn_model *model, struct attn_cost *cost)
 {
+    const struct attn_config *c = &model->config;
     const uint64_t n = cost->n_position, d = c->d_model;
 
     for (size_t layer = 0; layer < c->n_layer; layer++)
-        add_layer(c, layer, cost);
-    cost->mlp =
-        attn_saturated_mul(attn_saturated_mul(n, c->n_layer), attn_saturated_mul(2 * d, c->d_mlp));
+        add_layer(model, layer, cost);
     cost->output = c->output == ATTN_OUTPUT_NONE
                        ? 0
                        : attn_saturated_mul(n, attn_saturated_mul(d, c->n_vocab));
@@ -211,7 +217,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     status = find_session(model, selection, &found, err);
     if (status == ATTN_OK) {
         found.weights = find_weights(model, n);
-        find_operations(&model->config, &found);
+        find_operations(model, &found);
         find_caches(&model->config, &found);
         find_sites(selection, &found);
         *cost = found;

@@ -39,7 +39,7 @@ struct attn_cost {
      * beside them. */
     uint64_t projections; /* T D H E + S Ds G (E + Ev), and T H Ev D for the output projection */
     uint64_t matrices;    /* q k^T and pattern v: H P (E + Ev) */
-    uint64_t mlp;         /* 2 T D F */
+    uint64_t mlp;         /* 2 T D F; 3 T D F with a gate */
     uint64_t output;      /* T D V, once */
 
     /* Bytes. */

@@ -19,6 +19,8 @@ void attn_decoder_begin(struct attn_forward *f, size_t row0, size_t n_row, struc
                                  .pool = is_shared ? f->pool : NULL};
     f->pending.n_map = f->pending.n_visit = 0;
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer, n_row);
+    for (size_t i = 0; i < f->n_rotary; i++)
+        attn_rotary_fill(&f->rotaries[i], f->engine.kernels, row0, n_row, f->feed.pool);
     attn_random_seed(&f->dropout, f->attention[0].dropout_seed);
 }
 

@@ -237,6 +237,29 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
+/* Parts that the decoder has, and our own names of tensors have not. */
+static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct {
+        bool is_used;
+        const char *part;
+    } lacking[] = {
+        {config->norm == ATTN_NORM_RMSNORM, "RMSNorm"},
+        {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
+        {config->qk_norm != ATTN_QK_NORM_NONE, "normalized queries and keys"},
+        {config->has_gated_mlp, "a gated MLP"},
+        {config->has_parallel_residual, "a parallel residual"},
+    };
+
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        if (lacking[i].is_used)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' asks for %s, which model_type 'attn' does not have",
+                                  attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+    return ATTN_OK;
+}
+
 static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -252,6 +275,8 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
         status = read_sizes(json, config, err);
     if (status == ATTN_OK)
         status = read_switches(json, config, &attention, err);
+    if (status == ATTN_OK)
+        status = refuse_parts(json, config, err);
     if (status == ATTN_OK)
         status = attn_json_get_string(json, root, "act_fn", &activation, err);
     if (status == ATTN_OK)

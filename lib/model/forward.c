@@ -56,11 +56,20 @@ bool attn_forward_ends_at(const struct attn_forward *f, enum attn_site site)
     return attn_place_compare(attn_forward_place(f, site, f->feed.layer), f->end) >= 0;
 }
 
+/* Whether all heads of SITE are normalized together, so that each depends on the others. */
+static bool joins_heads(const struct attn_forward *f, enum attn_site site)
+{
+    return f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
+           (site == ATTN_SITE_Q || site == ATTN_SITE_K);
+}
+
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
 {
     const enum attn_site_layout layout = attn_site_layout(site);
     const int layer = f->feed.layer;
 
+    if (joins_heads(f, site))
+        return true;
     if (layer != f->end.layer || f->end.site > ATTN_SITE_Z || layout == ATTN_LAYOUT_VECTOR)
         return true;
     if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))

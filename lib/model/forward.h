@@ -9,6 +9,7 @@
  * The files of this layer, each calls only those before it:
  *     config, family_*, family  how config.json and tensor names of each family are read
  *     weights, model            an open model
+ *     rotary                    the angles by which q and k are turned
  *     stage, forward, plan      what there is: buffers, how far to compute, memory
  *     visit                     a tensor is there: edits, then the trace
  *     step, attention_step      one equation: a norm, a linear map, attention, a sum
@@ -19,6 +20,7 @@
 #define ATTN_MODEL_FORWARD_H
 
 #include "attention/heads.h"
+#include "model/rotary.h"
 #include "model/stage.h"
 #include "trace/edit.h"
 #include "trace/trace.h"
@@ -92,10 +94,13 @@ struct attn_forward {
     float *normed;        /* [n_position, D] */
     float *q, *k, *v, *z; /* [n_position, H*E], [keys, G*E], [keys, G*Ev], [n_position, H*Ev] */
     float *mlp;           /* [n_position, F], in place of q, k, v and z */
+    float *mlp_linear;    /* [n_position, F], likewise: mlp_pre_linear of a gated MLP */
     float *out;           /* [n_position, D]: attn_out, later mlp_out */
     uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
-    float *vectors;       /* [2, D]: a norm's weight and bias, or a row of positions */
-    float *logits;        /* [n_logit_row, V]: watched logits, a few rows at a time */
+    float *vectors; /* [2, widest row of a norm]: its weight and bias, or a row of positions */
+    struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
+    size_t n_rotary;
+    float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */
     size_t n_logit_row;
     float *final;       /* [n_position, D], for logits: what the output layer reads */
     float *last_logits; /* [V] */

@@ -144,10 +144,14 @@ void attn_model_gather(const struct attn_model *model, const struct attn_kernels
 {
     const struct attn_tensor *table = &model->weights.embed;
     const size_t d = model->config.d_model, row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+    const float scale = (float)model->config.embed_scale;
 
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         kernels->convert((const char *)table->data + (size_t)ids[i] * row_bytes, table->dtype, d,
                          x + i * d);
+        if (scale > 0)
+            kernels->scale(x + i * d, scale, d, x + i * d);
+    }
 }
 
 enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,

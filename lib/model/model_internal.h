@@ -19,7 +19,7 @@ struct attn_model {
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
                                       size_t first, struct attn_error *err);
 
-/* Rows IDS [n] of the embedding as float32: X [n, D]. */
+/* Rows IDS [n] of the embedding as float32, times its scale: X [n, D]. */
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x);
 

@@ -35,14 +35,17 @@ struct attn_place attn_plan_end(const struct attn_forward *f)
 double attn_plan_work(const struct attn_forward *f, size_t n_row)
 {
     const struct attn_dims *c = &f->dims;
-    const double d = (double)c->d_model, n = (double)n_row;
-    const double d_qk = (double)((c->n_head + c->n_kv_head) * c->d_head);
-    const double d_v = (double)(c->n_kv_head * c->d_value), d_z = (double)(c->n_head * c->d_value);
-    const double block = d * (d_qk + d_v) + d_z * d + 2 * d * (double)c->d_mlp;
     const double heads =
         (double)f->dims.n_position * (double)c->n_head * (double)(c->d_head + c->d_value);
+    double block = 0;
 
-    return n * (double)(f->end.layer + 1) * (block + heads);
+    for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
+        const struct attn_matrix *weight = &f->model->weights.blocks[0].linears[i].weight;
+
+        if (weight->data != NULL)
+            block += (double)weight->n_row * (double)weight->n_col;
+    }
+    return (double)n_row * (double)(f->end.layer + 1) * (block + heads);
 }
 
 static size_t max_size(size_t a, size_t b)
@@ -120,14 +123,61 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
-    float *shared = take(arena, 1, max_size(n_head_float, n * c->d_mlp));
+    const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
+    float *shared = take(arena, 1, max_size(n_head_float, n_mlp * n * c->d_mlp));
 
     if (shared == NULL) /* measuring */
         return;
     f->mlp = f->q = shared;
+    f->mlp_linear = f->mlp + n * c->d_mlp;
     f->k = f->q + n * d_q;
     f->v = f->k + n_key * d_k;
     f->z = f->v + n_key * d_v;
+}
+
+/* The widest row that a norm of a model has. */
+static size_t widest_norm(const struct attn_forward *f)
+{
+    const struct attn_weights *weights = &f->model->weights;
+    size_t widest = f->dims.d_model;
+
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
+            widest = max_size(widest, weights->blocks[layer].norms[i].w.n);
+    return widest;
+}
+
+/* Whether an earlier layer has the rope of LAYER. */
+static bool has_earlier_rope(const struct attn_config *config, size_t layer)
+{
+    for (size_t i = 0; i < layer; i++)
+        if (attn_rope_is_same(&config->rope[i], &config->rope[layer]))
+            return true;
+    return false;
+}
+
+/* A table for each rope that differs from those of earlier layers. */
+static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
+{
+    const struct attn_config *config = &f->model->config;
+    const size_t n_layer = config->positions == ATTN_POSITIONS_ROTARY ? config->n_layer : 0;
+
+    f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);
+    f->n_rotary = 0;
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->dims.n_position;
+        struct attn_rotary rotary = {.rope = &config->rope[layer]};
+
+        if (has_earlier_rope(config, layer))
+            continue;
+        rotary.frequencies = take(arena, 1, n_pair);
+        rotary.cosines = take(arena, n, n_pair);
+        rotary.sines = take(arena, n, n_pair);
+        if (f->rotaries == NULL) /* measuring */
+            continue;
+        attn_rope_find_frequencies(rotary.rope, rotary.frequencies);
+        f->rotaries[f->n_rotary++] = rotary;
+    }
 }
 
 /* Layers that run. */
@@ -151,7 +201,8 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->out = take(arena, n, c->d_model);
     f->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, f->dims.n_source) : 0,
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
-    f->vectors = take(arena, 2, c->d_model);
+    f->vectors = take(arena, 2, widest_norm(f));
+    plan_rotary(f, arena);
     f->n_logit_row = 0;
     if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {
         f->n_logit_row = LOGIT_BYTES / sizeof(float) / c->n_vocab;

@@ -68,15 +68,15 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
                                            const struct attn_linear *linear)
 {
     const struct attn_block_weights *w = &f->model->weights.blocks[f->feed.layer];
-    const struct attn_linear *next = NULL;
+    const struct attn_linear *end = w->linears + ATTN_BLOCK_N_LINEAR;
+    const bool is_last_layer = f->feed.layer + 1 == (int)f->dims.n_layer;
 
-    if (linear == &w->out)
-        next = &w->mlp_in;
-    if (linear == &w->mlp_in)
-        next = &w->mlp_out;
-    if (linear == &w->mlp_out && f->feed.layer + 1 < (int)f->dims.n_layer)
-        next = &w[1].q;
-    return next != NULL && next->weight.data != NULL ? next : NULL;
+    if (linear < &w->out)
+        return NULL;
+    for (const struct attn_linear *next = linear + 1; next < end; next++)
+        if (next->weight.data != NULL)
+            return next;
+    return is_last_layer || w[1].q.weight.data == NULL ? NULL : &w[1].q;
 }
 
 /* --- linear maps ------------------------------------------------------------------------------ */
@@ -154,12 +154,17 @@ struct row_work {
     size_t n_col;
 };
 
+static size_t n_row_task(const struct attn_forward *f)
+{
+    return (f->feed.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+}
+
 static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, float *y,
                      size_t n_col)
 {
     struct row_work work = {.f = f, .x = x, .y = y, .n_col = n_col};
 
-    attn_pool_run(f->feed.pool, (f->feed.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, &work);
+    attn_pool_run(f->feed.pool, n_row_task(f), task, &work);
 }
 
 /* Rows of one task: the first and their number. */
@@ -171,17 +176,49 @@ static size_t task_rows(const struct row_work *work, size_t task, size_t *first)
     return rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
 }
 
+/* Reads a norm's weight, and its bias if there is one, into f->vectors. */
+static void read_norm(struct attn_forward *f, const struct attn_norm_weights *weights)
+{
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t n = weights->w.n;
+
+    kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
+    for (size_t i = 0; i < n && f->model->config.norm == ATTN_NORM_RMSNORM_PLUS_ONE; i++)
+        f->vectors[i] += 1;
+    if (weights->b.data != NULL)
+        kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
+}
+
+/* y = normalize(x) [n] by the norm that was read. */
+static void normalize(const struct attn_forward *f, const float *x, size_t n, float *y)
+{
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const float *w = f->vectors, eps = f->model->config.norm_eps;
+
+    if (f->model->config.norm == ATTN_NORM_LAYERNORM)
+        kernels->layer_norm(x, w, w + n, n, eps, y);
+    else
+        kernels->rms_norm(x, w, n, eps, y);
+}
+
 static void normalize_rows(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
-    const struct attn_forward *f = work->f;
     const size_t d = work->n_col;
     size_t first, n = task_rows(work, task, &first);
 
     (void)worker;
     for (size_t i = first; i < first + n; i++)
-        f->engine.kernels->layer_norm(work->x + i * d, f->vectors, f->vectors + d, d,
-                                      f->model->config.norm_eps, work->y + i * d);
+        normalize(work->f, work->x + i * d, d, work->y + i * d);
+}
+
+static void gate_rows(void *context, size_t task, int worker)
+{
+    const struct row_work *work = context;
+    size_t first, n = task_rows(work, task, &first), at = first * work->n_col;
+
+    (void)worker;
+    work->f->engine.kernels->gate(work->f->activation, work->y + at, work->x + at, n * work->n_col);
 }
 
 static void activate_rows(void *context, size_t task, int worker)
@@ -203,24 +240,116 @@ static void add_rows(void *context, size_t task, int worker)
     work->f->engine.kernels->add(work->y + at, work->x + at, n * work->n_col, work->y + at);
 }
 
+/* --- queries and keys ------------------------------------------------------------------------- */
+
+/* The rows of all heads of a site, side by side, and the angles of their positions. */
+struct turn_work {
+    struct row_work rows;
+    struct attn_site_part part;
+    enum attn_site site;
+    const struct attn_rotary *rotary;
+};
+
+/* The table of the current layer. */
+static const struct attn_rotary *find_rotary(const struct attn_forward *f)
+{
+    const struct attn_rotary *rotary = f->rotaries;
+
+    while (!attn_rope_is_same(rotary->rope, &f->model->config.rope[f->feed.layer]))
+        rotary++;
+    return rotary;
+}
+
+/* One position: its heads are normalized, all at once or each, and turned. */
+static void turn_row(const struct turn_work *work, size_t row)
+{
+    const struct attn_forward *f = work->rows.f;
+    const enum attn_qk_norm norm = f->model->config.qk_norm;
+    const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
+    float *x = work->rows.y + row * work->rows.n_col;
+
+    if (norm == ATTN_QK_NORM_ALL_HEADS)
+        normalize(f, x, work->rows.n_col, x);
+    for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
+        if (!attn_forward_needs_head(f, work->site, head))
+            continue;
+        if (norm == ATTN_QK_NORM_PER_HEAD)
+            normalize(f, x, width, x);
+        f->engine.kernels->rotate(x, work->rotary->cosines + row * n_pair,
+                                  work->rotary->sines + row * n_pair, n_pair);
+    }
+}
+
+static void turn_rows(void *context, size_t task, int worker)
+{
+    const struct turn_work *work = context;
+    size_t first, n = task_rows(&work->rows, task, &first);
+
+    (void)worker;
+    for (size_t row = first; row < first + n; row++)
+        turn_row(work, row);
+}
+
+void attn_rotary_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *weights, float *x)
+{
+    struct turn_work work = {.site = site, .part = attn_forward_part(f, site)};
+
+    if (f->model->config.positions != ATTN_POSITIONS_ROTARY)
+        return;
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    if (weights->w.data != NULL)
+        read_norm(f, weights);
+    work.rows = (struct row_work){.f = f, .y = x, .n_col = work.part.n_head * work.part.width};
+    work.rotary = find_rotary(f);
+    attn_pool_run(f->feed.pool, n_row_task(f), turn_rows, &work);
+    attn_visit(f, site, x);
+}
+
 /* --- the other equations ---------------------------------------------------------------------- */
 
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y)
 {
-    const struct attn_kernels *kernels = f->engine.kernels;
     const size_t d = f->model->config.d_model;
 
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    if (f->model->config.norm == ATTN_NORM_NONE) {
+    if (weights->w.data == NULL) {
         memcpy(y, x, f->feed.n_row * d * sizeof(float));
         return;
     }
-    kernels->convert(weights->w.data, weights->w.dtype, d, f->vectors);
-    kernels->convert(weights->b.data, weights->b.dtype, d, f->vectors + d);
+    read_norm(f, weights);
     run_rows(f, normalize_rows, x, y, d);
+}
+
+void attn_norm_behind_step(struct attn_forward *f, enum attn_site site,
+                           const struct attn_norm_weights *weights, float *x)
+{
+    struct attn_pending_visit *early = find_visit(f, x);
+
+    if (weights->w.data == NULL)
+        return;
+    if (early != NULL) /* the last: X was computed by the line before */
+        f->pending.n_visit--;
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    read_norm(f, weights);
+    run_rows(f, normalize_rows, x, x, f->model->config.d_model);
+    attn_visit(f, site, x);
+}
+
+void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y)
+{
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    run_rows(f, gate_rows, y, x, f->model->config.d_mlp);
+    attn_visit(f, site, x);
 }
 
 void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
@@ -240,18 +369,36 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     attn_visit(f, site, x);
 }
 
+/* SUM = SUM + X by the map that waits for X, when nobody can see or change what lies between.
+ * Returns whether it does that. */
+static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
+{
+    struct attn_linear_args *map = f->n_edit == 0 ? find_map(f, x) : NULL;
+
+    if (map != NULL)
+        map->sum = sum;
+    return map != NULL;
+}
+
+void attn_sum_step(struct attn_forward *f, float *sum, const float *x)
+{
+    const bool is_added = add_by_map(f, sum, x);
+
+    attn_step_finish(f);
+    if (!is_added && !attn_forward_is_over(f))
+        run_rows(f, add_rows, x, sum, f->model->config.d_model);
+}
+
 void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x)
 {
     const size_t d = f->model->config.d_model;
     const bool has_residual = f->model->config.has_residual;
-    struct attn_linear_args *map = has_residual && f->n_edit == 0 ? find_map(f, x) : NULL;
+    const bool is_added = has_residual && add_by_map(f, resid, x);
 
-    if (map != NULL)
-        map->sum = resid;
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    if (map == NULL) {
+    if (!is_added) {
         if (has_residual)
             run_rows(f, add_rows, x, resid, d);
         else

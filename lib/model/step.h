@@ -12,7 +12,7 @@
 
 #include "model/visit.h"
 
-/* y = normalize(x) * w + b, or x where the model has no norms; x, y [n_row, D]. No site. */
+/* y = normalize(x) * w + b, or x where the model has no such norm; x, y [n_row, D]. No site. */
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
@@ -20,12 +20,28 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
                       const float *x, float *y);
 
+/* SITE, which the map before it computed into X: x = normalize(x) * w + b, [n_row, D]. Nothing
+ * happens where the model has no such norm. */
+void attn_norm_behind_step(struct attn_forward *f, enum attn_site site,
+                           const struct attn_norm_weights *weights, float *x);
+
+/* SITE: queries or keys x [n_row, heads, E] normalized, where the model has such norms, and turned
+ * by their positions. Nothing happens where positions are not rotary. */
+void attn_rotary_step(struct attn_forward *f, enum attn_site site,
+                      const struct attn_norm_weights *weights, float *x);
+
+/* SITE: x = act(x) * y, x and y [n_row, F]. */
+void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const float *y);
+
 /* SITE: x = act(x), x [n_row, F]. */
 void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x);
 
 /* SITE: resid = resid + x, or x where the model has no residual stream; [n_row, D]. The residual
  * stream is looked at for values that are not finite. */
 void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resid, const float *x);
+
+/* sum = sum + x, [n_row, D]. No site. */
+void attn_sum_step(struct attn_forward *f, float *sum, const float *x);
 
 /* Runs the maps that wait and visits their sites. Call it before the results are read elsewhere. */
 void attn_step_finish(struct attn_forward *f);

@@ -3,13 +3,29 @@
  *
  * Watched logits are computed a few rows at a time, since a row is as wide as the vocabulary. The
  * logits of the last position are computed when attn_session_logits is called. Either way a logit
- * is the same chain of products.
+ * is the same chain of products, then the bias, then the soft cap.
  */
 #include "model/unembed.h"
 
 #include "model/step.h"
 
 #include <string.h>
+
+/* Rows of logits, on the pool. */
+struct cap_work {
+    const struct attn_forward *f;
+    float *logits;
+};
+
+static void cap_row(void *context, size_t row, int worker)
+{
+    const struct cap_work *work = context;
+    const size_t n_vocab = work->f->dims.n_vocab;
+
+    (void)worker;
+    work->f->engine.kernels->soft_cap(work->logits + row * n_vocab, n_vocab,
+                                      (float)work->f->model->config.logits_cap);
+}
 
 void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size_t n_row,
                        float *logits)
@@ -41,6 +57,8 @@ void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size
         attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
     else
         attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
+    if (f->model->config.logits_cap > 0)
+        attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
     attn_visit_edit(f, &target);
 }
 

@@ -99,7 +99,7 @@ static uint64_t match_item(const char *item)
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
-    char known[400];
+    char known[500];
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)

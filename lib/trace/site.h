@@ -29,11 +29,14 @@ enum attn_site_layout {
  * of a layer "blocks.L." goes in front.
  *
  * embed is the token embedding before positions are added; resid_pre the block's input, resid_mid
- * lies between attention and MLP, resid_post is the block's output. qk is q.k before scale and
- * mask, attn_scores after them (-inf where masked), pattern the softmax, z pattern times values.
+ * lies between attention and MLP, resid_post is the block's output. Where positions are rotary,
+ * rot_q and rot_k are q and k after their norms, if the model has such, and after turning: what
+ * scores are made of. qk is q.k, or rot_q.rot_k, before scale, soft cap and mask, attn_scores after
+ * them (-inf where masked), pattern the softmax, z pattern times values.
  * pattern_dropped is what dropout leaves of the pattern, and then z is made of it; pattern_lowrank
  * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the
- * output projection makes of z. mlp_pre and mlp_post stand before and after the activation.
+ * output projection, and the norm behind it, make of z. mlp_pre and mlp_post stand before and after
+ * the activation; a gated MLP multiplies by mlp_pre_linear behind it, and mlp_post is the product.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \
@@ -41,6 +44,8 @@ enum attn_site_layout {
     X(Q, "q", "attn.hook_q", LAYER, QUERY, "T H E")                                                \
     X(K, "k", "attn.hook_k", LAYER, KEY, "S G E")                                                  \
     X(V, "v", "attn.hook_v", LAYER, KEY, "S G Ev")                                                 \
+    X(ROT_Q, "rot_q", "attn.hook_rot_q", LAYER, QUERY, "T H E")                                    \
+    X(ROT_K, "rot_k", "attn.hook_rot_k", LAYER, KEY, "S G E")                                      \
     X(QK, "qk", "attn.hook_qk", LAYER, MATRIX, "H T S")                                            \
     X(ATTN_SCORES, "attn_scores", "attn.hook_attn_scores", LAYER, MATRIX, "H T S")                 \
     X(PATTERN, "pattern", "attn.hook_pattern", LAYER, MATRIX, "H T S")                             \
@@ -50,6 +55,7 @@ enum attn_site_layout {
     X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T D")                                 \
     X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                              \
     X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                    \
+    X(MLP_PRE_LINEAR, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")               \
     X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                                 \
     X(MLP_OUT, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                    \
     X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                           \
