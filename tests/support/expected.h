@@ -22,6 +22,9 @@ struct attn_expected_row {
     const double *expected;
 };
 
+/* As a row0: each file holds the last rows, as many as it has. */
+enum { ATTN_EXPECTED_LAST_ROWS = -1 };
+
 typedef void (*attn_expected_fn)(void *user, const struct attn_expected_row *row);
 
 /*
