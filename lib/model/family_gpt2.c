@@ -10,13 +10,14 @@
  * absent because it is tied to wte. Files saved from GPT2LMHeadModel put "transformer." in front of
  * everything but lm_head; attn.bias is a mask, not a bias.
  */
-#include "base/escape.h"
-#include "model/family.h"
-#include "model/weights.h"
+#include "model/family_gpt2.h"
 
-/* The first of two spellings that is present. */
-static enum attn_status get_size(const struct attn_json *json, const char *key, const char *alias,
-                                 size_t max, size_t *value, struct attn_error *err)
+#include "base/escape.h"
+#include "model/config_extras.h"
+
+enum attn_status attn_gpt2_get_size(const struct attn_json *json, const char *key,
+                                    const char *alias, size_t max, size_t *value,
+                                    struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *node = attn_node_find(root, key);
@@ -34,21 +35,21 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
     enum attn_status status;
 
     config->n_layer = 12, config->n_head = 12, config->n_ctx = 1024, config->n_vocab = 50257;
-    status = get_size(json, "n_embd", "hidden_size", ATTN_MAX_WIDTH, &n_embd, err);
+    status = attn_gpt2_get_size(json, "n_embd", "hidden_size", ATTN_MAX_WIDTH, &n_embd, err);
     if (status == ATTN_OK)
-        status =
-            get_size(json, "n_layer", "num_hidden_layers", ATTN_MAX_LAYER, &config->n_layer, err);
+        status = attn_gpt2_get_size(json, "n_layer", "num_hidden_layers", ATTN_MAX_LAYER,
+                                    &config->n_layer, err);
     if (status == ATTN_OK)
-        status =
-            get_size(json, "n_head", "num_attention_heads", ATTN_MAX_WIDTH, &config->n_head, err);
+        status = attn_gpt2_get_size(json, "n_head", "num_attention_heads", ATTN_MAX_WIDTH,
+                                    &config->n_head, err);
     if (status == ATTN_OK)
         status =
             attn_json_get_size(json, root, "vocab_size", 1, ATTN_MAX_VOCAB, &config->n_vocab, err);
     if (status == ATTN_OK)
         status = attn_json_get_size(json, root, "n_ctx", 1, ATTN_MAX_CTX, &config->n_ctx, err);
     if (status == ATTN_OK)
-        status = get_size(json, "n_positions", "max_position_embeddings", ATTN_MAX_CTX,
-                          &config->n_ctx, err);
+        status = attn_gpt2_get_size(json, "n_positions", "max_position_embeddings", ATTN_MAX_CTX,
+                                    &config->n_ctx, err);
     config->d_mlp = 4 * n_embd;
     if (status == ATTN_OK)
         status = attn_json_get_size(json, root, "n_inner", 1, ATTN_MAX_WIDTH, &config->d_mlp, err);
@@ -65,32 +66,6 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
     config->d_model = config->d_source = n_embd;
     config->d_head = config->d_value = n_embd / config->n_head;
     return ATTN_OK;
-}
-
-/* What a GPT-2 config may ask for and this decoder does not do. */
-static enum attn_status refuse_extras(const struct attn_json *json, struct attn_error *err)
-{
-    const struct attn_node *root = attn_json_root(json);
-    const struct attn_node *pruned = attn_node_find(root, "pruned_heads");
-    const struct attn_node *quantized = attn_node_find(root, "quantization_config");
-    const char *found = NULL;
-    bool has_cross = false;
-    enum attn_status status =
-        attn_json_get_bool(json, root, "add_cross_attention", &has_cross, err);
-
-    if (status != ATTN_OK)
-        return status;
-    if (has_cross)
-        found = "add_cross_attention";
-    if (pruned != NULL && attn_node_first(pruned) != NULL)
-        found = "pruned_heads";
-    if (quantized != NULL && !attn_node_is_null(quantized))
-        found = "quantization_config";
-    if (found == NULL)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' in '%s' is set, which this version does not support", found,
-                          attn_quote_string(attn_json_name(json)).text);
 }
 
 static enum attn_status read_attention(const struct attn_json *json, struct attn_config *config,
@@ -122,7 +97,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
     const char *activation = "gelu_new";
     double eps = 1e-5;
     bool is_tied = true;
-    enum attn_status status = refuse_extras(json, err);
+    enum attn_status status = attn_config_refuse_extras(json, err);
 
     config->norm = ATTN_NORM_LAYERNORM;
     config->positions = ATTN_POSITIONS_LEARNED;
@@ -148,27 +123,17 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 
-#define B(member) offsetof(struct attn_block_weights, member)
-#define W(member) offsetof(struct attn_weights, member)
-
 static const struct attn_weight_rule rules[] = {
-    {"wte.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
-    {"wpe.weight", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
-    {"h.#.ln_1.weight", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
-    {"h.#.ln_1.bias", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
+    ATTN_GPT2_EMBEDDINGS,
+    ATTN_GPT2_NORM_1,
     {"h.#.attn.c_attn.weight", "DA", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_QKV_MATRIX, 0},
     {"h.#.attn.c_attn.bias", "A", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_QKV_VECTOR, 0},
-    {"h.#.attn.c_proj.weight", "DD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
-    {"h.#.attn.c_proj.bias", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
-    {"h.#.ln_2.weight", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
-    {"h.#.ln_2.bias", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
-    {"h.#.mlp.c_fc.weight", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
-    {"h.#.mlp.c_fc.bias", "F", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
-    {"h.#.mlp.c_proj.weight", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
-    {"h.#.mlp.c_proj.bias", "D", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
-    {"ln_f.weight", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
-    {"ln_f.bias", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
-    {"/lm_head.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN, W(unembed.weight)},
+    {"h.#.attn.c_proj.weight", "DD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT,
+     ATTN_GPT2_B(out.weight)},
+    {"h.#.attn.c_proj.bias", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, ATTN_GPT2_B(out.bias)},
+    ATTN_GPT2_NORM_2,
+    ATTN_GPT2_MLP(ATTN_WEIGHT_IN_OUT, "DF", "FD"),
+    ATTN_GPT2_END,
     {"h.#.attn.bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
     {"h.#.attn.masked_bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
 };

@@ -323,14 +323,14 @@ START_TEST(refuses_other_model_types)
     static const struct {
         const char *config, *message;
     } rows[] = {
-        {"{}", "'model_type' is missing in 'm/config.json', expected 'gpt2' or 'attn'"},
+        {"{}", "'model_type' is missing in 'm/config.json', expected 'gpt2', 'gpt_neo', "},
         {"{\"model_type\":null}", "'model_type' is missing"},
         {"{\"model_type\":5}", "'model_type' in 'm/config.json' is 5, expected a string"},
         {"{\"model_type\":[\"gpt2\"]}", "'model_type' in 'm/config.json' is an array"},
-        {"{\"model_type\":\"llama\"}", "is 'llama', this version reads 'gpt2' and 'attn'"},
+        {"{\"model_type\":\"mamba\"}", "is 'mamba', this version reads 'gpt2', 'gpt_neo', "},
         {"{\"model_type\":\"GPT2\"}", "is 'GPT2', this version reads"},
         {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', this version reads"},
-        {"{\"architectures\":[\"LlamaForCausalLM\"]}", "'model_type' is missing"},
+        {"{\"architectures\":[\"MambaForCausalLM\"]}", "'model_type' is missing"},
         {"{\"architectures\":[5]}", "'model_type' is missing"},
         {"{\"architectures\":\"GPT2LMHeadModel\"}", "'model_type' is missing"},
         {"{\"Model_Type\":\"gpt2\"}", "'model_type' is missing"},

@@ -1,0 +1,209 @@
+/*
+ * test_family_fixtures.c - every tensor of the small models in tests/fixtures/family-*, one or more
+ * a family, against float64.
+ *
+ * Each prompt has its own bounds: 4 times what transformers' float32 is off, and 1e-6 of the
+ * largest value. The table at the end shows the largest differences as shares of their bounds.
+ */
+#include "tests/support/expected.h"
+#include "tests/support/npy.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const names[] = {"gpt-neo"};
+enum { N_NAME = sizeof names / sizeof *names };
+
+/* As the members K/bounds hold them: differences, but for the last, a share of the largest value of
+ * its site. */
+enum bound { PATTERN, RESIDUAL, FINAL, LOGITS, OTHER, N_BOUND };
+
+/* What one prompt of a model came to. */
+struct outcome {
+    double bounds[N_BOUND];
+    double worst[N_BOUND];     /* largest difference, as a share of its bound */
+    double sizes[ATTN_N_SITE]; /* the largest value of each site */
+    bool has_failed;
+    char first[200]; /* the first thing that was wrong */
+};
+
+static enum bound bound_of(enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_PATTERN:
+        return PATTERN;
+    case ATTN_SITE_RESID_PRE:
+    case ATTN_SITE_RESID_MID:
+    case ATTN_SITE_RESID_POST:
+        return RESIDUAL;
+    case ATTN_SITE_LN_FINAL:
+        return FINAL;
+    case ATTN_SITE_LOGITS:
+        return LOGITS;
+    default:
+        return OTHER;
+    }
+}
+
+/* An attn_expected_fn: the largest value of each site, over all layers. */
+static void measure_row(void *user, const struct attn_expected_row *row)
+{
+    struct outcome *outcome = user;
+
+    for (size_t i = 0; i < row->n_visible; i++)
+        if (isfinite(row->expected[i]))
+            outcome->sizes[row->site] = fmax(outcome->sizes[row->site], fabs(row->expected[i]));
+}
+
+static void note(struct outcome *outcome, const struct attn_expected_row *row, size_t i)
+{
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], head[32] = "";
+
+    if (outcome->has_failed)
+        return;
+    outcome->has_failed = true;
+    attn_site_archive_name(row->site, row->layer, name);
+    if (row->head != ATTN_ALL_HEADS)
+        snprintf(head, sizeof head, "head %d, ", row->head);
+    snprintf(outcome->first, sizeof outcome->first,
+             "%s, %sposition %zu, component %zu: %.9g, expected %.9g", name, head, row->position, i,
+             (double)row->actual[i], row->expected[i]);
+}
+
+/* An attn_expected_fn: masked values are equal, others within their bound. */
+static void check_row(void *user, const struct attn_expected_row *row)
+{
+    struct outcome *outcome = user;
+    const enum bound bound = bound_of(row->site);
+    const double allowed =
+        outcome->bounds[bound] * (bound == OTHER ? outcome->sizes[row->site] : 1);
+
+    for (size_t i = 0; i < row->n; i++) {
+        const double expected = row->expected[i];
+        double share;
+
+        if (i >= row->n_visible || isinf(expected)) {
+            if ((double)row->actual[i] != expected)
+                note(outcome, row, i);
+            continue;
+        }
+        share = fabs((double)row->actual[i] - expected) / allowed;
+        if (!(share <= 1))
+            note(outcome, row, i);
+        outcome->worst[bound] =
+            fmax(outcome->worst[bound], isnan(share) ? (double)INFINITY : share);
+    }
+}
+
+/* Sites of the model that a prompt with all tensors has: all but qk, and the inputs of blocks that
+ * are the output of the block before. */
+static size_t count_sites(const struct attn_dims *dims)
+{
+    size_t n = 0;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if ((dims->sites & ATTN_SITE_BIT(site)) != 0 && site != ATTN_SITE_QK)
+            n += attn_site_is_in_layer((enum attn_site)site) ? dims->n_layer : 1;
+    return n - (dims->n_layer - 1);
+}
+
+static void compare(const char *folder, const struct attn_recording *recording,
+                    struct outcome *outcome)
+{
+    char path[256];
+    struct attn_npy bounds;
+    size_t n_site;
+
+    snprintf(path, sizeof path, "%s/bounds.npy", folder);
+    ck_assert_msg(attn_npy_read(path, &bounds) && bounds.n == N_BOUND, "'%s'", path);
+    for (int i = 0; i < N_BOUND; i++)
+        outcome->bounds[i] = bounds.values[i];
+    attn_npy_release(&bounds);
+    attn_expected_each(folder, recording, (size_t)ATTN_EXPECTED_LAST_ROWS, measure_row, outcome);
+    n_site =
+        attn_expected_each(folder, recording, (size_t)ATTN_EXPECTED_LAST_ROWS, check_row, outcome);
+    ck_assert_msg(
+        n_site == 2 * recording->dims.n_layer + 3 || n_site == count_sites(&recording->dims),
+        "'%s' has %zu sites, the model %zu", folder, n_site, count_sites(&recording->dims));
+}
+
+static void run_prompt(const struct attn_model *model, const char *folder, struct outcome *outcome)
+{
+    struct attn_error err = {0};
+    struct attn_recording recording;
+    char path[256];
+    size_t n;
+    int32_t *ids;
+
+    snprintf(path, sizeof path, "%s/ids.npy", folder);
+    ids = attn_npy_read_ids(path, &n);
+    attn_recording_init(&recording, attn_model_config(model), n);
+    if (attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n, &err) ==
+        ATTN_OK)
+        compare(folder, &recording, outcome);
+    else
+        snprintf(outcome->first, sizeof outcome->first, "%.190s", err.message);
+    outcome->has_failed = outcome->has_failed || err.status != ATTN_OK;
+    attn_recording_release(&recording);
+    free(ids);
+}
+
+static bool has_prompt(const char *folder)
+{
+    struct attn_npy ids;
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/ids.npy", folder);
+    if (!attn_npy_read(path, &ids))
+        return false;
+    attn_npy_release(&ids);
+    return true;
+}
+
+/* One line a prompt; returns how many were wrong. */
+static int run_model(const char *name)
+{
+    char directory[128], folder[160];
+    const struct attn_source source = {.directory = directory};
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+    int n_failed = 0;
+
+    snprintf(directory, sizeof directory, "tests/fixtures/family-%s", name);
+    if (attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) != ATTN_OK) {
+        printf("%-22s %s\n", name, err.message);
+        return 1;
+    }
+    for (int k = 0;; k++) {
+        struct outcome outcome = {0};
+
+        snprintf(folder, sizeof folder, "%s/expected.npz/%d", directory, k);
+        if (!has_prompt(folder))
+            break;
+        run_prompt(model, folder, &outcome);
+        printf("%-22s %6d %8.2f %8.2f %8.2f %8.2f %8.2f  %s\n", name, k, outcome.worst[PATTERN],
+               outcome.worst[RESIDUAL], outcome.worst[FINAL], outcome.worst[LOGITS],
+               outcome.worst[OTHER], outcome.first);
+        n_failed += outcome.has_failed;
+    }
+    attn_model_close(model);
+    return n_failed;
+}
+
+START_TEST(every_tensor_is_that_of_float64)
+{
+    int n_failed = 0;
+
+    printf("largest differences from float64 as shares of what is allowed\n"
+           "%-22s %6s %8s %8s %8s %8s %8s\n",
+           "fixture", "prompt", "pattern", "residual", "final", "logits", "other");
+    for (int i = 0; i < N_NAME; i++)
+        n_failed += run_model(names[i]);
+    fflush(stdout);
+    ck_assert_msg(n_failed == 0, "%d prompts differ, see the table", n_failed);
+}
+END_TEST
+
+ATTN_SUITE("family_fixtures", every_tensor_is_that_of_float64)
