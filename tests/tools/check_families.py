@@ -1,0 +1,392 @@
+"""Runs random tiny models of every family with attn-cli and with transformers, and compares them.
+
+    python tests/tools/check_families.py [--count 100] [--seed 0] [--family llama] [--keep FOLDER]
+
+A model gets a random config of its family: grouped heads, head_dim beside D/H, biases, windows, rope of
+every type, soft caps, a tied or an own head. It is saved as transformers saves it, as shards, in F16 or
+BF16, or its files are then rewritten as they were in older versions: names without the prefix,
+`rope_scaling` and `rope_theta` at the top level, `rotary_pct`. Transformers reads the same directory.
+
+The reference is transformers in float64 with its casts to float32 taken out (Float64). Only RoPE's
+angles are float32 in it, as the models define them. What attn-cli may be off is 4 times what
+transformers itself is off in float32, and 2e-6 of the largest value.
+"""
+
+import argparse
+import json
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from torch.overrides import TorchFunctionMode
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+
+
+class Float64(TorchFunctionMode):
+    """Takes casts of float64 to float32 out, and computes cosine and sine of float32 in float64."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        name = getattr(func, "__name__", "")
+        first = args[0] if args and isinstance(args[0], torch.Tensor) else None
+        if first is not None and first.dtype == torch.float64:
+            wants = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+            if name == "float" or name == "to" and wants == torch.float32:
+                return first
+            if name == "softmax" and kwargs.get("dtype") == torch.float32:
+                kwargs["dtype"] = torch.float64
+        if first is not None and first.dtype == torch.float32 and name in ("cos", "sin"):
+            args = (first.double(), *args[1:])
+        return func(*args, **kwargs)
+
+
+def run_transformers(directory, ids, is_double):
+    """Patterns, block inputs, last block output, final norm, logits as float64; and the number of parameters."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(
+        directory, dtype=torch.float32, attn_implementation="eager")
+    n_parameter = sum({p.data_ptr(): p.numel() for p in model.parameters()}.values())
+    frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
+    if is_double:
+        model.double()
+    for name, values in frequencies.items():
+        owner, _, leaf = name.rpartition(".")
+        setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
+    blocks = next(m for m in model.modules() if isinstance(m, torch.nn.ModuleList))
+    last = []
+    blocks[-1].register_forward_hook(
+        lambda _, __, out: last.append(out[0] if isinstance(out, tuple) else out))
+    arguments = {"output_attentions": True, "output_hidden_states": True, "use_cache": False}
+    with torch.no_grad():
+        if is_double:
+            with Float64():
+                out = model(torch.tensor([ids]), **arguments)
+            assert out.logits.dtype == torch.float64 and out.attentions[0].dtype == torch.float64
+        else:
+            out = model(torch.tensor([ids]), **arguments)
+    result = {"logits": out.logits[0], "ln_final.hook_normalized": out.hidden_states[-1][0],
+              f"blocks.{len(blocks) - 1}.hook_resid_post": last[0].reshape(out.hidden_states[-1][0].shape)}
+    for layer in range(len(blocks)):
+        result[f"blocks.{layer}.hook_resid_pre"] = out.hidden_states[layer][0]
+        result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
+    return {k: v.double().numpy() for k, v in result.items()}, n_parameter
+
+
+def run_ours(directory, ids, out):
+    text = ",".join(map(str, ids))
+    subprocess.run([TOOL, "run", "-q", "-m", directory, "--ids", text, "--sites",
+                    "pattern,resid_pre,resid_post,ln_final,logits", "--npz", out],
+                   check=True, capture_output=True, text=True)
+    found = subprocess.run([TOOL, "inspect", "-m", directory, "--json"], check=True,
+                           capture_output=True, text=True)
+    return dict(np.load(out)), json.loads(found.stdout)
+
+
+# --- random configs -------------------------------------------------------------------------------
+
+
+def sizes(r, head_multiple=2):
+    """Query heads, key/value heads, head_dim; D is not always their product."""
+    n_kv = r.choice([1, 1, 2, 3])
+    n_head = n_kv * r.choice([1, 2, 3])
+    d_head = head_multiple * r.randint(1, 9)
+    return n_head, n_kv, d_head
+
+
+def rope(r, types=("default", "linear", "llama3", "yarn", "dynamic"), n_ctx=64):
+    rope = {"rope_type": r.choice(types), "rope_theta": r.choice([100.0, 5000.0, 10000.0, 1e6])}
+    if rope["rope_type"] != "default":
+        rope["factor"] = r.choice([1.5, 2.0, 4.0, 8.0])
+    if rope["rope_type"] == "llama3":
+        rope |= {"low_freq_factor": 1.0, "high_freq_factor": r.choice([2.0, 4.0]),
+                 "original_max_position_embeddings": r.choice([8, 16, 24])}
+    if rope["rope_type"] == "yarn":
+        if r.random() < 0.7:
+            rope["original_max_position_embeddings"] = r.choice([8, 16, 32])
+        for key, values in {"beta_fast": [32, 16.0], "beta_slow": [1, 2.0], "truncate": [True, False],
+                            "attention_factor": [0.9, 1.3], "mscale": [0.7, 1.0],
+                            "mscale_all_dim": [0.5, 1.0]}.items():
+            if r.random() < 0.3:
+                rope[key] = r.choice(values)
+    return rope
+
+
+def common(r):
+    return {"vocab_size": r.randint(40, 99), "num_hidden_layers": r.randint(1, 3),
+            "max_position_embeddings": 64, "tie_word_embeddings": r.random() < 0.5,
+            "pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2}
+
+
+def llama_like(r, with_head_dim=True):
+    n_head, n_kv, d_head = sizes(r)
+    config = common(r) | {
+        "num_attention_heads": n_head, "num_key_value_heads": n_kv,
+        "intermediate_size": r.randint(3, 70), "rms_norm_eps": r.choice([1e-5, 1e-6, 1e-3]),
+        "hidden_act": r.choice(["silu", "silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh",
+                                "relu", "tanh", "quick_gelu", "relu2", "gelu_fast", "gelu_python"])}
+    config["hidden_size"] = n_head * d_head
+    if with_head_dim and r.random() < 0.6:
+        config["head_dim"] = d_head
+        config["hidden_size"] = n_head * r.randint(3, 20)
+    config["rope_parameters"] = rope(r)
+    return config
+
+
+def llama(r):
+    return llama_like(r) | {"attention_bias": r.random() < 0.5, "mlp_bias": r.random() < 0.5}
+
+
+def mistral(r):
+    return llama_like(r) | {"sliding_window": r.choice([None, 1, 3, 7, 64, 100])}
+
+
+def layer_types(r, config):
+    return [r.choice(["full_attention", "sliding_attention"])
+            for _ in range(config["num_hidden_layers"])]
+
+
+def qwen2(r):
+    config = llama_like(r) | {"use_sliding_window": r.random() < 0.5, "sliding_window": r.randint(2, 9),
+                              "max_window_layers": r.randint(0, 3)}
+    if config["use_sliding_window"] and r.random() < 0.5:
+        config["layer_types"] = layer_types(r, config)
+    return config
+
+
+def qwen3(r):
+    config = qwen2(r) | {"attention_bias": r.random() < 0.5}
+    return config | {"head_dim": config.get("head_dim") or
+                     config["hidden_size"] // config["num_attention_heads"]}
+
+
+def olmo2(r):
+    return llama_like(r, False) | {"attention_bias": r.random() < 0.5}
+
+
+def gemma2(r):
+    config = llama_like(r)
+    config["hidden_activation"] = config.pop("hidden_act")
+    config["head_dim"] = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    config |= {"attention_bias": r.random() < 0.3, "query_pre_attn_scalar": r.choice([4, 16, 30, 144]),
+               "sliding_window": r.randint(2, 9),
+               "attn_logit_softcapping": r.choice([None, 3.0, 50.0]),
+               "final_logit_softcapping": r.choice([None, 2.0, 30.0])}
+    if r.random() < 0.5:
+        config["layer_types"] = layer_types(r, config)
+    return config
+
+
+def gemma3_text(r):
+    config = gemma2(r) | {"num_hidden_layers": r.randint(1, 7)}
+    config.pop("layer_types", None)
+    if r.random() < 0.5:
+        config["layer_types"] = layer_types(r, config)
+    config["rope_parameters"] = {"full_attention": rope(r, ("default", "linear", "yarn")),
+                                 "sliding_attention": rope(r, ("default", "linear"))}
+    return config
+
+
+def gpt_neox(r):
+    n_head, factor = r.randint(1, 4), r.choice([0.25, 0.4, 0.5, 1.0])
+    d_head = r.randint(6, 24)
+    while int(d_head * factor) % 2 or int(d_head * factor) == 0:
+        d_head += 1
+    return common(r) | {
+        "num_attention_heads": n_head, "hidden_size": n_head * d_head,
+        "intermediate_size": r.randint(3, 80), "layer_norm_eps": r.choice([1e-5, 1e-3]),
+        "hidden_act": r.choice(["gelu", "gelu_new", "relu", "gelu_fast"]),
+        "use_parallel_residual": r.random() < 0.5, "attention_bias": r.random() < 0.7,
+        "rope_parameters": rope(r) | {"partial_rotary_factor": factor}}
+
+
+def phi(r):
+    n_head, n_kv, _ = sizes(r)
+    factor = r.choice([0.4, 0.5, 1.0])
+    d_head = r.randint(6, 24)
+    while int(d_head * factor) % 2 or int(d_head * factor) == 0:
+        d_head += 1
+    return common(r) | {
+        "num_attention_heads": n_head, "num_key_value_heads": n_kv, "hidden_size": n_head * d_head,
+        "intermediate_size": r.randint(3, 80), "layer_norm_eps": r.choice([1e-5, 1e-3]),
+        "hidden_act": r.choice(["gelu_new", "gelu", "relu"]), "qk_layernorm": r.random() < 0.4,
+        "tie_word_embeddings": False,
+        "rope_parameters": rope(r) | {"partial_rotary_factor": factor}}
+
+
+def gpt_neo(r):
+    n_head, kinds = r.randint(1, 4), r.choice([["global", "local"], ["local"], ["global"],
+                                               ["local", "global", "global"]])
+    times = r.randint(1, 2)
+    attention = [[kinds, times]]
+    if r.random() < 0.3:
+        attention.append([["local"], 1])
+    n_layer = sum(len(k) * t for k, t in attention)
+    config = common(r) | {
+        "num_heads": n_head, "hidden_size": n_head * r.randint(3, 16), "num_layers": n_layer,
+        "attention_types": attention, "window_size": r.randint(1, 9),
+        "intermediate_size": r.choice([None, r.randint(3, 60)]),
+        "layer_norm_epsilon": r.choice([1e-5, 1e-3]),
+        "activation_function": r.choice(["gelu_new", "relu", "gelu"])}
+    del config["num_hidden_layers"]
+    return config
+
+
+FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mistral, olmo2, gemma2,
+                                    gemma3_text, phi)}
+
+
+# --- models ---------------------------------------------------------------------------------------
+
+
+def make_model(family, keys, seed):
+    config = transformers.AutoConfig.for_model(family, **keys)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            noise = torch.randn(p.shape, generator=generator)
+            if "norm" in name or ".ln_" in name:
+                p.copy_(noise * 0.3 + (0 if name.endswith("bias") or "gemma" in family else 1))
+            elif name.endswith("bias"):
+                p.copy_(noise * 0.3)
+            else:
+                p.copy_(noise * (1.5 / p.shape[-1] ** 0.5))
+            if "embed" in name or "wte" in name:
+                p.copy_(noise)
+    return model
+
+
+def to_old_config(r, family, config):
+    """The keys of transformers before 5."""
+    rope = config.pop("rope_parameters", None)
+    config.pop("dtype", None)
+    config["torch_dtype"] = "float32"
+    if rope is None:
+        return "old"
+    if family == "gemma3_text":
+        full, local = rope["full_attention"], rope["sliding_attention"]
+        if local["rope_type"] != "default":
+            config["rope_parameters"] = rope
+            return "nested"
+        config["rope_theta"], config["rope_local_base_freq"] = full["rope_theta"], local["rope_theta"]
+        rope = full
+    theta, factor = rope.pop("rope_theta"), rope.pop("partial_rotary_factor", None)
+    if family == "gpt_neox":
+        config["rotary_emb_base"], config["rotary_pct"] = theta, factor
+    else:
+        config["rope_theta"] = theta
+        if factor is not None:
+            config["partial_rotary_factor"] = factor
+    config["rope_scaling"] = None
+    if rope["rope_type"] != "default":
+        if r.random() < 0.5:
+            rope["type"] = rope.pop("rope_type")
+        config["rope_scaling"] = rope
+    return "old"
+
+
+def rename(directory, change):
+    path = directory / "model.safetensors"
+    save_file({change(k): v for k, v in load_file(path).items()}, path, metadata={"format": "pt"})
+
+
+def make_directory(r, family, directory, seed):
+    """What was done to it, in words."""
+    keys = FAMILIES[family](r)
+    model = make_model(family, keys, seed)
+    done = []
+    dtype = r.choice([torch.float32, torch.float32, torch.float16, torch.bfloat16])
+    model.to(dtype)
+    shard = r.random() < 0.3
+    model.save_pretrained(directory, max_shard_size="20KB" if shard else "1GB")
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    if shard:
+        done.append("shards")
+    if r.random() < 0.4:
+        done.append(to_old_config(r, family, config))
+    if r.random() < 0.3:
+        for key in [k for k in config if config[k] is None]:
+            del config[key]
+        done.append("no nulls")
+    path.write_text(json.dumps(config, indent=2))
+    prefix = {"gpt_neo": "transformer.", "gpt_neox": "gpt_neox."}.get(family, "model.")
+    if not shard and keys.get("tie_word_embeddings") and r.random() < 0.3:
+        rename(directory, lambda k: k.removeprefix(prefix))
+        done.append("no prefix")
+    if not shard and family == "gpt_neox" and r.random() < 0.4:
+        rename(directory, lambda k: k.replace("lm_head", "embed_out"))
+        done.append("embed_out")
+    return config, " ".join(done + [str(dtype).removeprefix("torch.")])
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def compare(ours, exact, rounded):
+    """The largest share of what is allowed, and the array that has it."""
+    worst, where = 0, ""
+    for name, x in exact.items():
+        if name not in ours:
+            return np.inf, f"{name} is missing"
+        allowed = 4 * np.abs(rounded[name] - x).max() + 2e-6 * np.abs(x).max()
+        share = np.abs(ours[name] - x).max() / allowed
+        if not share <= worst:
+            worst, where = share, name
+    return worst, where
+
+
+def check(seed, family, directory):
+    r = random.Random(f"{family} {seed}")
+    config, how = make_directory(r, family, directory, seed)
+    n = r.choice([1, 2, 5, 17, 33, 64])
+    ids = [r.randrange(config["vocab_size"]) for _ in range(n)]
+    exact, n_parameter = run_transformers(directory, ids, True)
+    rounded, _ = run_transformers(directory, ids, False)
+    try:
+        ours, inspection = run_ours(directory, ids, directory / "out.npz")
+    except subprocess.CalledProcessError as e:
+        return np.inf, e.stderr.strip(), how
+    worst, where = compare(ours, exact, rounded)
+    found = inspection["parameters"]["total"]
+    if found != n_parameter:
+        return np.inf, f"inspect counts {found} parameters, transformers {n_parameter}", how
+    return worst, f"{where} of {n} positions", how
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--family", choices=FAMILIES, action="append")
+    parser.add_argument("--keep", type=pathlib.Path, help="where models that fail are kept")
+    arguments = parser.parse_args()
+    worst = {}
+    n_failed = 0
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        for family in arguments.family or FAMILIES:
+            directory = pathlib.Path(tempfile.mkdtemp(prefix="family-"))
+            share, where, how = check(seed, family, directory)
+            worst[family] = max(worst.get(family, 0), share)
+            if not share <= 1:
+                n_failed += 1
+                print(f"{family} --seed {seed} ({how}): {share:.2f} of what is allowed: {where}", flush=True)
+                if arguments.keep:
+                    shutil.copytree(directory, arguments.keep / f"{family}-{seed}", dirs_exist_ok=True)
+            shutil.rmtree(directory)
+    for family, share in worst.items():
+        print(f"{family}: {share:.2f} of what is allowed")
+    return n_failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
