@@ -13,7 +13,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[] = {"gpt-neo"};
+static const char *const names[] = {"gpt-neo",
+                                    "gpt-neox-parallel",
+                                    "gpt-neox-sequential",
+                                    "llama-biases",
+                                    "llama-gqa-tied-bf16",
+                                    "llama3-untied-sharded",
+                                    "mistral",
+                                    "qwen2",
+                                    "qwen3",
+                                    "olmo2",
+                                    "gemma2",
+                                    "gemma3-text",
+                                    "phi",
+                                    "whole-smollm2",
+                                    "whole-tinyllama"};
 enum { N_NAME = sizeof names / sizeof *names };
 
 /* As the members K/bounds hold them: differences, but for the last, a share of the largest value of
