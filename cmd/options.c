@@ -198,8 +198,7 @@ static int store(const struct parser *parser, const struct option_walk *walk, co
 {
     const struct option *option = &walk->option;
     void *place = parser->base + option->offset;
-    if (takes_value(option))
-        parser->given[walk->n - 1] = value;
+    parser->given[walk->n - 1] = takes_value(option) ? value : "true";
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)place = true;

@@ -115,7 +115,8 @@ enum { OPTIONS_OK = -1 };
 int options_parse(const struct command *command, int argc, char **argv, void *args);
 
 /* The same, and in GIVEN [options_count(command)], all NULL before, the text of each option's
- * value, of a list the last. Borrows from the command line and the environment. */
+ * value, of a list the last, and "true" of a flag. Borrows from the command line and the
+ * environment. */
 int options_parse_noting(const struct command *command, int argc, char **argv, void *args,
                          const char **given);
 

@@ -107,6 +107,7 @@ int outputs_check_predictions(const struct output_args *args)
 int outputs_list_options(const struct command *command, const char *const *given,
                          struct attn_option **options, size_t *n)
 {
+    static const char view[] = "View"; /* alone has flags that change what is written */
     static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
                                            "View"};
     struct attn_option *made = calloc(options_count(command), sizeof(*made));
@@ -114,7 +115,8 @@ int outputs_list_options(const struct command *command, const char *const *given
         return report_no_memory();
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         const char *value = given[walk.n - 1];
-        for (size_t i = 0; value && i < sizeof(headings) / sizeof(headings[0]); i++)
+        bool is_listed = walk.option.kind != OPTION_FLAG || strcmp(walk.option.heading, view) == 0;
+        for (size_t i = 0; value && is_listed && i < sizeof(headings) / sizeof(headings[0]); i++)
             if (strcmp(walk.option.heading, headings[i]) == 0)
                 made[(*n)++] = (struct attn_option){walk.option.name, value};
     }

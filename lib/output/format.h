@@ -38,6 +38,8 @@ struct attn_format {
     const char *suffix;   /* what the names of those files end in: ".csv" */
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
+    bool holds_arrays;    /* whole tensors under their names: what a view makes of a pattern
+                             (output/view.h) is refused */
     bool is_suggested;    /* hints name it to those who want all numbers */
     bool has_predictions; /* it has a place for attn_writer_predictions */
     struct attn_format_option own;

@@ -144,5 +144,6 @@ const struct attn_format attn_npy_format = {
     .is_directory = true,
     .suffix = ".npy",
     .needs_directory = true,
+    .holds_arrays = true,
     .tensors = &ops,
 };

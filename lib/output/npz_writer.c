@@ -225,5 +225,6 @@ const struct attn_format attn_npz_format = {
     .help = "write all tensors into one archive for numpy.load",
     .title = "NPZ",
     .is_suggested = true,
+    .holds_arrays = true,
     .tensors = &ops,
 };

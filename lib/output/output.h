@@ -38,9 +38,12 @@ struct attn_labels {
     const int32_t *ids;                     /* [n_position], or NULL when embeddings were fed */
     const char *const *tokens; /* [n_position] bytes of each token (not terminated), or NULL */
     const size_t *token_sizes; /* [n_position] */
-    const char *const *source_tokens;  /* [n_source] of what cross-attention looks at, or NULL */
-    const size_t *source_token_sizes;  /* [n_source] */
-    const size_t *begin, *end;         /* [n_position] each token's bytes in the text, or NULL */
+    const char *const *source_tokens; /* [n_source] of what cross-attention looks at, or NULL */
+    const size_t *source_token_sizes; /* [n_source] */
+    const size_t *words;        /* [n_position] the word that each token is of, from 0 and ascending
+                                   by 0 or 1; NULL unless --merge-words asks */
+    const size_t *source_words; /* [n_source] likewise */
+    const size_t *begin, *end;  /* [n_position] each token's bytes in the text, or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
 };

@@ -1,6 +1,7 @@
 /* outputs.c - hands one trace to several writers; see outputs.h. */
 #include "output/outputs.h"
 
+#include "output/view.h"
 #include "output/writer.h"
 
 #include "base/escape.h"
@@ -22,7 +23,8 @@ struct attn_outputs {
     size_t n;
     struct attn_directory **directories; /* [n_directory] owns; all unlike */
     size_t n_directory;
-    const struct attn_labels *labels; /* borrowed */
+    const struct attn_labels *labels; /* borrowed; of the view, if there is one */
+    struct attn_view *view;           /* owns; NULL: events go to the writers as they come */
     bool is_abandoned;
 };
 
@@ -240,6 +242,53 @@ static enum attn_status open_all(struct attn_outputs *outputs, const struct attn
     return status;
 }
 
+static bool is_written(const struct attn_format *format)
+{
+    return format->argument && format->tensors && !format->holds_arrays;
+}
+
+static enum attn_status check_view(const struct attn_output *items, size_t n,
+                                   const struct attn_picture_options *picture,
+                                   struct attn_error *err)
+{
+    char formats[ATTN_ERROR_HINT_SIZE];
+    size_t i = 0;
+
+    if (!attn_view_is_wanted(picture))
+        return ATTN_OK;
+    while (i < n && !items[i].format->holds_arrays)
+        i++;
+    if (i == n)
+        return ATTN_OK;
+    attn_format_list(is_written, "or", formats, sizeof formats);
+    attn_error_set(err, ATTN_INVALID,
+                   "'--%s' holds whole tensors under their names, which --%s would change",
+                   items[i].format->name,
+                   picture->merges_words  ? "merge-words"
+                   : picture->hides_first ? "hide-first"
+                                          : "renormalize");
+    attn_error_hint(err, "%s", formats);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status tell_writers(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err);
+
+/* Puts the view that PICTURE asks for before the writers. */
+static enum attn_status open_view(struct attn_outputs *outputs,
+                                  const struct attn_picture_options *picture,
+                                  struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (!attn_view_is_wanted(picture))
+        return ATTN_OK;
+    status = attn_view_create(outputs->labels, picture, tell_writers, outputs, &outputs->view, err);
+    if (status == ATTN_OK)
+        outputs->labels = attn_view_labels(outputs->view);
+    return status;
+}
+
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      const struct attn_labels *labels,
                                      const struct attn_writer_options *options,
@@ -248,13 +297,17 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
     enum attn_status status = attn_outputs_check(items, n, err);
     struct attn_outputs *made;
 
+    if (status == ATTN_OK)
+        status = check_view(items, n, options->picture, err);
     if (status != ATTN_OK)
         return status;
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
     made->labels = labels;
-    status = open_all(made, items, n, options, err);
+    status = open_view(made, options->picture, err);
+    if (status == ATTN_OK)
+        status = open_all(made, items, n, options, err);
     if (status != ATTN_OK) {
         attn_outputs_free(made);
         return status;
@@ -265,8 +318,9 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
 
 /* --- Writing --------------------------------------------------------------------------------- */
 
-enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
-                                    struct attn_error *err)
+/* An attn_trace_fn. */
+static enum attn_status tell_writers(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
 {
     struct attn_outputs *outputs = user;
 
@@ -284,6 +338,15 @@ enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *e
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "the readers of all outputs are gone");
     return attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_outputs *outputs = user;
+
+    return outputs->view ? attn_view_event(outputs->view, event, err)
+                         : tell_writers(outputs, event, err);
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
@@ -334,6 +397,7 @@ void attn_outputs_free(struct attn_outputs *outputs)
         attn_writer_free(outputs->items[i].writer);
     for (size_t i = 0; i < outputs->n_directory; i++)
         attn_directory_close(outputs->directories[i]);
+    attn_view_free(outputs->view);
     attn_free(outputs->directories);
     attn_free(outputs->items);
     attn_free(outputs);

@@ -75,6 +75,10 @@ ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_pictur
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
+/* Appends what a title or a legend says of a view: ", words, without the first key, each row divided
+ * by its sum"; nothing without a view. */
+void attn_picture_append_view(const struct attn_picture_options *options, struct attn_buffer *out);
+
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; not of the default */
 
 /* The map for numbers of SCALE: OPTIONS' own, or diverging for both signs, or else USUAL. */

@@ -193,5 +193,6 @@ const struct attn_format attn_safetensors_format = {
     .help = "write all tensors into one file for safetensors.safe_open, with their tokens in its "
             "metadata",
     .title = "safetensors",
+    .holds_arrays = true,
     .tensors = &ops,
 };

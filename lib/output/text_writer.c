@@ -214,8 +214,11 @@ static void print_title(struct text_writer *w, const struct attn_text_panel *pan
     if (attn_site_has_heads(panel->site) && (!axes || axes->rank > 2))
         attn_buffer_append_format(&w->label, "%shead %d", w->label.size > 0 ? ", " : "",
                                   number.head);
-    attn_buffer_append_format(&w->label, "%s%s\n", w->label.size > 0 ? ": " : "",
+    attn_buffer_append_format(&w->label, "%s%s", w->label.size > 0 ? ": " : "",
                               attn_site_name(panel->site));
+    if (attn_site_layout(panel->site) == ATTN_LAYOUT_MATRIX)
+        attn_picture_append_view(w->base.options.picture, &w->label);
+    attn_buffer_append_char(&w->label, '\n');
     attn_sink_write(w->base.sink, w->label.data, w->label.size);
 }
 

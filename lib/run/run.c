@@ -13,6 +13,7 @@
 #include "run/choice.h"
 #include "run/position.h"
 #include "run/request_internal.h"
+#include "run/words.h"
 
 #include <math.h>
 
@@ -86,18 +87,58 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+static bool merges_words(const struct attn_run *run)
+{
+    return run->request.picture && run->request.picture->merges_words;
+}
+
+static enum attn_status find_label_words(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    enum attn_status status = ATTN_OK;
+
+    if (request->query_labels.items)
+        status = attn_words_of_labels(&request->query_labels, &run->words, err);
+    if (status == ATTN_OK && request->key_labels.items)
+        status = attn_words_of_labels(&request->key_labels, &run->source_words, err);
+    return status;
+}
+
+/* The words of the tokens, where they are asked for and the tokens have texts. By itself a run has
+ * patterns then, which alone are made of words. */
+static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    if (!merges_words(run))
+        return ATTN_OK;
+    if (!run->request.sites)
+        run->request.sites = attn_site_name(ATTN_SITE_PATTERN);
+    if (!run->model)
+        return find_label_words(run, err);
+    if (run->text.tokens.bytes)
+        status = attn_words_find(&run->text, run->tokenizer, &run->words, err);
+    if (status == ATTN_OK && run->source.tokens.bytes)
+        status = attn_words_find(&run->source, run->tokenizer, &run->source_words, err);
+    return status;
+}
+
 static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
                                        size_t n_batch, struct attn_error *err)
 {
     enum attn_status status =
         attn_layer_attention_check_sites(&run->attention.layers[0], &run->request, err);
 
+    if (status == ATTN_OK)
+        status = find_words(run, err);
     if (status == ATTN_OK && run->request.selection)
         status = take_selection(run, dims, err);
     else if (status == ATTN_OK)
         status = attn_choose(&run->request, dims, n_batch, &run->chosen, err);
     if (run->chosen)
         run->selection = run->chosen;
+    if (status == ATTN_OK && run->words && run->chosen)
+        status = attn_words_widen(run->words, run->chosen, err);
     if (status == ATTN_OK)
         status = attn_choose_edits(&run->request, dims, &run->edits, &run->n_edit, err);
     return status;
@@ -148,6 +189,8 @@ static void set_labels(struct attn_run *run)
         .token_sizes = run->text.tokens.sizes,
         .source_tokens = run->source.tokens.bytes,
         .source_token_sizes = run->source.tokens.sizes,
+        .words = run->words,
+        .source_words = run->source_words,
         .begin = run->text.encoding.begin,
         .end = run->text.encoding.end,
         .options = run->request.options,
@@ -243,8 +286,8 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
     const struct attn_dims dims = attn_attend_dims(&run->arrays);
 
-    status = choose_tensors(run, &dims, sizes.n_batch, err);
-    return status == ATTN_OK ? check_labels(request, &dims, err) : status;
+    status = check_labels(request, &dims, err);
+    return status == ATTN_OK ? choose_tensors(run, &dims, sizes.n_batch, err) : status;
 }
 
 /* A sequence, or arrays. */
@@ -294,6 +337,8 @@ void attn_run_free(struct attn_run *run)
     if (!run)
         return;
     attn_free(run->queries);
+    attn_free(run->words);
+    attn_free(run->source_words);
     attn_free(run->edits);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);

@@ -150,6 +150,7 @@ static const struct {
     {"    suffix", offsetof(struct attn_format, suffix)},
     {"    needs_directory", offsetof(struct attn_format, needs_directory)},
     {"    is_decimal", offsetof(struct attn_format, is_decimal)},
+    {"    holds_arrays", offsetof(struct attn_format, holds_arrays)},
     {"    is_suggested", offsetof(struct attn_format, is_suggested)},
     {"    has_predictions", offsetof(struct attn_format, has_predictions)},
     {"    own", offsetof(struct attn_format, own)},
@@ -188,6 +189,8 @@ static const struct {
     {"    token_sizes", offsetof(struct attn_labels, token_sizes)},
     {"    source_tokens", offsetof(struct attn_labels, source_tokens)},
     {"    source_token_sizes", offsetof(struct attn_labels, source_token_sizes)},
+    {"    words", offsetof(struct attn_labels, words)},
+    {"    source_words", offsetof(struct attn_labels, source_words)},
     {"    begin", offsetof(struct attn_labels, begin)},
     {"    end", offsetof(struct attn_labels, end)},
     {"    options", offsetof(struct attn_labels, options)},
@@ -481,6 +484,13 @@ static const struct {
     {"    largest", offsetof(struct attn_explanation, largest)},
     {"    exponential_sum", offsetof(struct attn_explanation, exponential_sum)},
     {"    visible_share", offsetof(struct attn_explanation, visible_share)},
+    {"attn_score_args", sizeof(struct attn_score_args)},
+    {"    size", offsetof(struct attn_score_args, size)},
+    {"    stride", offsetof(struct attn_score_args, stride)},
+    {"    merges_words", offsetof(struct attn_score_args, merges_words)},
+    {"attn_score_sum", sizeof(struct attn_score_sum)},
+    {"    n_token", offsetof(struct attn_score_sum, n_token)},
+    {"    nats", offsetof(struct attn_score_sum, nats)},
 };
 
 int main(void)

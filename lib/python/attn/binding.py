@@ -429,6 +429,14 @@ class attn_explanation(Structure):
     pass
 
 
+class attn_score_args(Structure):
+    pass
+
+
+class attn_score_sum(Structure):
+    pass
+
+
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
@@ -588,6 +596,7 @@ attn_format._fields_ = [
     ("suffix", c_char_p),
     ("needs_directory", c_bool),
     ("is_decimal", c_bool),
+    ("holds_arrays", c_bool),
     ("is_suggested", c_bool),
     ("has_predictions", c_bool),
     ("own", attn_format_option),
@@ -631,6 +640,8 @@ attn_labels._fields_ = [
     ("token_sizes", POINTER(c_size_t)),
     ("source_tokens", POINTER(c_char_p)),
     ("source_token_sizes", POINTER(c_size_t)),
+    ("words", POINTER(c_size_t)),
+    ("source_words", POINTER(c_size_t)),
     ("begin", POINTER(c_size_t)),
     ("end", POINTER(c_size_t)),
     ("options", POINTER(attn_option)),
@@ -958,6 +969,15 @@ attn_explanation._fields_ = [
     ("exponential_sum", c_double),
     ("visible_share", c_double),
 ]
+attn_score_args._fields_ = [
+    ("size", c_size_t),
+    ("stride", c_size_t),
+    ("merges_words", c_bool),
+]
+attn_score_sum._fields_ = [
+    ("n_token", c_size_t),
+    ("nats", c_double),
+]
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -998,6 +1018,10 @@ def ATTN_PICTURE_OPTIONS_DEFAULT():
 
 def ATTN_REQUEST_DEFAULT():
     return attn_request(size=sizeof(attn_request), precision=-1)
+
+
+def ATTN_SCORE_ARGS_DEFAULT():
+    return attn_score_args(size=sizeof(attn_score_args))
 
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
@@ -1114,6 +1138,7 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
+    "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
 }
 
 

@@ -1,0 +1,442 @@
+/* view.c - see view.h. Each event becomes sparse rows: the cells that are left, with their keys. */
+#include "output/view.h"
+
+#include "base/memory.h"
+#include "trace/row.h"
+
+#include <string.h>
+
+/* The words of the positions, or of a source. */
+struct words {
+    const size_t *of_token; /* [n_token]; NULL: tokens stay what they are */
+    size_t n_token, n;      /* n: words, or tokens */
+    struct attn_buffer bytes;
+    const char **texts; /* [n] owns; of `bytes`; or NULL */
+    size_t *sizes;      /* [n] owns */
+};
+
+/* A row of one head that is being made of the rows of a word. */
+struct open_row {
+    size_t n_row;  /* that came; 0: none is under way */
+    double *sums;  /* [n_key] owns */
+    bool *is_seen; /* [n_key] owns; whether a cell counts */
+};
+
+struct attn_view {
+    const struct attn_labels *given;
+    const struct attn_picture_options *picture;
+    attn_trace_fn on_event;
+    void *user;
+    struct attn_labels labels;        /* what is told */
+    struct attn_selection *selection; /* owns; of words, or NULL */
+    struct words positions, source;
+    size_t *begin, *end;   /* [positions.n] owns; bytes in the text, or NULL */
+    size_t *rows_of_word;  /* [positions.n] owns; its tokens whose rows come */
+    struct open_row *open; /* [ATTN_N_SITE, n_layer, n_head] owns; NULL without words */
+    float *values;         /* the rows of one event: owns */
+    int32_t *keys;         /* likewise */
+    size_t *n_kept;        /* likewise, a row each */
+    size_t cell_capacity, key_capacity, row_capacity;
+};
+
+bool attn_view_is_wanted(const struct attn_picture_options *picture)
+{
+    return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
+}
+
+/* --- Words ----------------------------------------------------------------------------------- */
+
+static enum attn_status join_texts(struct words *words, const char *const *tokens,
+                                   const size_t *sizes, struct attn_error *err)
+{
+    size_t begin = 0;
+
+    words->texts = attn_alloc(words->n, sizeof *words->texts, err);
+    words->sizes = attn_alloc(words->n, sizeof *words->sizes, err);
+    if (!words->texts || !words->sizes)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < words->n_token; i++) {
+        attn_buffer_append(&words->bytes, tokens[i], sizes[i]);
+        words->sizes[words->of_token[i]] += sizes[i];
+    }
+    attn_buffer_append_char(&words->bytes, '\0'); /* so that there are bytes */
+    for (size_t w = 0; w < words->n; begin += words->sizes[w++])
+        words->texts[w] = words->bytes.data + begin;
+    return attn_buffer_check(&words->bytes, err);
+}
+
+/* The words of N tokens; without OF_TOKEN each token is one. */
+static enum attn_status make_words(struct words *words, const size_t *of_token, size_t n,
+                                   const char *const *tokens, const size_t *sizes,
+                                   struct attn_error *err)
+{
+    words->of_token = of_token;
+    words->n_token = n;
+    words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
+    return of_token && n > 0 && tokens ? join_texts(words, tokens, sizes, err) : ATTN_OK;
+}
+
+static void release_words(struct words *words)
+{
+    attn_buffer_release(&words->bytes);
+    attn_free(words->texts);
+    attn_free(words->sizes);
+}
+
+static size_t word_of(const struct words *words, size_t token)
+{
+    return words->of_token ? words->of_token[token] : token;
+}
+
+/* Where each word lies in the text. */
+static enum attn_status find_bytes(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    size_t last = SIZE_MAX;
+
+    if (!given->begin)
+        return ATTN_OK;
+    view->begin = attn_alloc(view->positions.n, sizeof *view->begin, err);
+    view->end = attn_alloc(view->positions.n, sizeof *view->end, err);
+    if (!view->begin || !view->end)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < view->positions.n_token; i++) {
+        const size_t word = word_of(&view->positions, i);
+
+        if (word != last)
+            view->begin[word] = given->begin[i];
+        view->end[word] = given->end[i];
+        last = word;
+    }
+    view->labels.begin = view->begin;
+    view->labels.end = view->end;
+    return ATTN_OK;
+}
+
+static enum attn_status count_rows(struct attn_view *view, struct attn_error *err)
+{
+    view->rows_of_word = attn_alloc(view->positions.n, sizeof *view->rows_of_word, err);
+    if (!view->rows_of_word)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < view->positions.n_token; i++)
+        view->rows_of_word[word_of(&view->positions, i)] +=
+            attn_selection_has_query(view->given->selection, i);
+    return ATTN_OK;
+}
+
+/* The selection that was given, with words for queries. */
+static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_selection *given = view->given->selection;
+    struct attn_dims dims = *attn_selection_dims(given);
+    enum attn_status status;
+
+    dims.n_position = view->positions.n;
+    dims.n_source = view->source.n;
+    status = attn_selection_create(&dims, &view->selection, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(view->selection, attn_selection_sites(given), err);
+    for (int layer = 0; layer < (int)dims.n_layer; layer++)
+        for (int head = 0; head < (int)dims.n_head && status == ATTN_OK; head++)
+            if (attn_selection_has_head(given, layer, head))
+                status = attn_selection_keep(view->selection, layer, head, err);
+    for (size_t word = 0; word < dims.n_position && status == ATTN_OK; word++)
+        if (view->rows_of_word[word] > 0 && !attn_selection_is_all_queries(given))
+            status = attn_selection_keep_queries(view->selection, word, 1, err);
+    return status;
+}
+
+static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
+{
+    const uint64_t patterns =
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED);
+    const uint64_t sites = attn_selection_sites(labels->selection) & ~patterns;
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (sites & ATTN_SITE_BIT(site)) {
+            attn_error_set(err, ATTN_INVALID,
+                           "--merge-words joins rows and columns of patterns, and '%s' is chosen",
+                           attn_site_name((enum attn_site)site));
+            attn_error_hint(err, "--sites pattern");
+            return ATTN_INVALID;
+        }
+    if (labels->words)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "--merge-words joins tokens, and %s",
+                   labels->axes ? "the arrays have no labels" : "the ids have no text");
+    if (labels->axes)
+        attn_error_hint(err, "--query-labels FILE and --key-labels FILE give them");
+    return ATTN_INVALID;
+}
+
+static enum attn_status merge(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    const struct attn_dims *dims = attn_selection_dims(given->selection);
+    enum attn_status status = check_words(given, err);
+
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    status = make_words(&view->positions, given->words, dims->n_position, given->tokens,
+                        given->token_sizes, err);
+    if (status == ATTN_OK)
+        status = make_words(&view->source, given->source_words, dims->n_source,
+                            given->source_tokens, given->source_token_sizes, err);
+    if (status == ATTN_OK)
+        status = count_rows(view, err);
+    if (status == ATTN_OK)
+        status = find_bytes(view, err);
+    if (status == ATTN_OK)
+        status = select_words(view, err);
+    if (status != ATTN_OK)
+        return status;
+    view->labels.selection = view->selection;
+    view->labels.ids = NULL;
+    view->labels.tokens = view->positions.texts;
+    view->labels.token_sizes = view->positions.sizes;
+    view->labels.words = view->labels.source_words = NULL;
+    if (view->source.texts) {
+        view->labels.source_tokens = view->source.texts;
+        view->labels.source_token_sizes = view->source.sizes;
+    }
+    view->open =
+        attn_alloc((size_t)ATTN_N_SITE * dims->n_layer * dims->n_head, sizeof *view->open, err);
+    return view->open ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_view_create(const struct attn_labels *labels,
+                                  const struct attn_picture_options *picture,
+                                  attn_trace_fn on_event, void *user, struct attn_view **view,
+                                  struct attn_error *err)
+{
+    struct attn_view *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status;
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->given = labels;
+    made->picture = picture;
+    made->on_event = on_event;
+    made->user = user;
+    made->labels = *labels;
+    status = picture->merges_words ? merge(made, err) : ATTN_OK;
+    if (status == ATTN_OK)
+        *view = made;
+    else
+        attn_view_free(made);
+    return status;
+}
+
+const struct attn_labels *attn_view_labels(const struct attn_view *view)
+{
+    return &view->labels;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
+/* Room for N_ROW rows of N_KEY cells. */
+static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
+                                struct attn_error *err)
+{
+    void *values = view->values, *keys = view->keys, *n_kept = view->n_kept;
+    enum attn_status status = ATTN_OK;
+    size_t n;
+
+    if (!attn_checked_mul(n_row, n_key, &n))
+        return attn_error_no_memory(err);
+    status = attn_grow(&values, &view->cell_capacity, n, sizeof *view->values, err);
+    view->values = values;
+    if (status == ATTN_OK)
+        status = attn_grow(&keys, &view->key_capacity, n, sizeof *view->keys, err);
+    view->keys = keys;
+    if (status == ATTN_OK)
+        status = attn_grow(&n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
+    view->n_kept = n_kept;
+    return status;
+}
+
+/* What is left of a row: N cells at VALUES and KEYS, fewer afterwards. */
+static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
+                     int32_t *keys, size_t n)
+{
+    const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
+                            site == ATTN_SITE_PATTERN_LOWRANK;
+    double sum = 0;
+
+    if (view->picture->hides_first && attn_site_layout(site) == ATTN_LAYOUT_MATRIX && n > 0 &&
+        keys[0] == 0) {
+        n--;
+        memmove(values, values + 1, n * sizeof *values);
+        memmove(keys, keys + 1, n * sizeof *keys);
+    }
+    if (!view->picture->renormalizes || !is_pattern)
+        return n;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)values[i];
+    if (sum == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)((double)values[i] / sum);
+    return n;
+}
+
+/* Copies the cells of row R of EVENT that count; returns their number. */
+static size_t copy_row(const struct attn_trace_event *event, size_t r, float *values, int32_t *keys)
+{
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+    size_t n = 0;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t i = 0; i < cells.n; i++) {
+            values[n] = cells.values[i];
+            keys[n++] = (int32_t)(cells.first + i);
+        }
+    return n;
+}
+
+/* Projected keys are no keys: all of them count. */
+static enum attn_status tell(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
+                             size_t n_key, struct attn_error *err)
+{
+    const bool has_keys = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+
+    if (n_row == 0)
+        return ATTN_OK;
+    event->n_row = n_row;
+    event->n_col = event->ld = n_key;
+    event->data = view->values;
+    event->keys = has_keys ? view->keys : NULL;
+    event->n_kept = has_keys ? view->n_kept : NULL;
+    return view->on_event(view->user, event, err);
+}
+
+static enum attn_status tell_narrowed(struct attn_view *view, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    struct attn_trace_event told = *event;
+    const size_t ld = event->n_col;
+    enum attn_status status = reserve(view, event->n_row, ld, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t r = 0; r < event->n_row; r++) {
+        float *values = view->values + r * ld;
+        int32_t *keys = view->keys + r * ld;
+
+        view->n_kept[r] = narrow(view, event->site, values, keys, copy_row(event, r, values, keys));
+    }
+    return tell(view, &told, event->n_row, ld, err);
+}
+
+/* --- Rows of words --------------------------------------------------------------------------- */
+
+static enum attn_status open_row(struct open_row *row, size_t n_key, struct attn_error *err)
+{
+    if (row->sums)
+        return ATTN_OK;
+    row->sums = attn_alloc(n_key, sizeof *row->sums, err);
+    row->is_seen = attn_alloc(n_key, sizeof *row->is_seen, err);
+    return row->sums && row->is_seen ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static void add_row(struct open_row *open, const struct words *keys,
+                    const struct attn_trace_event *event, size_t r)
+{
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t i = 0; i < cells.n; i++) {
+            const size_t word = word_of(keys, cells.first + i);
+
+            open->sums[word] += (double)cells.values[i];
+            open->is_seen[word] = true;
+        }
+    open->n_row++;
+}
+
+/* Makes cells of the row, and empties it; returns their number. */
+static size_t close_row(struct open_row *open, size_t n_key, float *values, int32_t *keys)
+{
+    size_t n = 0;
+
+    for (size_t key = 0; key < n_key; key++) {
+        if (!open->is_seen[key])
+            continue;
+        values[n] = (float)(open->sums[key] / (double)open->n_row);
+        keys[n++] = (int32_t)key;
+    }
+    memset(open->sums, 0, n_key * sizeof *open->sums);
+    memset(open->is_seen, 0, n_key * sizeof *open->is_seen);
+    open->n_row = 0;
+    return n;
+}
+
+static enum attn_status tell_words(struct attn_view *view, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(view->given->selection);
+    const bool is_cross = dims->is_cross && dims->is_cross[event->layer];
+    const struct words *keys = is_cross ? &view->source : &view->positions;
+    struct open_row *open =
+        &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
+                    (size_t)event->head];
+    struct attn_trace_event told = *event;
+    enum attn_status status = open_row(open, keys->n, err);
+    size_t n_told = 0;
+
+    if (status == ATTN_OK)
+        status = reserve(view, event->n_row, keys->n, err);
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+        const size_t word = word_of(&view->positions, event->row0 + r);
+        float *values = view->values + n_told * keys->n;
+        int32_t *kept = view->keys + n_told * keys->n;
+
+        add_row(open, keys, event, r);
+        if (open->n_row < view->rows_of_word[word])
+            continue;
+        if (n_told == 0)
+            told.row0 = word;
+        view->n_kept[n_told++] =
+            narrow(view, event->site, values, kept, close_row(open, keys->n, values, kept));
+    }
+    return status == ATTN_OK ? tell(view, &told, n_told, keys->n, err) : status;
+}
+
+enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_view *view = user;
+    const enum attn_site_layout layout = attn_site_layout(event->site);
+
+    if (view->picture->merges_words)
+        return tell_words(view, event, err);
+    if (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK)
+        return tell_narrowed(view, event, err);
+    return view->on_event(view->user, event, err);
+}
+
+void attn_view_free(struct attn_view *view)
+{
+    const struct attn_dims *dims;
+
+    if (!view)
+        return;
+    dims = attn_selection_dims(view->given->selection);
+    for (size_t i = 0; view->open && i < (size_t)ATTN_N_SITE * dims->n_layer * dims->n_head; i++) {
+        attn_free(view->open[i].sums);
+        attn_free(view->open[i].is_seen);
+    }
+    attn_free(view->open);
+    release_words(&view->positions);
+    release_words(&view->source);
+    attn_selection_free(view->selection);
+    attn_free(view->begin);
+    attn_free(view->end);
+    attn_free(view->rows_of_word);
+    attn_free(view->values);
+    attn_free(view->keys);
+    attn_free(view->n_kept);
+    attn_free(view);
+}

@@ -1,0 +1,46 @@
+/*
+ * view.h - other views of patterns: words in place of tokens, without the first key, divided by what
+ * is left. A view stands between a trace and its writers: it has labels of its own, and tells what
+ * becomes of each event as events that fit them.
+ *
+ *     struct attn_view *view;
+ *     attn_view_create(&labels, picture, on_event, user, &view, &err);
+ *     ... writers are created with attn_view_labels(view) ...
+ *     attn_view_event(view, event, &err);    // calls on_event
+ *     attn_view_free(view);
+ *
+ * Words: columns of a word are summed, rows averaged, so that rows still sum to 1 (Clark et al. 2019,
+ * section 4.1). Then the first key is left out as if it were masked, and then each row is divided by
+ * its sum; a row with nothing left has no cells. Memory: one row of words for each head that is under
+ * way, and the rows of one event.
+ */
+#ifndef ATTN_OUTPUT_VIEW_H
+#define ATTN_OUTPUT_VIEW_H
+
+#include "output/output.h"
+#include "output/picture.h"
+
+struct attn_view;
+
+/* Whether PICTURE, which may be NULL, asks for a view. */
+bool attn_view_is_wanted(const struct attn_picture_options *picture);
+
+/*
+ * LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, when words are asked for and
+ * the labels have none, or hold other sites than patterns.
+ */
+enum attn_status attn_view_create(const struct attn_labels *labels,
+                                  const struct attn_picture_options *picture,
+                                  attn_trace_fn on_event, void *user, struct attn_view **view,
+                                  struct attn_error *err);
+
+/* Of what is told. Borrowed. */
+const struct attn_labels *attn_view_labels(const struct attn_view *view);
+
+/* An attn_trace_fn, in the order of a trace; VIEW is the struct attn_view. */
+enum attn_status attn_view_event(void *view, const struct attn_trace_event *event,
+                                 struct attn_error *err);
+
+void attn_view_free(struct attn_view *view); /* NULL is allowed */
+
+#endif
