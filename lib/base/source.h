@@ -39,6 +39,8 @@ struct attn_source {
     size_t n_blob;
     const struct attn_override *overrides;
     size_t n_override;
+    const char
+        *fetch; /* the command that downloads what is missing, for hints; NULL: none. Borrows */
 };
 
 #endif

@@ -49,7 +49,7 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
-enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 256 };
+enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
 
 /* Initialize with = {0}. Untouched by calls that succeed. */
 struct attn_error {

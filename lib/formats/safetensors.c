@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "formats/foreign.h"
 #include "formats/json.h"
 #include "formats/safetensors_internal.h"
 
@@ -236,6 +237,8 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     enum attn_status status = attn_file_open_part(source, name, load, &file, err);
 
     if (status != ATTN_OK) {
+        if (source->fetch != NULL)
+            attn_error_hint(err, "%s", source->fetch);
         attn_error_hint(err, "%s names it; all files that it names are needed", INDEX_FILE);
         return status;
     }
@@ -306,15 +309,17 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
 
     if (is_absent && attn_source_has_part(source, INDEX_FILE))
         return open_index(source, load, out, err);
-    status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
+    status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
+    if (status == ATTN_OK)
+        status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
     if (status == ATTN_OK)
         return attn_safetensors_take(&file, out, err);
-    if (is_absent && attn_source_has_part(source, "pytorch_model.bin"))
-        attn_error_hint(err, "pytorch_model.bin cannot be read; convert it with transformers: "
-                             "AutoModelForCausalLM.from_pretrained(DIR).save_pretrained(DIR)");
-    else if (is_absent)
+    if (status == ATTN_IO && source->fetch != NULL)
+        attn_error_hint(err, "%s", source->fetch);
+    if (is_absent) {
         attn_error_hint(err, "a model directory holds %s, or %s with the files that it names",
                         SINGLE_FILE, INDEX_FILE);
+    }
     return status;
 }
 

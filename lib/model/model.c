@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "formats/foreign.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
@@ -16,8 +17,16 @@ static enum attn_status read_config(const struct attn_source *source, struct att
 {
     struct attn_file file = {0};
     struct attn_json *json = NULL;
-    enum attn_status status = attn_file_read_part(source, "config.json", &file, err);
+    const bool is_absent = !attn_source_has_part(source, "config.json");
+    enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
 
+    if (status == ATTN_OK)
+        status = attn_file_read_part(source, "config.json", &file, err);
+    if (is_absent && source->fetch != NULL)
+        attn_error_hint(err, "%s", source->fetch);
+    if (is_absent)
+        attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
+                             "of a tokenizer");
     if (status == ATTN_OK)
         status = attn_family_parse_config(&file, &json, err);
     if (status == ATTN_OK)

@@ -1,0 +1,157 @@
+/* foreign.c - see foreign.h. */
+#include "formats/foreign.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/path.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GGUF ".gguf"
+
+/* What a shell takes as it is, also inside of both quotes of Python. */
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "._-+/=@:,";
+
+/*
+ * Each loads and saves the model of the folder that it runs in. Of PyTorch's only the weights: the
+ * files of the tokenizer can be read as they are, and the library saves some of them otherwise.
+ * transformers 5 must be told that a model of GGUF is not quantized any more.
+ */
+#define CONVERT_PYTORCH                                                                            \
+    "python3 -c \"from transformers import AutoModelForCausalLM as M; "                            \
+    "M.from_pretrained('.').save_pretrained('.')\""
+#define CONVERT_GGUF                                                                               \
+    "python3 -c \"from transformers import AutoModelForCausalLM as M, AutoTokenizer as T; "        \
+    "f='%s'; "                                                                                     \
+    "m = M.from_pretrained('.', gguf_file=f); m.hf_quantizer = None; "                             \
+    "vars(m.config).pop('quantization_config', 0); m.save_pretrained('.'); "                       \
+    "T.from_pretrained('.', gguf_file=f).save_pretrained('.')\""
+
+static bool is_gguf(const char *name)
+{
+    const size_t size = strlen(name), n = strlen(GGUF);
+
+    return size > n && strcmp(name + size - n, GGUF) == 0;
+}
+
+static bool take(const char *name, char found[ATTN_FOREIGN_NAME_SIZE])
+{
+    return snprintf(found, ATTN_FOREIGN_NAME_SIZE, "%s", name) < ATTN_FOREIGN_NAME_SIZE;
+}
+
+bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
+{
+    static const char *const pytorch[] = {"pytorch_model.bin", "pytorch_model.bin.index.json"};
+    struct attn_path_names folder = {0};
+    bool is_found = false;
+
+    if (source->directory == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
+        if (attn_source_has_part(source, pytorch[i]))
+            return take(pytorch[i], name);
+    /* Where memory runs out there is one hint less: the failure that it belongs to is told. */
+    attn_path_list(source->directory, &folder, NULL);
+    for (size_t i = 0; i < folder.n && !is_found; i++)
+        is_found = is_gguf(folder.names[i]) && take(folder.names[i], name);
+    attn_path_names_release(&folder);
+    return is_found;
+}
+
+/* Appends TEXT [size] as one word of a shell: as it is, or as $'text'. */
+static void append_word(struct attn_buffer *command, const char *text, size_t size)
+{
+    if (size > 0 && strspn(text, plain) >= size) {
+        attn_buffer_append(command, text, size);
+        return;
+    }
+    attn_buffer_append_string(command, "$'");
+    for (const char *end = text + size; text < end;) {
+        const char *quote = memchr(text, '\'', (size_t)(end - text));
+        const char *stop = quote != NULL ? quote : end;
+
+        attn_escape_append(command, text, (size_t)(stop - text));
+        attn_buffer_append_string(command, quote != NULL ? "\\'" : "");
+        text = quote != NULL ? quote + 1 : end;
+    }
+    attn_buffer_append_char(command, '\'');
+}
+
+static void append_cd(struct attn_buffer *command, const char *folder, size_t size)
+{
+    attn_buffer_append_string(command, "cd ");
+    append_word(command, folder, size);
+    attn_buffer_append_string(command, " && ");
+}
+
+static void append_conversion(struct attn_buffer *command, const char *file)
+{
+    if (is_gguf(file))
+        attn_buffer_append_format(command, CONVERT_GGUF,
+                                  file[strspn(file, plain)] == '\0' ? file : "FILE" GGUF);
+    else
+        attn_buffer_append_string(command, CONVERT_PYTORCH);
+}
+
+/* Moves COMMAND into the hint of ERR, unless it is too long to be one. */
+static void give(struct attn_buffer *command, struct attn_error *err)
+{
+    const char *text = attn_buffer_string(command);
+
+    if (text != NULL && strlen(text) < ATTN_ERROR_HINT_SIZE)
+        attn_error_hint(err, "%s", text);
+    attn_buffer_release(command);
+}
+
+/* What a cache holds belongs to another program: a copy is converted, beside the user. */
+static void append_copy(struct attn_buffer *command, const struct attn_source *source)
+{
+    const char *slash = strrchr(source->name, '/');
+    const char *name = slash != NULL ? slash + 1 : source->name;
+
+    attn_buffer_append_string(command, "cp -rL ");
+    append_word(command, source->directory, strlen(source->directory));
+    attn_buffer_append_char(command, ' ');
+    append_word(command, name, strlen(name));
+    attn_buffer_append_string(command, " && ");
+    append_cd(command, name, strlen(name));
+}
+
+enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_buffer command = {0};
+    char file[ATTN_FOREIGN_NAME_SIZE];
+
+    if (!attn_foreign_find(source, file))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
+                   attn_quote_string(file).text, attn_quote_string(source->directory).text);
+    if (source->fetch != NULL)
+        append_copy(&command, source);
+    else
+        append_cd(&command, source->directory, strlen(source->directory));
+    append_conversion(&command, file);
+    give(&command, err);
+    return ATTN_UNSUPPORTED;
+}
+
+enum attn_status attn_foreign_check_file(const char *path, struct attn_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct attn_buffer command = {0};
+
+    if (!is_gguf(path))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_UNSUPPORTED,
+                   "'%s' cannot be read, expected a directory with "
+                   "model.safetensors",
+                   attn_quote_string(path).text);
+    if (slash != NULL)
+        append_cd(&command, path, slash > path ? (size_t)(slash - path) : 1);
+    append_conversion(&command, slash != NULL ? slash + 1 : path);
+    give(&command, err);
+    return ATTN_UNSUPPORTED;
+}
