@@ -122,6 +122,8 @@ static int open_model(struct bench *bench)
     int code = model_source_find(&bench->args.model, &bench->source);
     if (code != EXIT_DONE)
         return code;
+    if (bench->args.running.is_verbose)
+        model_source_note(&bench->source);
     options.load = (enum attn_load)bench->args.model.load;
     options.reuse = true;
     options.compute = (enum attn_compute)bench->args.model.compute;

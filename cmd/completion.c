@@ -453,10 +453,8 @@ static const struct {
 
 static int complete(const struct completion_args *args, struct attn_sink *out)
 {
-    if (args->has_models && args->shells.n == 0) {
-        model_names_print(out);
-        return EXIT_DONE;
-    }
+    if (args->has_models && args->shells.n == 0)
+        return model_names_print(out);
     if (args->shells.n != 1 || args->has_models)
         return report_problem(EXIT_USAGE, NULL, "'completion' takes one shell: bash, zsh or fish");
     for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)

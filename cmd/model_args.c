@@ -4,12 +4,12 @@
 #include "command.h"
 #include "print.h"
 #include "report.h"
+#include "tool.h"
+#include "typo.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct option model_rows[] = {
@@ -20,8 +20,9 @@ static const struct option model_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct model_args, name),
      .environment = "ATTN_CLI_MODEL",
-     .help = "model directory in Hugging Face's layout, or the name of a shipped model; default: "
-             "the built-in '" ATTN_BUILTIN_DEFAULT "'"},
+     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists: "
+             "OWNER/NAME[@REVISION] is one of the Hugging Face cache; default: the built-in "
+             "'" ATTN_BUILTIN_DEFAULT "'"},
     {.name = "config",
      .argument = "FILE",
      .heading = "Model",
@@ -67,90 +68,138 @@ static const struct option compute_rows[] = {
 
 const struct option_group compute_options = OPTION_GROUP(compute_rows);
 
-static bool is_directory(const char *path)
+/* --- Where models are ------------------------------------------------------------------------- */
+
+/* The variable NAME, or NULL where it is not set or empty. */
+static const char *variable(const char *name)
 {
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
 }
 
-/* Called with a folder that may hold models, and may not be there; true ends the visit. */
-typedef bool (*folder_fn)(void *user, const char *folder);
-
-/* VISIT of the path FOLDER [size] MIDDLE; nothing when that is too long. */
-static bool visit_folder(const char *folder, size_t size, const char *middle, folder_fn visit,
-                         void *user)
+/* A new text: HEAD, and TAIL behind it. NULL without memory. */
+static char *join(const char *head, const char *tail)
 {
-    char path[MODEL_PATH_SIZE];
-    int length = snprintf(path, sizeof(path), "%.*s%s", (int)size, folder, middle);
-    return length > 0 && (size_t)length < sizeof(path) && visit(user, path);
+    char *joined;
+    return asprintf(&joined, "%s%s", head, tail) < 0 ? NULL : joined;
 }
 
-static bool visit_search_path(folder_fn visit, void *user)
+/* The same, where ~ in front of HEAD is the home folder, as Python has it. */
+static char *join_home(const char *head, const char *tail)
 {
-    const char *folders = getenv("ATTN_CLI_MODEL_PATH");
-    while (folders && *folders) {
-        size_t size = strcspn(folders, ":");
-        if (size < MODEL_PATH_SIZE && visit_folder(folders, size, "", visit, user))
-            return true;
-        folders += size;
-        folders += *folders == ':';
-    }
-    return false;
+    const char *home = variable("HOME");
+    char *joined;
+    if (!home || head[0] != '~' || (head[1] != '/' && head[1] != '\0'))
+        return join(head, tail);
+    return asprintf(&joined, "%s%s%s", home, head + 1, tail) < 0 ? NULL : joined;
 }
 
-/* PREFIX/bin/attn-cli is beside PREFIX/share; build/release/attn-cli is below the source tree. */
-static bool visit_near_program(folder_fn visit, void *user)
+/* The cache of Hugging Face, found as huggingface_hub finds it; NULL where nothing says. */
+static char *find_hub(void)
 {
-    char program[MODEL_PATH_SIZE];
+    const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
+    const char *cache = variable("XDG_CACHE_HOME");
+    if (!hub)
+        hub = variable("HUGGINGFACE_HUB_CACHE");
+    if (hub)
+        return join_home(hub, "");
+    if (home)
+        return join_home(home, "/hub");
+    if (cache)
+        return join_home(cache, "/huggingface/hub");
+    return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
+}
+
+/* The folder MIDDLE, seen from the one of the program; NULL where there is none. */
+static char *find_near_program(const char *middle)
+{
+    char program[MODEL_PATH_SIZE], path[MODEL_PATH_SIZE];
     ssize_t size = readlink("/proc/self/exe", program, sizeof(program));
-    if (size <= 0 || (size_t)size == sizeof(program))
-        return false;
-    const char *slash = memrchr(program, '/', (size_t)size);
-    if (!slash)
-        return false;
-    size_t folder = (size_t)(slash - program);
-    return visit_folder(program, folder, "/../share/attn-cli/models", visit, user) ||
-           visit_folder(program, folder, "/../../models", visit, user);
+    const char *slash = size > 0 ? memrchr(program, '/', (size_t)size) : NULL;
+    if (!slash || (size_t)size == sizeof(program))
+        return NULL;
+    int length = snprintf(path, sizeof(path), "%.*s%s", (int)(slash - program), program, middle);
+    return length > 0 && (size_t)length < sizeof(path) ? realpath(path, NULL) : NULL;
 }
 
-static bool visit_folders(folder_fn visit, void *user)
+int model_catalog_open(struct model_catalog *catalog)
 {
-    return visit_search_path(visit, user) || visit_near_program(visit, user);
+    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
+    const char *path = variable("ATTN_CLI_MODEL_PATH");
+    size_t n = 0;
+    catalog->search_path = strdup(path ? path : "");
+    catalog->folders = calloc(strlen(path ? path : "") + 3, sizeof(*catalog->folders));
+    if (!catalog->search_path || !catalog->folders)
+        return report_no_memory();
+    char *rest = catalog->search_path;
+    for (char *folder; (folder = strsep(&rest, ":")) != NULL;)
+        if (*folder)
+            catalog->folders[n++] = folder;
+    /* PREFIX/bin/attn-cli is beside PREFIX/share; build/release/attn-cli is below the sources. */
+    catalog->near[0] = find_near_program("/../share/attn-cli/models");
+    catalog->near[1] = find_near_program("/../../models");
+    for (size_t i = 0; i < 2; i++)
+        if (catalog->near[i])
+            catalog->folders[n++] = catalog->near[i];
+    catalog->hub = find_hub();
+    catalog->catalog.folders = catalog->folders;
+    catalog->catalog.n_folder = n;
+    catalog->catalog.hub = catalog->hub;
+    return EXIT_DONE;
 }
 
-struct lookup {
-    const char *name;
-    char *path; /* [MODEL_PATH_SIZE], where it was found */
+void model_catalog_release(struct model_catalog *catalog)
+{
+    free(catalog->search_path);
+    free(catalog->folders);
+    free(catalog->near[0]);
+    free(catalog->near[1]);
+    free(catalog->hub);
+    *catalog = (struct model_catalog){0};
+}
+
+/* --- The model that is meant ------------------------------------------------------------------ */
+
+/* What a name was meant to be. */
+struct meant {
+    struct typo typo;
+    char nearest[256]; /* what `typo` holds of the names that it was told */
 };
 
-/* A folder_fn. */
-static bool look_up(void *user, const char *folder)
+/* An attn_catalog_fn. */
+static enum attn_status compare_name(void *user, const char *name, struct attn_error *err)
 {
-    struct lookup *lookup = user;
-    char path[MODEL_PATH_SIZE];
-    int size = snprintf(path, sizeof(path), "%s/%s", folder, lookup->name);
-    if (size < 0 || (size_t)size >= sizeof(path) || !is_directory(path))
-        return false;
-    memcpy(lookup->path, path, (size_t)size + 1);
-    return true;
+    struct meant *meant = user;
+    (void)err;
+    typo_try(&meant->typo, name);
+    if (meant->typo.nearest == name) {
+        snprintf(meant->nearest, sizeof(meant->nearest), "%s", name);
+        meant->typo.nearest = meant->nearest;
+    }
+    return ATTN_OK;
 }
 
-static int find_directory(const char *name, struct model_source *found)
+/* A bare name that is nearly one that there is was mistyped; another one may be fetched. */
+static int report_not_found(const struct attn_catalog *catalog, const char *name,
+                            struct attn_error *err)
 {
-    bool is_name = !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-    struct lookup lookup = {name, found->path};
-    found->source.name = name;
-    if (is_directory(name) || !is_name) {
-        found->source.directory = name;
-    } else if (visit_folders(look_up, &lookup)) {
-        found->source.directory = found->path;
-    } else if (!attn_builtin_find(name, &found->source)) {
-        return report_problem(EXIT_MODEL,
-                              "give a directory with config.json, vocab.json and "
-                              "model.safetensors; ATTN_CLI_MODEL_PATH lists folders of models",
-                              "'%s' is neither a directory nor the name of a shipped model", name);
-    }
-    return EXIT_DONE;
+    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
+    if (!strpbrk(name, "/@"))
+        attn_catalog_visit(catalog, compare_name, &meant, NULL);
+    if (typo_meant(&meant.typo))
+        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
+    return report(err, EXIT_MODEL);
+}
+
+static int find_model(const char *name, struct attn_found *found)
+{
+    struct model_catalog catalog;
+    struct attn_error err = {0};
+    int code = model_catalog_open(&catalog);
+    if (code == EXIT_DONE && attn_catalog_find(&catalog.catalog, name, found, &err) != ATTN_OK)
+        code = report_not_found(&catalog.catalog, name, &err);
+    model_catalog_release(&catalog);
+    return code;
 }
 
 static void add_override(struct model_source *found, const char *name, const char *path)
@@ -163,12 +212,13 @@ int model_source_find(const struct model_args *args, struct model_source *found)
 {
     *found = (struct model_source){0};
     if (args->name) {
-        int code = find_directory(args->name, found);
+        int code = find_model(args->name, &found->found);
         if (code != EXIT_DONE)
             return code;
     } else {
-        attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->source);
+        attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
     }
+    found->source = found->found.source;
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
     add_override(found, "vocab.json", args->vocab);
@@ -176,40 +226,40 @@ int model_source_find(const struct model_args *args, struct model_source *found)
     return EXIT_DONE;
 }
 
+void model_source_note(const struct model_source *found)
+{
+    const char *slash = strrchr(found->found.directory, '/');
+    if (found->found.origin == ATTN_ORIGIN_CACHED && slash)
+        note("'%s' is snapshot '%s', in '%s'", found->found.source.name, slash + 1,
+             attn_quote_string(found->found.directory).text);
+}
+
+/* --- For completion --------------------------------------------------------------------------- */
+
 /* Whether NAME means itself to a shell: completion hands names to the shell, which expands them. */
 static bool is_plain(const char *name)
 {
     static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+";
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/";
     return name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0';
 }
 
-/* A folder_fn: prints the names of the models in FOLDER. */
-static bool print_names(void *user, const char *folder)
+/* An attn_catalog_fn. */
+static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
-    struct dirent **entries;
-    int n = scandir(folder, &entries, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        const char *name = entries[i]->d_name;
-        char path[MODEL_PATH_SIZE];
-        int size = snprintf(path, sizeof(path), "%s/%s/config.json", folder, name);
-        if (is_plain(name) && (size_t)size < sizeof(path) && access(path, F_OK) == 0)
-            print(user, "%s\n", name);
-        free(entries[i]);
-    }
-    if (n >= 0)
-        free(entries);
-    return false;
+    (void)err;
+    if (is_plain(name))
+        print(user, "%s\n", name);
+    return ATTN_OK;
 }
 
-void model_names_print(struct attn_sink *out)
+int model_names_print(struct attn_sink *out)
 {
-    char path[MODEL_PATH_SIZE];
-    const char *name;
-    visit_folders(print_names, out);
-    for (size_t i = 0; (name = attn_builtin_name(i)) != NULL; i++) {
-        struct lookup lookup = {name, path};
-        if (!visit_folders(look_up, &lookup))
-            print(out, "%s\n", name);
-    }
+    struct model_catalog catalog;
+    struct attn_error err = {0};
+    int code = model_catalog_open(&catalog);
+    if (code == EXIT_DONE && attn_catalog_visit(&catalog.catalog, print_name, out, &err) != ATTN_OK)
+        code = report(&err, EXIT_INTERNAL);
+    model_catalog_release(&catalog);
+    return code;
 }

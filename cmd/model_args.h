@@ -24,23 +24,40 @@ extern const struct option_group compute_options;
 
 enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
 
+/* Where this program looks for models, and what that borrows from. */
+struct model_catalog {
+    struct attn_catalog catalog;
+    const char **folders;
+    char *search_path; /* the variable, cut into folders */
+    char *near[2];     /* folders found from the one that the program lies in, or NULL */
+    char *hub;         /* the cache of Hugging Face, or NULL */
+};
+
+/*
+ * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the share folder of an installation;
+ * the models of the source tree that the program was built in; and the cache of Hugging Face:
+ * $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that of ~/.cache.
+ * Reports and returns an exit code; release it in every case.
+ */
+int model_catalog_open(struct model_catalog *catalog);
+void model_catalog_release(struct model_catalog *catalog);
+
 /* A source and what it borrows from; it must stay in its place while the source is used. */
 struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];
-    char path[MODEL_PATH_SIZE];
+    struct attn_found found;
 };
 
-/*
- * Finds what ARGS mean: an existing directory, else a bare name in $ATTN_CLI_MODEL_PATH (folders
- * separated by colons), in the share folder of an installation, in the source tree that the
- * program was built in, or among the built-in models. Reports a name that is not found; returns an
- * exit code.
+/* Finds what ARGS mean (attn_catalog_find). Reports a name that is not found; returns an exit code.
  */
 int model_source_find(const struct model_args *args, struct model_source *found);
 
-/* Prints the names of the models in those folders, then of the built-in ones that none of the
- * folders holds; one a line. Names with characters that are special to a shell are left out. */
-void model_names_print(struct attn_sink *out);
+/* Says which snapshot a name of the cache stands for. */
+void model_source_note(const struct model_source *found);
+
+/* Prints all names, one a line (attn_catalog_visit). Names with characters that are special to a
+ * shell are left out. Reports and returns an exit code. */
+int model_names_print(struct attn_sink *out);
 
 #endif

@@ -98,6 +98,8 @@ static int perform(const struct run_args *args, struct served *served)
     int code = check(args, served);
     if (code == EXIT_DONE)
         code = model_source_find(&args->model, &source);
+    if (code == EXIT_DONE && args->request.running.is_verbose)
+        model_source_note(&source);
     if (code == EXIT_DONE)
         code = request_open_host(served, &source.source, (enum attn_load)args->model.load,
                                  args->model.compute);

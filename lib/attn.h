@@ -32,7 +32,9 @@
 #include "base/pool.h"
 #include "model/builtin.h"
 
-/* A model runs a text: a host serves requests, a capture keeps tensors, outputs are files. */
+/* A model runs a text: a catalog finds it by name, a host serves requests, a capture keeps tensors,
+ * outputs are files. */
+#include "run/catalog.h"
 #include "run/host.h"
 #include "run/request.h"
 #include "run/run.h"

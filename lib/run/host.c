@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
-#include "model/builtin.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -156,46 +155,19 @@ enum attn_status attn_host_create(const struct attn_source *source,
 
 /* --- By name ---------------------------------------------------------------------------------- */
 
-static bool is_directory(const char *path)
-{
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-/* Writes the path of NAME in the first of FOLDERS that has it into PATH; whether one has. */
-static bool look_up(const char *folders, const char *name, char path[PATH_MAX])
-{
-    for (const char *folder = folders; folder; folder = strchr(folder, ':')) {
-        folder += *folder == ':';
-        const int size = (int)strcspn(folder, ":");
-        const int length = snprintf(path, PATH_MAX, "%.*s/%s", size, folder, name);
-
-        if (size > 0 && length < PATH_MAX && is_directory(path))
-            return true;
-    }
-    return false;
-}
-
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)
 {
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
-    struct attn_source source = {.name = name};
-    char path[PATH_MAX];
+    struct attn_found found;
+    enum attn_status status;
 
     if (attn_options_read(given, &options, err) != ATTN_OK)
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    if (is_directory(name) || strchr(name, '/')) {
-        source.directory = name;
-    } else if (look_up(options.folders, name, path)) {
-        source.directory = path;
-    } else if (!attn_builtin_find(name, &source)) {
-        attn_error_set(err, ATTN_INVALID, "'%s' is neither a directory nor the name of a model",
-                       attn_quote_string(name).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
-    return attn_host_create(&source, &options, host, err);
+    status = attn_catalog_find(options.catalog, name, &found, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    return attn_host_create(&found.source, &options, host, err);
 }
 
 void attn_host_free(struct attn_host *host)

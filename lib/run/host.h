@@ -15,6 +15,7 @@
 #include "base/pool.h"
 #include "model/model.h"
 #include "output/outputs.h"
+#include "run/catalog.h"
 #include "text/tokenizer.h"
 
 #include <signal.h>
@@ -34,9 +35,8 @@ struct attn_host_options {
     const volatile sig_atomic_t *cancel; /* borrowed; not 0: requests end with ATTN_CANCELED */
     attn_note_fn on_note;                /* told of tensors and tokens that are not used; or NULL */
     void *user;                          /* for on_note */
-    const char
-        *folders; /* where attn_host_open looks for models by name, separated by colons; NULL:
-                            nowhere */
+    const struct attn_catalog *catalog;  /* borrowed until the host is open: where attn_host_open
+                                            looks for names; NULL: built-in models only */
 };
 
 #define ATTN_HOST_OPTIONS_DEFAULT                                                                  \
@@ -51,10 +51,8 @@ ATTN_API enum attn_status attn_host_create(const struct attn_source *source,
                                            const struct attn_host_options *options,
                                            struct attn_host **host, struct attn_error *err);
 
-/*
- * The same by name: a directory, or a model in one of the option's folders, or a built-in model, in
- * this order. A NAME that holds a slash is a directory. ATTN_INVALID when there is none of these.
- */
+/* The same by name: the path of a directory, or what the option's catalog finds
+ * (attn_catalog_find). ATTN_INVALID when there is no such model. */
 ATTN_API enum attn_status attn_host_open(const char *name, const struct attn_host_options *options,
                                          struct attn_host **host, struct attn_error *err);
 

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-/* What the model is called that NAME opens, with FOLDERS to look in. */
-static void check_opens(const char *name, const char *folders, size_t n_layer)
+/* What the model is called that NAME opens, with the folders of CATALOG to look in. */
+static void check_opens(const char *name, const struct attn_catalog *catalog, size_t n_layer)
 {
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     struct attn_host *host;
     struct attn_error err = {0};
 
-    options.folders = folders;
+    options.catalog = catalog;
     ck_assert_msg(attn_host_open(name, &options, &host, &err) == ATTN_OK, "%s", err.message);
     ck_assert_str_eq(attn_model_name(attn_host_model(host)), name);
     ck_assert_uint_eq(attn_model_config(attn_host_model(host))->n_layer, n_layer);
@@ -22,11 +22,16 @@ static void check_opens(const char *name, const char *folders, size_t n_layer)
 
 START_TEST(a_name_is_a_directory_or_in_a_folder_or_built_in)
 {
+    static const char *const folders[] = {"/nowhere", "tests/", "models"};
+    struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
+
     check_opens("models/tiny-gpt2", NULL, 3);
-    check_opens("tiny-gpt2", "models", 3);
-    check_opens("tiny-gpt2", "/nowhere::tests/:models", 3);
     check_opens("fable", NULL, 4);
-    check_opens("fable", "/nowhere", 4);
+    catalog.folders = folders, catalog.n_folder = 1;
+    check_opens("fable", &catalog, 4);
+    catalog.n_folder = 3;
+    check_opens("tiny-gpt2", &catalog, 3);
+    check_opens("models/tiny-gpt2", &catalog, 3);
 }
 END_TEST
 

@@ -1,0 +1,85 @@
+/*
+ * catalog.h - the models that have names: finds one, and lists all.
+ *
+ *     const char *folders[] = {"models"};
+ *     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
+ *     struct attn_found found;
+ *     catalog.folders = folders, catalog.n_folder = 1;
+ *     catalog.hub = "/home/me/.cache/huggingface/hub";
+ *     attn_catalog_find(&catalog, "openai-community/gpt2", &found, &err);
+ *     attn_model_open(&found.source, NULL, &model, &err);
+ *
+ * Nothing is downloaded. The library reads no environment: a caller says where models are.
+ */
+#ifndef ATTN_RUN_CATALOG_H
+#define ATTN_RUN_CATALOG_H
+
+#include "base/source.h"
+#include "base/status.h"
+#include "base/table.h"
+
+#include <stddef.h>
+
+/* Where models are. All borrowed. */
+struct attn_catalog {
+    size_t size;                /* of this struct */
+    const char *const *folders; /* [n_folder], each holds directories of models; one that is
+                                   missing is passed over */
+    size_t n_folder;
+    const char *hub; /* the cache of huggingface_hub; NULL: none */
+};
+
+#define ATTN_CATALOG_DEFAULT ((struct attn_catalog){.size = sizeof(struct attn_catalog)})
+
+/* X(ID, name). Where a model was found. */
+#define ATTN_ORIGIN_MAP(X)                                                                         \
+    X(DIRECTORY, "directory") /* the path of a directory was given */                              \
+    X(BUILTIN, "built-in")    /* it is part of the library */                                      \
+    X(SHIPPED, "shipped")     /* in one of the folders */                                          \
+    X(CACHED, "cached")       /* in the cache */
+
+enum attn_origin {
+#define ATTN_ORIGIN_ENUM(id, name) ATTN_ORIGIN_##id,
+    ATTN_ORIGIN_MAP(ATTN_ORIGIN_ENUM)
+#undef ATTN_ORIGIN_ENUM
+};
+
+enum { ATTN_FOUND_PATH_SIZE = 4096, ATTN_FOUND_FETCH_SIZE = 512 };
+
+/* Where a model is. It stays in its place while the source is used. */
+struct attn_found {
+    struct attn_source source; /* borrows from here and from the name that was asked for */
+    enum attn_origin origin;
+    char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; a snapshot's last part
+                                             is the hash of its commit */
+    char fetch[ATTN_FOUND_FETCH_SIZE];    /* of a cached model: the command that completes it */
+};
+
+/*
+ * NAME is, in this order: the path of a directory; a directory in one of the folders; a built-in
+ * model; a model in the cache, OWNER/NAME or NAME, also with @REVISION, a branch, a tag, or the
+ * first digits of a commit's hash. CATALOG may be NULL: no folders and no cache. ATTN_INVALID with
+ * what was searched when there is none of these; *found is to be used only after success.
+ */
+ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
+                                            struct attn_found *found, struct attn_error *err);
+
+/* Told of a NAME, which is not that of a directory. A failure ends the visit. */
+typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
+
+/* Visits each name once: those of built-in models, of the folders, of the cache. No file of a model
+ * is opened. */
+ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
+                                             attn_catalog_fn visit, void *user,
+                                             struct attn_error *err);
+
+/*
+ * All of them as a table: name, origin, family (the model_type of its config), parameters, problem
+ * (in a few words, "cannot read: mamba"; missing when it can be run), directory, message (the
+ * failure as opening it tells it). Configs and the headers of weight files are read. Fails only
+ * for lack of memory; the caller frees *table.
+ */
+ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
+                                            struct attn_table **table, struct attn_error *err);
+
+#endif

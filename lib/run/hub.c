@@ -1,0 +1,389 @@
+/* hub.c - see hub.h. */
+#include "run/hub.h"
+
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PREFIX "models--"
+#define MAIN "main"
+
+enum {
+    HASH_SIZE = 65,  /* of a commit: 40 hexadecimal digits, or 64, and the end */
+    PREFIX_LEAST = 4 /* digits that stand for a hash, as for git */
+};
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+static const char digits[] = "0123456789abcdef";
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+/* An owner or a name, by the rules of the hub. */
+static bool is_part(const char *text, size_t size)
+{
+    static const char *const refused[] = {"..", "--"};
+
+    if (size == 0 || size > ATTN_HUB_PART_MAX || strspn(text, letters) < size ||
+        strchr("-.", text[0]) != NULL || strchr("-.", text[size - 1]) != NULL)
+        return false;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (memmem(text, size, refused[i], 2) != NULL)
+            return false;
+    return true;
+}
+
+/* A branch, a tag or a commit: parts between slashes, of which none begins with a dot. */
+static bool is_revision(const char *text)
+{
+    if (strlen(text) > ATTN_HUB_REVISION_MAX)
+        return false;
+    for (;;) {
+        const size_t size = strspn(text, letters);
+
+        if (size == 0 || text[0] == '.' || text[0] == '-')
+            return false;
+        if (text[size] != '/')
+            return text[size] == '\0';
+        text += size + 1;
+    }
+}
+
+bool attn_hub_read_name(const char *text, struct attn_hub_name *name)
+{
+    const size_t size = strcspn(text, "@"), owner = strcspn(text, "/@");
+
+    if (!is_part(text, owner) || (owner < size && !is_part(text + owner + 1, size - owner - 1)) ||
+        (text[size] == '@' && !is_revision(text + size + 1)))
+        return false;
+    memcpy(name->repository, text, size);
+    name->repository[size] = '\0';
+    name->revision = text[size] == '@' ? text + size + 1 : NULL;
+    return true;
+}
+
+/* Writes the folder of the repository of NAME, and in it INNER, into PATH. */
+static bool locate(const char *hub, const struct attn_hub_name *name, const char *inner,
+                   char path[ATTN_PATH_SIZE])
+{
+    const int owner = (int)strcspn(name->repository, "/");
+    const char *rest = name->repository[owner] == '/' ? name->repository + owner + 1 : NULL;
+    const int size = snprintf(path, ATTN_PATH_SIZE, "%s/" PREFIX "%.*s%s%s%s", hub, owner,
+                              name->repository, rest ? "--" : "", rest ? rest : "", inner);
+
+    return size > 0 && size < ATTN_PATH_SIZE;
+}
+
+bool attn_hub_has(const char *hub, const struct attn_hub_name *name)
+{
+    char path[ATTN_PATH_SIZE];
+
+    return locate(hub, name, "", path) && attn_path_is_folder(path);
+}
+
+void attn_hub_fetch(const struct attn_hub_name *name, char *command, size_t size)
+{
+    snprintf(command, size, "hf download %s%s%s", name->repository,
+             name->revision ? " --revision " : "", name->revision ? name->revision : "");
+}
+
+/* --- Refs ------------------------------------------------------------------------------------- */
+
+static bool is_hash(const char *text, size_t size)
+{
+    return size > 0 && size < HASH_SIZE && strspn(text, digits) >= size;
+}
+
+/*
+ * Reads the hash in FOLDER/REF. It is empty when there is no such file, and when it holds anything
+ * else: a hash is the name of a folder.
+ */
+static void read_ref(const char *folder, const char *ref, char hash[HASH_SIZE])
+{
+    char path[ATTN_PATH_SIZE], text[HASH_SIZE + 2] = "";
+    struct attn_file file = {0};
+    size_t size;
+
+    hash[0] = '\0';
+    if (!attn_path_join(folder, ref, path) ||
+        attn_file_open_regular(path, ATTN_MAP, &file, NULL) != ATTN_OK)
+        return;
+    if (file.size < sizeof text)
+        memcpy(text, file.data, file.size);
+    attn_file_close(&file);
+    size = strcspn(text, " \r\n"); /* some editors end a line */
+    if (is_hash(text, size)) {
+        memcpy(hash, text, size);
+        hash[size] = '\0';
+    }
+}
+
+/* --- Snapshots -------------------------------------------------------------------------------- */
+
+/* What the cache has of one repository. */
+struct repository {
+    const struct attn_hub_name *name;
+    char ref_folder[ATTN_PATH_SIZE], snapshot_folder[ATTN_PATH_SIZE];
+    struct attn_path_names refs, snapshots; /* what is in them */
+};
+
+static enum attn_status open_repository(const char *hub, const struct attn_hub_name *name,
+                                        struct repository *repository, struct attn_error *err)
+{
+    enum attn_status status;
+
+    *repository = (struct repository){.name = name};
+    if (!locate(hub, name, "/refs", repository->ref_folder) ||
+        !locate(hub, name, "/snapshots", repository->snapshot_folder))
+        return ATTN_OK;
+    status = attn_path_list(repository->ref_folder, &repository->refs, err);
+    if (status == ATTN_OK)
+        status = attn_path_list(repository->snapshot_folder, &repository->snapshots, err);
+    return status;
+}
+
+static void close_repository(struct repository *repository)
+{
+    attn_path_names_release(&repository->refs);
+    attn_path_names_release(&repository->snapshots);
+}
+
+/* The snapshot whose hash begins with the revision, into HASH. */
+static enum attn_status find_hash(const struct repository *repository, char hash[HASH_SIZE],
+                                  struct attn_error *err)
+{
+    const char *revision = repository->name->revision;
+    const size_t size = strlen(revision);
+    size_t n = 0;
+
+    if (size < PREFIX_LEAST || !is_hash(revision, size))
+        return ATTN_OK;
+    for (size_t i = 0; i < repository->snapshots.n; i++) {
+        const char *name = repository->snapshots.names[i];
+
+        if (strncmp(name, revision, size) != 0 || !is_hash(name, strlen(name)))
+            continue;
+        if (n > 0 && strlen(hash) > size) /* the whole hash, which comes first, is one */
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' of '%s' begins several commits, as '%s' and '%s'", revision,
+                                  repository->name->repository, hash, name);
+        if (n++ == 0)
+            memcpy(hash, name, strlen(name) + 1);
+    }
+    return ATTN_OK;
+}
+
+static bool is_later(struct timespec a, struct timespec b)
+{
+    return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
+}
+
+/* The snapshot that was changed last, into HASH. */
+static void find_newest(const struct repository *repository, char hash[HASH_SIZE])
+{
+    struct timespec newest = {0};
+
+    for (size_t i = 0; i < repository->snapshots.n; i++) {
+        const char *name = repository->snapshots.names[i];
+        char path[ATTN_PATH_SIZE];
+        struct stat info;
+
+        if (is_hash(name, strlen(name)) &&
+            attn_path_join(repository->snapshot_folder, name, path) && stat(path, &info) == 0 &&
+            (hash[0] == '\0' || is_later(info.st_mtim, newest))) {
+            newest = info.st_mtim;
+            memcpy(hash, name, strlen(name) + 1);
+        }
+    }
+}
+
+/* The commit that is meant, into HASH, which stays empty when there is none. */
+static enum attn_status choose(const struct repository *repository, char hash[HASH_SIZE],
+                               struct attn_error *err)
+{
+    const char *revision = repository->name->revision;
+
+    read_ref(repository->ref_folder, revision ? revision : MAIN, hash);
+    if (hash[0] == '\0' && revision)
+        return find_hash(repository, hash, err);
+    if (hash[0] == '\0' && repository->refs.n == 0)
+        find_newest(repository, hash);
+    return ATTN_OK;
+}
+
+/* Writes the names of all refs into TEXT, as ", only 'main', 'step1000'"; shortened when they are
+ * many. */
+static void list_refs(const struct repository *repository, char text[ATTN_QUOTE_SIZE])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < repository->refs.n && used < ATTN_QUOTE_SIZE / 2; i++)
+        used += (size_t)snprintf(text + used, ATTN_QUOTE_SIZE - used, "%s'%.40s'",
+                                 i == 0 ? ", only " : ", ",
+                                 attn_quote_string(repository->refs.names[i]).text);
+}
+
+/* There is no snapshot that is meant; HASH is empty when there is no ref either. */
+static enum attn_status report_missing(const struct repository *repository, const char *hash,
+                                       const char *hub, struct attn_error *err)
+{
+    const struct attn_hub_name *name = repository->name;
+    const char *revision = name->revision ? name->revision : MAIN;
+    const struct attn_quote cache = attn_quote_string(hub);
+    char command[2 * ATTN_HUB_NAME_SIZE], refs[ATTN_QUOTE_SIZE];
+
+    list_refs(repository, refs);
+    if (hash[0] != '\0')
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' of '%s' is commit '%s', which is not in the Hugging Face cache '%s'",
+                       revision, name->repository, hash, cache.text);
+    else
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' of '%s' is no commit in the Hugging Face cache '%s'%s", revision,
+                       name->repository, cache.text, refs);
+    attn_hub_fetch(name, command, sizeof command);
+    attn_error_hint(err, "%s", command);
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name,
+                               char snapshot[ATTN_PATH_SIZE], struct attn_error *err)
+{
+    struct repository repository;
+    char hash[HASH_SIZE] = "";
+    enum attn_status status = open_repository(hub, name, &repository, err);
+
+    if (status == ATTN_OK)
+        status = choose(&repository, hash, err);
+    if (status == ATTN_OK &&
+        (hash[0] == '\0' || !attn_path_join(repository.snapshot_folder, hash, snapshot) ||
+         !attn_path_is_folder(snapshot)))
+        status = report_missing(&repository, hash, hub, err);
+    close_repository(&repository);
+    return status;
+}
+
+/* --- All of them ------------------------------------------------------------------------------ */
+
+/* A visit to the names of one repository. */
+struct visit {
+    attn_hub_fn tell;
+    void *user;
+    struct repository repository;
+    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were told by the name of a ref */
+    size_t n;
+};
+
+static enum attn_status tell(const struct visit *visit, const char *revision,
+                             struct attn_error *err)
+{
+    char name[ATTN_HUB_NAME_SIZE + HASH_SIZE];
+    const int size = snprintf(name, sizeof name, "%s%s%s", visit->repository.name->repository,
+                              revision ? "@" : "", revision ? revision : "");
+
+    return size > 0 && (size_t)size < sizeof name ? visit->tell(visit->user, name, err) : ATTN_OK;
+}
+
+static enum attn_status tell_refs(struct visit *visit, struct attn_error *err)
+{
+    const struct repository *repository = &visit->repository;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < repository->refs.n && status == ATTN_OK; i++) {
+        const char *ref = repository->refs.names[i];
+
+        read_ref(repository->ref_folder, ref, visit->hashes[visit->n]);
+        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
+            continue; /* no ref: a folder of some, or a name that cannot be typed */
+        visit->n++;
+        status = tell(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);
+    }
+    return status;
+}
+
+static bool is_told(const struct visit *visit, const char *hash)
+{
+    for (size_t i = 0; i < visit->n; i++)
+        if (strcmp(visit->hashes[i], hash) == 0)
+            return true;
+    return false;
+}
+
+static enum attn_status tell_hashes(struct visit *visit, struct attn_error *err)
+{
+    const struct repository *repository = &visit->repository;
+    char beginning[13]; /* no other commit has the same */
+    enum attn_status status = ATTN_OK;
+
+    if (repository->refs.n == 0) {
+        find_newest(repository, visit->hashes[visit->n++]);
+        status = tell(visit, NULL, err);
+    }
+    for (size_t i = 0; i < repository->snapshots.n && status == ATTN_OK; i++) {
+        const char *hash = repository->snapshots.names[i];
+
+        if (is_hash(hash, strlen(hash)) && !is_told(visit, hash)) {
+            snprintf(beginning, sizeof beginning, "%.12s", hash);
+            status = tell(visit, beginning, err);
+        }
+    }
+    return status;
+}
+
+/* The name of the repository in the folder ENTRY of a cache. */
+static bool read_entry(const char *entry, struct attn_hub_name *name)
+{
+    char text[ATTN_HUB_NAME_SIZE];
+    const char *owner, *end;
+
+    if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || strlen(entry) >= sizeof text)
+        return false;
+    owner = entry + strlen(PREFIX);
+    end = strstr(owner, "--");
+    if (end != NULL)
+        snprintf(text, sizeof text, "%.*s/%s", (int)(end - owner), owner, end + 2);
+    else
+        snprintf(text, sizeof text, "%s", owner);
+    return attn_hub_read_name(text, name) && name->revision == NULL;
+}
+
+static enum attn_status visit_entry(const char *hub, const char *entry, struct visit *visit,
+                                    struct attn_error *err)
+{
+    struct attn_hub_name name;
+    enum attn_status status;
+
+    if (!read_entry(entry, &name))
+        return ATTN_OK;
+    status = open_repository(hub, &name, &visit->repository, err);
+    if (status == ATTN_OK) {
+        visit->n = 0;
+        visit->hashes = attn_alloc(visit->repository.refs.n + 1, sizeof *visit->hashes, err);
+        status = visit->hashes ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    if (status == ATTN_OK)
+        status = tell_refs(visit, err);
+    if (status == ATTN_OK)
+        status = tell_hashes(visit, err);
+    attn_free(visit->hashes);
+    visit->hashes = NULL;
+    close_repository(&visit->repository);
+    return status;
+}
+
+enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
+                                struct attn_error *err)
+{
+    struct visit here = {.tell = visit, .user = user};
+    struct attn_path_names entries = {0};
+    enum attn_status status = attn_path_list(hub, &entries, err);
+
+    for (size_t i = 0; i < entries.n && status == ATTN_OK; i++)
+        status = visit_entry(hub, entries.names[i], &here, err);
+    attn_path_names_release(&entries);
+    return status;
+}
