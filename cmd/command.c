@@ -14,6 +14,7 @@
     X(tokenize)                                                                                    \
     X(init)                                                                                        \
     X(inspect)                                                                                     \
+    X(models)                                                                                      \
     X(score)                                                                                       \
     X(bench)                                                                                       \
     X(completion)                                                                                  \

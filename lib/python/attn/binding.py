@@ -17,9 +17,25 @@ ATTN_STAGE_INPUT = 3
 ATTN_STAGE_OUTPUT = 4
 ATTN_STAGE_CHECK = 5
 ATTN_ERROR_MESSAGE_SIZE = 768
-ATTN_ERROR_HINT_SIZE = 256
+ATTN_ERROR_HINT_SIZE = 512
 ATTN_MAP = 0
 ATTN_READ = 1
+ATTN_VALUE_MISSING = 0
+ATTN_VALUE_INTEGER = 1
+ATTN_VALUE_REAL = 2
+ATTN_VALUE_TEXT = 3
+ATTN_VALUE_BOOLEAN = 4
+ATTN_VALUE_LIST = 5
+ATTN_NOTATION_SHORTEST = 0
+ATTN_NOTATION_DOUBLE = 1
+ATTN_NOTATION_FIXED = 2
+ATTN_NOTATION_FIGURES = 3
+ATTN_ORIGIN_DIRECTORY = 0
+ATTN_ORIGIN_BUILTIN = 1
+ATTN_ORIGIN_SHIPPED = 2
+ATTN_ORIGIN_CACHED = 3
+ATTN_FOUND_PATH_SIZE = 4096
+ATTN_FOUND_FETCH_SIZE = 512
 ATTN_ISA_BASELINE = 0
 ATTN_ISA_AVX2 = 1
 ATTN_ISA_AVX512 = 2
@@ -111,16 +127,6 @@ ATTN_ROPE_LINEAR = 1
 ATTN_ROPE_LLAMA3 = 2
 ATTN_ROPE_YARN = 3
 ATTN_ROPE_DYNAMIC = 4
-ATTN_VALUE_MISSING = 0
-ATTN_VALUE_INTEGER = 1
-ATTN_VALUE_REAL = 2
-ATTN_VALUE_TEXT = 3
-ATTN_VALUE_BOOLEAN = 4
-ATTN_VALUE_LIST = 5
-ATTN_NOTATION_SHORTEST = 0
-ATTN_NOTATION_DOUBLE = 1
-ATTN_NOTATION_FIXED = 2
-ATTN_NOTATION_FIGURES = 3
 ATTN_JSON_SCHEMA = 1
 ATTN_TABLE_ALIGNED = 0
 ATTN_TABLE_TABBED = 1
@@ -237,6 +243,22 @@ class attn_source(Structure):
     pass
 
 
+class attn_column(Structure):
+    pass
+
+
+class attn_cell(Structure):
+    pass
+
+
+class attn_catalog(Structure):
+    pass
+
+
+class attn_found(Structure):
+    pass
+
+
 class attn_dims(Structure):
     pass
 
@@ -258,14 +280,6 @@ class attn_config(Structure):
 
 
 class attn_model_options(Structure):
-    pass
-
-
-class attn_column(Structure):
-    pass
-
-
-class attn_cell(Structure):
     pass
 
 
@@ -438,6 +452,7 @@ class attn_score_sum(Structure):
 
 
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
+attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
@@ -446,7 +461,7 @@ attn_error._fields_ = [
     ("status", c_int),
     ("stage", c_int),
     ("message", c_char * 768),
-    ("hint", c_char * 256),
+    ("hint", c_char * 512),
 ]
 attn_blob._fields_ = [
     ("name", c_char_p),
@@ -464,6 +479,35 @@ attn_source._fields_ = [
     ("n_blob", c_size_t),
     ("overrides", POINTER(attn_override)),
     ("n_override", c_size_t),
+    ("fetch", c_char_p),
+]
+attn_column._fields_ = [
+    ("name", c_char_p),
+    ("type", c_int),
+    ("unit", c_char_p),
+    ("notation", c_int),
+    ("digits", c_int),
+    ("width", c_size_t),
+]
+attn_cell._fields_ = [
+    ("type", c_int),
+    ("size", c_size_t),
+    ("integer", c_int64),
+    ("real", c_double),
+    ("text", c_char_p),
+    ("list", POINTER(c_int64)),
+]
+attn_catalog._fields_ = [
+    ("size", c_size_t),
+    ("folders", POINTER(c_char_p)),
+    ("n_folder", c_size_t),
+    ("hub", c_char_p),
+]
+attn_found._fields_ = [
+    ("source", attn_source),
+    ("origin", c_int),
+    ("directory", c_char * 4096),
+    ("fetch", c_char * 512),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
@@ -564,22 +608,6 @@ attn_model_options._fields_ = [
     ("pool", c_void_p),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
-]
-attn_column._fields_ = [
-    ("name", c_char_p),
-    ("type", c_int),
-    ("unit", c_char_p),
-    ("notation", c_int),
-    ("digits", c_int),
-    ("width", c_size_t),
-]
-attn_cell._fields_ = [
-    ("type", c_int),
-    ("size", c_size_t),
-    ("integer", c_int64),
-    ("real", c_double),
-    ("text", c_char_p),
-    ("list", POINTER(c_int64)),
 ]
 attn_format_option._fields_ = [
     ("name", c_char_p),
@@ -698,7 +726,7 @@ attn_host_options._fields_ = [
     ("cancel", POINTER(c_int)),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
-    ("folders", c_char_p),
+    ("catalog", POINTER(attn_catalog)),
 ]
 attn_tensor._fields_ = [
     ("data", c_void_p),
@@ -988,6 +1016,10 @@ def ATTN_ATTENTION_DEFAULT():
     return attn_attention(kind=0, is_scaled=1, factor=1)
 
 
+def ATTN_CATALOG_DEFAULT():
+    return attn_catalog(size=sizeof(attn_catalog))
+
+
 def ATTN_COLOR_SCALE_DEFAULT():
     return attn_color_scale(curve=0, span=0)
 
@@ -1039,6 +1071,15 @@ FUNCTIONS = {
     "attn_pool_free": (None, [c_void_p]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
     "attn_builtin_name": (c_char_p, [c_size_t]),
+    "attn_table_name": (c_char_p, [c_void_p]),
+    "attn_table_n_column": (c_size_t, [c_void_p]),
+    "attn_table_n_row": (c_size_t, [c_void_p]),
+    "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
+    "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
+    "attn_table_free": (None, [c_void_p]),
+    "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_found), POINTER(attn_error)]),
+    "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
+    "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_site_name": (c_char_p, [c_int]),
@@ -1061,12 +1102,6 @@ FUNCTIONS = {
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
-    "attn_table_name": (c_char_p, [c_void_p]),
-    "attn_table_n_column": (c_size_t, [c_void_p]),
-    "attn_table_n_row": (c_size_t, [c_void_p]),
-    "attn_table_column": (POINTER(attn_column), [c_void_p, c_size_t]),
-    "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
-    "attn_table_free": (None, [c_void_p]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
     "attn_format_find": (POINTER(attn_format), [c_char_p]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),

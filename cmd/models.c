@@ -1,0 +1,124 @@
+/* models.c - attn-cli models: the models that -m finds by name, and which of them can be run. */
+#include "command.h"
+#include "model_args.h"
+#include "options.h"
+#include "print.h"
+#include "report.h"
+
+#include "attn.h"
+#include "tool.h"
+
+struct models_args {
+    bool has_json, has_csv;
+};
+
+static const struct option format_rows[] = {
+    {.name = "json",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct models_args, has_json),
+     .help = "print one JSON document, also with each model's directory and the whole message of "
+             "what cannot be read"},
+    {.name = "csv",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct models_args, has_csv),
+     .help = "the same as CSV"},
+};
+
+static const struct option_group format_options = OPTION_GROUP(format_rows);
+
+static const struct option_part parts[] = {{&format_options, 0}, {&help_options, 0}};
+
+static int models_main(int argc, char **argv);
+
+const struct command command_models = {
+    .name = "models",
+    .summary = "the models that are here, by the names that -m takes",
+    .usage = "[OPTIONS]",
+    .description =
+        "Lists the models that -m finds by name: those built into the program, those\n"
+        "shipped with it or in the folders of ATTN_CLI_MODEL_PATH, and those in the\n"
+        "Hugging Face cache (HF_HUB_CACHE, HF_HOME, ~/.cache/huggingface/hub). Each has\n"
+        "its family and its number of parameters, or why it cannot be run. Only configs\n"
+        "and the headers of weight files are read.\n",
+    .examples = "  attn-cli models\n"
+                "  attn-cli models --json | jq -r '.rows[] | select(.problem == null) | .name'\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = models_main,
+};
+
+/* Its columns for reading; JSON and CSV have two more, directory and message. */
+enum { NAME, ORIGIN, FAMILY, PARAMETERS, PROBLEM, N_COLUMN };
+
+/* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */
+static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
+{
+    char count[ATTN_QUANTITY_SIZE];
+    if (cell->type == ATTN_VALUE_INTEGER)
+        attn_text_table_string(text, attn_quantity_count((uint64_t)cell->integer, count));
+    else
+        attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
+}
+
+static int print_text_table(const struct attn_table *table, struct attn_sink *out)
+{
+    struct attn_text_table text = {0};
+    struct attn_error err = {0};
+    attn_text_table_begin(&text, N_COLUMN);
+    for (size_t column = 0; column < N_COLUMN; column++) {
+        if (column != PARAMETERS)
+            attn_text_table_flush_left(&text, column);
+        attn_text_table_string(&text, attn_table_column(table, column)->name);
+    }
+    for (size_t row = 0; row < attn_table_n_row(table); row++)
+        for (size_t column = 0; column < N_COLUMN; column++) {
+            const struct attn_cell cell = attn_table_cell(table, row, column);
+            add_cell(&text, &cell);
+        }
+    enum attn_status status = attn_text_table_write(&text, out, &err);
+    attn_text_table_release(&text);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+}
+
+static int print_table(const struct models_args *args, const struct attn_table *table,
+                       struct attn_sink *out)
+{
+    struct attn_error err = {0};
+    if (!args->has_json && !args->has_csv)
+        return print_text_table(table, out);
+    if (attn_table_write(table, args->has_json ? ATTN_TABLE_JSON : ATTN_TABLE_CSV, -1, out, &err) !=
+        ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    return EXIT_DONE;
+}
+
+static int list_models(const struct models_args *args, struct attn_sink *out)
+{
+    struct model_catalog catalog;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    if (args->has_json && args->has_csv)
+        return report_problem(EXIT_USAGE, NULL, "'--json' and '--csv' do not go together");
+    int code = model_catalog_open(&catalog);
+    if (code == EXIT_DONE && attn_catalog_list(&catalog.catalog, &table, &err) != ATTN_OK)
+        code = report(&err, EXIT_INTERNAL);
+    if (code == EXIT_DONE)
+        code = print_table(args, table, out);
+    attn_table_free(table);
+    model_catalog_release(&catalog);
+    return code;
+}
+
+static int models_main(int argc, char **argv)
+{
+    struct models_args args = {0};
+    struct attn_sink *out = NULL;
+    int code = options_parse(&command_models, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = print_open(&out);
+    if (out)
+        code = list_models(&args, out);
+    return print_close(out, code);
+}
