@@ -47,7 +47,7 @@ static enum attn_status read_list(const struct attn_json *json, const struct att
     size_t n = 0;
 
     for (; node != NULL; node = attn_node_next(node), n++) {
-        bool is_sliding;
+        bool is_sliding = false;
         const enum attn_status status = read_type(json, node, n, &is_sliding, err);
 
         if (status != ATTN_OK)
