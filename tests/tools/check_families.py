@@ -98,7 +98,7 @@ def sizes(r, head_multiple=2):
     """Query heads, key/value heads, head_dim; D is not always their product."""
     n_kv = r.choice([1, 1, 2, 3])
     n_head = n_kv * r.choice([1, 2, 3])
-    d_head = head_multiple * r.randint(1, 9)
+    d_head = head_multiple * r.randint(2, 9)
     return n_head, n_kv, d_head
 
 

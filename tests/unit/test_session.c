@@ -16,8 +16,12 @@
 
 static const char *const directories[] = {
     "tests/fixtures/gpt2-long", /* 70 positions: several panels of keys and tiles of rows */
-    "tests/fixtures/gpt2-wide", "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
-    "tests/fixtures/attn-mlp",  "models/life-is-short",
+    "tests/fixtures/gpt2-wide",      "models/tiny-gpt2",
+    "tests/fixtures/attn-grouped",   "tests/fixtures/attn-mlp",
+    "models/life-is-short",          "tests/fixtures/family-llama3-untied-sharded",
+    "tests/fixtures/family-gemma2",  "tests/fixtures/family-gemma3-text",
+    "tests/fixtures/family-olmo2",   "tests/fixtures/family-phi",
+    "tests/fixtures/family-gpt-neo",
 };
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
 
