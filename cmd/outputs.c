@@ -233,7 +233,8 @@ static int check_addition(const struct output_args *args)
     char list[128];
     for (size_t i = 0; i < args->formats.n; i++) {
         const struct attn_format *format = attn_format_find(args->formats.items[i].name);
-        if (format && is_directory(format) && strcmp(args->formats.items[i].value, "-") != 0)
+        const char *path = args->formats.items[i].value;
+        if (format && strcmp(path, "-") != 0 && attn_format_is_directory(format, path))
             return EXIT_DONE;
     }
     if (!args->is_addition)

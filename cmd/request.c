@@ -27,6 +27,8 @@ int request_check(struct served *served)
     int code = outputs_check(&args->output, &served->is_standard_used);
     if (code == EXIT_DONE)
         code = picture_find(&args->picture, &served->picture);
+    if (code == EXIT_DONE && args->selection.sites) /* a list that is wrong is refused later */
+        attn_sites_parse(args->selection.sites, &served->picture.sites, NULL);
     if (code == EXIT_DONE)
         code =
             explain_check(args->is_explained, served->is_standard_used, &args->selection.queries);

@@ -193,7 +193,7 @@ enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *e
         fill(&files);
     for (size_t i = 0; status == ATTN_OK && i < attn_n_format(); i++) {
         files.format = attn_format_at(i);
-        if (files.format->argument && files.format->tensors)
+        if (files.format->argument && files.format->tensors && !files.format->is_picture)
             status = measure_format(&files, err);
     }
     attn_selection_free(files.selection);

@@ -111,37 +111,6 @@ static void release_labels(struct labels *labels)
 
 /* --- Files --------------------------------------------------------------------------------- */
 
-static int count_digits(size_t n) /* of the numbers below N, at least two */
-{
-    int digits = 2;
-
-    for (size_t limit = 100; n > limit; limit *= 10)
-        digits++;
-    return digits;
-}
-
-/* "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv": the file of HEAD, which counts when the
- * site has heads. */
-static void append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
-                             enum attn_site site, int layer, int head)
-{
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-    const struct attn_array_axes *axes = writer->labels.axes;
-    struct attn_head_number number = attn_writer_head_number(writer, site, head);
-
-    if (axes && axes->rank == 4)
-        attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
-    else if (!axes && layer != ATTN_NO_LAYER)
-        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), layer);
-    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
-        attn_buffer_append_format(
-            name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
-    if (name->size > 0)
-        attn_buffer_append_char(name, '.');
-    attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
-    attn_buffer_string(name);
-}
-
 /* An attn_visit_fn: the files of a site. */
 static enum attn_status list_files(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
@@ -156,7 +125,7 @@ static enum attn_status list_files(struct attn_writer *writer, void *user, enum 
         if (attn_site_has_heads(site) && !attn_writer_has_head(writer, site, layer, head))
             continue;
         attn_buffer_reset(&name);
-        append_file_name(&name, writer, site, layer, head);
+        attn_writer_append_file_name(&name, writer, site, layer, head);
         status = attn_buffer_check(&name, err);
         if (status == ATTN_OK)
             attn_file_names_append(&writer->run->files, name.data);
@@ -175,7 +144,7 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
         *sink = w->base.sink;
         return ATTN_OK;
     }
-    append_file_name(&name, &w->base, event->site, event->layer, event->head);
+    attn_writer_append_file_name(&name, &w->base, event->site, event->layer, event->head);
     status = attn_buffer_check(&name, err);
     if (status == ATTN_OK)
         status = attn_directory_create_file(w->base.directory, name.data, sink, err);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct attn_format *const formats[] = {
 #define FORMAT_ADDRESS(name) &attn_##name##_format,
@@ -30,6 +31,21 @@ const struct attn_format *attn_format_find(const char *name)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
     return NULL;
+}
+
+static bool is_existing_directory(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+bool attn_format_is_directory(const struct attn_format *format, const char *path)
+{
+    const size_t n = strlen(path);
+
+    return format->is_directory || (format->takes_directory &&
+                                    ((n > 0 && path[n - 1] == '/') || is_existing_directory(path)));
 }
 
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size)

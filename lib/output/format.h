@@ -35,6 +35,9 @@ struct attn_format {
     const char *help;     /* a sentence for --help; NULL without an option */
     const char *title;    /* what messages call its files: "CSV" */
     bool is_directory;    /* a path is a directory of many files */
+    bool is_picture;      /* it shows numbers as colors, and does not hold them */
+    bool takes_directory; /* a path that is a directory, or ends in '/', is one of many files; any
+                             other is one file */
     const char *suffix;   /* what the names of those files end in: ".csv" */
     bool needs_directory; /* it cannot be written to a sink, as standard output is */
     bool is_decimal;      /* its numbers are decimal text, with the writer's `precision` */
@@ -56,6 +59,9 @@ ATTN_API const struct attn_format *attn_format_find(const char *name);
 typedef bool (*attn_format_fn)(const struct attn_format *format);
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
+
+/* Whether what FORMAT writes to PATH is a directory of many files. */
+bool attn_format_is_directory(const struct attn_format *format, const char *path);
 
 /* All formats, in the order of their options. */
 size_t attn_n_format(void);

@@ -81,6 +81,11 @@ static enum attn_status find_target(const struct attn_output *item, struct attn_
     return status == ATTN_NO_MEMORY ? attn_error_copy(err, &found) : ATTN_OK;
 }
 
+static bool is_directory(const struct attn_output *item)
+{
+    return item->path && attn_format_is_directory(item->format, item->path);
+}
+
 /* Several formats may share a directory, and nothing else that has a name. */
 static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
                                   struct attn_error *err)
@@ -88,7 +93,7 @@ static enum attn_status check_two(const struct attn_output *a, const struct attn
     struct attn_target of_a, of_b = {0};
     enum attn_status status;
 
-    if (!a->path || !b->path || (a->format->is_directory && b->format->is_directory))
+    if (!a->path || !b->path || (is_directory(a) && is_directory(b)))
         return ATTN_OK;
     status = find_target(a, &of_a, err);
     if (status == ATTN_OK)
@@ -156,7 +161,7 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
     struct attn_directory *opened;
     enum attn_status status;
 
-    if (!item->path || !item->format->is_directory)
+    if (!is_directory(item))
         return ATTN_OK;
     status = attn_directory_open(item->path, item->format->title, &opened, err);
     if (status != ATTN_OK)

@@ -42,6 +42,7 @@ struct attn_picture_options {
     size_t size; /* of this struct */
 
     enum attn_figure figure;
+    uint64_t sites; /* bits of those that are drawn; 0: pattern where it is selected, else all */
     size_t n_patch_row, n_patch_column; /* of ATTN_FIGURE_PATCHES: R x C; else 0 */
 
     const struct attn_colormap *colormap; /* NULL: what suits the skin and the numbers */

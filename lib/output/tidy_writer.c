@@ -105,7 +105,7 @@ static enum attn_status make_pieces(struct tidy_writer *w, struct attn_error *er
 
 static bool holds_all_tensors(const struct attn_format *format)
 {
-    return format->tensors && format != &attn_tidy_format;
+    return format->tensors && !format->is_picture && format != &attn_tidy_format;
 }
 
 static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error *err)

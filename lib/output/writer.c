@@ -83,6 +83,35 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
     return (struct attn_head_number){.batch = head / n, .head = head % n};
 }
 
+static int count_digits(size_t n) /* of the numbers below N, at least two */
+{
+    int digits = 2;
+
+    for (size_t limit = 100; n > limit; limit *= 10)
+        digits++;
+    return digits;
+}
+
+void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
+                                  enum attn_site site, int layer, int head)
+{
+    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
+    const struct attn_array_axes *axes = writer->labels.axes;
+    struct attn_head_number number = attn_writer_head_number(writer, site, head);
+
+    if (axes && axes->rank == 4)
+        attn_buffer_append_format(name, "B%0*d", count_digits(axes->n_batch), number.batch);
+    else if (!axes && layer != ATTN_NO_LAYER)
+        attn_buffer_append_format(name, "L%0*d", count_digits(dims->n_layer), layer);
+    if (attn_site_has_heads(site) && (!axes || axes->rank > 2))
+        attn_buffer_append_format(
+            name, "H%0*d", count_digits(dims->n_head / (axes ? axes->n_batch : 1)), number.head);
+    if (name->size > 0)
+        attn_buffer_append_char(name, '.');
+    attn_buffer_append_format(name, "%s%s", attn_site_name(site), writer->format->suffix);
+    attn_buffer_string(name);
+}
+
 static enum attn_status count_rows(struct attn_writer *writer, void *user, enum attn_site site,
                                    int layer, struct attn_error *err)
 {
@@ -352,8 +381,9 @@ static enum attn_status open_target(struct attn_writer *w, struct target target,
     w->sink = target.sink;
     w->directory = target.directory;
     if (status == ATTN_OK && target.path)
-        status = w->format->is_directory ? open_directory(w, target.path, err)
-                                         : open_file(w, target.path, err);
+        status = attn_format_is_directory(w->format, target.path)
+                     ? open_directory(w, target.path, err)
+                     : open_file(w, target.path, err);
     if (status == ATTN_OK && w->directory)
         status = attn_directory_begin(w->directory, w->format, &w->labels, &w->run, err);
     if (status == ATTN_OK)

@@ -122,7 +122,8 @@ struct attn_writer_ops {
     X(npz)                                                                                         \
     X(safetensors)                                                                                 \
     X(json)                                                                                        \
-    X(jsonl)
+    X(jsonl)                                                                                       \
+    X(svg)
 
 #define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;
 ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)
@@ -188,6 +189,11 @@ struct attn_head_number {
 };
 struct attn_head_number attn_writer_head_number(const struct attn_writer *writer,
                                                 enum attn_site site, int head);
+
+/* Appends "L00H03.pattern.csv", "B00H03.pattern.csv", "logits.csv": what the file of HEAD in a
+ * directory is called; HEAD counts when the site has heads. */
+void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
+                                  enum attn_site site, int layer, int head);
 
 /* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
 bool attn_site_has_heads(enum attn_site site);

@@ -621,6 +621,8 @@ attn_format._fields_ = [
     ("help", c_char_p),
     ("title", c_char_p),
     ("is_directory", c_bool),
+    ("is_picture", c_bool),
+    ("takes_directory", c_bool),
     ("suffix", c_char_p),
     ("needs_directory", c_bool),
     ("is_decimal", c_bool),
@@ -764,6 +766,7 @@ attn_rgb._fields_ = [
 attn_picture_options._fields_ = [
     ("size", c_size_t),
     ("figure", c_int),
+    ("sites", c_uint64),
     ("n_patch_row", c_size_t),
     ("n_patch_column", c_size_t),
     ("colormap", c_void_p),

@@ -1,0 +1,328 @@
+/*
+ * figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines between them, numbers.
+ *
+ * A hatch is made of diagonals that run on from cell to cell, so a masked triangle of N rows takes
+ * N lines. Lines between cells run along cells that have a value, on either side.
+ */
+#include "output/figure_internal.h"
+
+#include "output/float_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FIRST_NOTHING = ATTN_N_COLOR - 1, /* plus the kind: index in the palette */
+    MOST_LINED = 1 << 16,             /* cells of a matrix that has hatches and lines */
+    VALUE_SIDE = 28,                  /* of a cell from which numbers stand in it, */
+    VALUE_COLUMNS = 24,               /* in matrices of so many columns at most */
+};
+
+static uint32_t rgb_of(struct attn_rgb color)
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
+uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
+{
+    return rgb_of(attn_colormap_color(pen->map, pen->options->theme, level));
+}
+
+uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
+{
+    return rgb_of(attn_cell_color(kind, theme));
+}
+
+/* The range of ROW, or of the whole matrix. */
+static struct attn_color_range range_of(const struct attn_figure_pen *pen,
+                                        const struct attn_level_matrix *matrix, size_t row)
+{
+    double least = (double)matrix->least, most = (double)matrix->most;
+    float value;
+
+    if (pen->scale.span == ATTN_SPAN_ROW) {
+        least = HUGE_VAL;
+        most = -HUGE_VAL;
+        for (size_t c = 0; c < matrix->n_cell_column; c++)
+            if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
+                least = fmin(least, (double)value);
+                most = fmax(most, (double)value);
+            }
+    }
+    return attn_color_range(&pen->scale, least, most);
+}
+
+int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                      size_t row, double value)
+{
+    return attn_color_level(&pen->scale, range_of(pen, matrix, row), value);
+}
+
+static void see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
+{
+    pen->has_masked |= kind == ATTN_CELL_MASKED;
+    pen->has_hidden |= kind == ATTN_CELL_HIDDEN;
+    pen->has_not_finite |= kind == ATTN_CELL_NOT_FINITE;
+}
+
+void attn_figure_add_cells(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                           struct attn_figure_place place)
+{
+    const struct attn_shape_cells cells = {.x = place.x,
+                                           .y = place.y,
+                                           .width = place.side,
+                                           .height = place.side,
+                                           .n_row = matrix->n_cell_row,
+                                           .n_col = matrix->n_cell_column};
+    uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
+
+    for (size_t r = 0; colors && r < cells.n_row; r++) {
+        const struct attn_color_range range = range_of(pen, matrix, r);
+
+        for (size_t c = 0; c < cells.n_col; c++) {
+            float value = 0;
+            const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
+
+            see(pen, kind);
+            *colors++ = kind == ATTN_CELL_VALUE
+                            ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
+                            : (uint16_t)(FIRST_NOTHING + (int)kind);
+        }
+    }
+}
+
+/* --- Hatches and lines ------------------------------------------------------------------------- */
+
+static bool has_lines(const struct attn_level_matrix *matrix, struct attn_figure_place place)
+{
+    return place.side >= ATTN_FIGURE_HATCHED &&
+           matrix->n_cell_row * matrix->n_cell_column <= MOST_LINED;
+}
+
+static enum attn_cell_kind kind_at(const struct attn_level_matrix *matrix, size_t r, size_t c)
+{
+    float value;
+
+    return attn_level_cell(matrix, r, c, &value);
+}
+
+/* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
+static void hatch_diagonal(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                           struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
+{
+    const uint32_t color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
+    const size_t n_row = matrix->n_cell_row;
+    const size_t first = sum < n_row ? 0 : sum - n_row + 1;
+    const size_t end = sum < matrix->n_cell_column ? sum + 1 : matrix->n_cell_column;
+
+    for (size_t c = first, begin; c < end; c++) {
+        if (kind_at(matrix, sum - c, c) != kind)
+            continue;
+        for (begin = c; c + 1 < end && kind_at(matrix, sum - c - 1, c + 1) == kind;)
+            c++;
+        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){
+                                              .x = place.x + (double)begin * place.side,
+                                              .y = place.y + (double)(sum - begin + 1) * place.side,
+                                              .x2 = place.x + (double)(c + 1) * place.side,
+                                              .y2 = place.y + (double)(sum - c) * place.side,
+                                              .width = 1,
+                                              .opacity = 1,
+                                              .color = color});
+    }
+}
+
+void attn_figure_add_hatches(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                             struct attn_figure_place place)
+{
+    const size_t n_sum = matrix->n_cell_row + matrix->n_cell_column - 1;
+    const bool has_kind[] = {[ATTN_CELL_MASKED] = pen->has_masked,
+                             [ATTN_CELL_HIDDEN] = pen->has_hidden,
+                             [ATTN_CELL_NOT_FINITE] = pen->has_not_finite};
+
+    if (!has_lines(matrix, place))
+        return;
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
+            hatch_diagonal(pen, matrix, place, (enum attn_cell_kind)kind, sum);
+}
+
+/* Whether a line runs before cell I of row or column K: one of its two cells has a value. */
+static bool is_ruled(const struct attn_level_matrix *matrix, bool is_down, size_t k, size_t i)
+{
+    const size_t n = is_down ? matrix->n_cell_column : matrix->n_cell_row;
+    const bool is_after =
+        k < n && (is_down ? kind_at(matrix, i, k) : kind_at(matrix, k, i)) != ATTN_CELL_MASKED;
+
+    return is_after || (k > 0 && (is_down ? kind_at(matrix, i, k - 1)
+                                          : kind_at(matrix, k - 1, i)) != ATTN_CELL_MASKED);
+}
+
+/* The line between rows, or where IS_DOWN columns, K - 1 and K. */
+static void add_rule(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                     struct attn_figure_place place, bool is_down, size_t k)
+{
+    const size_t n = is_down ? matrix->n_cell_row : matrix->n_cell_column;
+    const double at = (is_down ? place.x : place.y) + (double)k * place.side + 0.5;
+    const double origin = is_down ? place.y : place.x;
+
+    for (size_t i = 0, begin; i < n; i++) {
+        struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->rule};
+
+        if (!is_ruled(matrix, is_down, k, i))
+            continue;
+        for (begin = i; i + 1 < n && is_ruled(matrix, is_down, k, i + 1);)
+            i++;
+        line.x = line.x2 = line.y = line.y2 = at;
+        *(is_down ? &line.y : &line.x) = origin + (double)begin * place.side;
+        *(is_down ? &line.y2 : &line.x2) = origin + (double)(i + 1) * place.side + 1;
+        attn_shapes_add_line(pen->shapes, line);
+    }
+}
+
+void attn_figure_add_rules(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                           struct attn_figure_place place)
+{
+    if (!has_lines(matrix, place))
+        return;
+    for (size_t r = 0; r <= matrix->n_cell_row; r++)
+        add_rule(pen, matrix, place, false, r);
+    for (size_t c = 0; c <= matrix->n_cell_column; c++)
+        add_rule(pen, matrix, place, true, c);
+}
+
+void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
+                           double height)
+{
+    const double left = x - 0.5, top = y - 0.5, right = x + width + 0.5, bottom = y + height + 0.5;
+    struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->frame};
+
+    line.x = left - 0.5, line.x2 = right + 0.5;
+    line.y = line.y2 = top;
+    attn_shapes_add_line(pen->shapes, line);
+    line.y = line.y2 = bottom;
+    attn_shapes_add_line(pen->shapes, line);
+    line.y = top, line.y2 = bottom;
+    line.x = line.x2 = left;
+    attn_shapes_add_line(pen->shapes, line);
+    line.x = line.x2 = right;
+    attn_shapes_add_line(pen->shapes, line);
+}
+
+void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                             struct attn_figure_place place)
+{
+    const enum attn_theme theme = pen->options->theme;
+
+    attn_shapes_add_box(pen->shapes,
+                        (struct attn_shape_box){place.x, place.y, place.side, place.side,
+                                                attn_figure_nothing_color(kind, theme)});
+    attn_shapes_add_line(
+        pen->shapes, (struct attn_shape_line){.x = place.x,
+                                              .y = place.y + place.side,
+                                              .x2 = place.x + place.side,
+                                              .y2 = place.y,
+                                              .width = 1,
+                                              .opacity = 1,
+                                              .color = rgb_of(attn_cell_hatch_color(kind, theme))});
+    attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
+}
+
+/* --- Numbers in cells -------------------------------------------------------------------------- */
+
+/* Whether the numbers are shares of 1, which are shown in percent. */
+static bool is_percent(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
+{
+    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+
+    return (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK) &&
+           matrix->site != ATTN_SITE_QK && matrix->site != ATTN_SITE_ATTN_SCORES &&
+           (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
+}
+
+/* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
+static size_t write_value(double value, bool is_share, char text[ATTN_FIXED_TEXT_SIZE])
+{
+    const double percent = round(100 * value);
+
+    if (is_share && percent == 0)
+        return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
+    if (is_share)
+        return attn_float_text_fixed((float)percent, 0, text);
+    return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
+}
+
+static bool has_values(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                       double side)
+{
+    const enum attn_cell_text wish = pen->options->values;
+
+    if (wish != ATTN_CELL_TEXT_AUTO)
+        return wish == ATTN_CELL_TEXT_ALWAYS;
+    return side >= VALUE_SIDE && matrix->n_cell_column <= VALUE_COLUMNS;
+}
+
+/* Numbers all have one size, in which the longest fits its cell. */
+static double value_size(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                         double side)
+{
+    const double usual = fmax(ATTN_FIGURE_SMALL, side * 0.42);
+    char text[ATTN_FIXED_TEXT_SIZE];
+    size_t longest = 2;
+    float value;
+
+    for (size_t r = 0; r < matrix->n_cell_row; r++)
+        for (size_t c = 0; c < matrix->n_cell_column; c++)
+            if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE) {
+                const size_t n = write_value((double)value, is_percent(pen, matrix), text);
+
+                longest = n > longest ? n : longest;
+            }
+    return fmin(usual, side * 0.94 / attn_figure_text_width(longest, 1));
+}
+
+void attn_figure_add_values(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                            struct attn_figure_place place)
+{
+    const bool is_share = is_percent(pen, matrix);
+    struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE];
+    float value;
+
+    if (!has_values(pen, matrix, place.side))
+        return;
+    text.size = value_size(pen, matrix, place.side);
+    for (size_t r = 0; r < matrix->n_cell_row; r++) {
+        const struct attn_color_range range = range_of(pen, matrix, r);
+
+        text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
+        for (size_t c = 0; c < matrix->n_cell_column; c++) {
+            int level;
+
+            if (attn_level_cell(matrix, r, c, &value) != ATTN_CELL_VALUE)
+                continue;
+            level = attn_color_level(&pen->scale, range, (double)value);
+            text.color =
+                attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level))
+                    ? 0
+                    : 0xffffff;
+            text.x = place.x + ((double)c + 0.5) * place.side;
+            attn_shapes_add_text(pen->shapes, &text, number,
+                                 write_value((double)value, is_share, number));
+        }
+    }
+}
+
+double attn_figure_side(struct attn_figure_pen *pen, double usual)
+{
+    const double asked = (double)pen->options->cell;
+    double side;
+
+    if (asked == 0)
+        return usual;
+    if (!pen->content->is_in_points)
+        return asked;
+    side = ceil(asked / ATTN_SHAPES_POINTS); /* cells are whole units */
+    pen->shapes->points = asked / side;
+    return side;
+}
