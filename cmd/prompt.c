@@ -49,6 +49,13 @@ static const struct option prompt_rows[] = {
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct prompt_args, special),
      .help = "special tokens written in the text are recognized (default), or plain text"},
+    {.name = "special-tokens",
+     .argument = "on|off",
+     .heading = "Input",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct prompt_args, special_tokens),
+     .help = "add the tokens that the tokenizer adds to a text by itself, as the <s> that Llama "
+             "begins with (default), or not"},
 };
 
 const struct option_group prompt_options = OPTION_GROUP(prompt_rows);

@@ -16,7 +16,8 @@ struct prompt_args {
     const char *embeds;     /* --embeds: an array in place of a text */
     struct text_list plain; /* arguments that are no options: one text, or "-" */
     bool is_raw;
-    int special; /* enum attn_special */
+    int special;        /* enum attn_special */
+    int special_tokens; /* enum attn_special_tokens */
 };
 
 /* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */

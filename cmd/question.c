@@ -42,6 +42,8 @@ int question_open(struct question *question)
         code = model_source_find(&args->model, &source);
     if (code != EXIT_DONE)
         return code;
+    if (args->running.is_verbose)
+        model_source_note(&source);
     hosting.source = &source.source;
     code = hosting_open(&hosting, &question->host);
     if (code == EXIT_DONE)
@@ -59,7 +61,6 @@ int question_open(struct question *question)
 int question_read(struct question *question)
 {
     const struct question_args *args = question->args;
-    question->request.special = (enum attn_special)args->prompt.special;
     return input_read(&args->prompt, args->source, &question->input, &question->request);
 }
 

@@ -106,7 +106,6 @@ static int perform(const struct run_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = input_read(&args->prompt, args->source, &input, request);
     request->example = EXAMPLE;
-    request->special = (enum attn_special)args->prompt.special;
     request->predict = (struct attn_question){(size_t)args->prediction.top,
                                               args->prediction.next.items, args->prediction.next.n};
     request->ablate = args->ablation.z;

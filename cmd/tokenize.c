@@ -74,8 +74,9 @@ const struct command command_tokenize = {
     .usage = "[OPTIONS] TEXT",
     .description =
         "Prints the tokens of TEXT, one a line: position, id, first byte, byte after the\n"
-        "last, and text, separated by tabs. In a token's text a backslash is doubled,\n"
-        "newline and tab are \\n and \\t, and bytes that cannot be shown are \\xNN.\n\n"
+        "last, and text, separated by tabs, and `added` for the tokens that the tokenizer\n"
+        "added by itself. In a token's text a backslash is doubled, newline and tab are\n"
+        "\\n and \\t, and bytes that cannot be shown are \\xNN.\n\n"
         "With --pairs a line is a beginning of the text, a tab and the token that comes\n"
         "next. With --window a line is the window's number, then `input` or `target` and\n"
         "its text, or `predict`, the tokens so far and the next one.\n",
@@ -89,8 +90,21 @@ const struct command command_tokenize = {
     .main = tokenize_main,
 };
 
+/* The positions of the tokens that the tokenizer added, if there are any. */
+static void print_added(struct attn_sink *out, const struct attn_encoding *encoding)
+{
+    const char *separator = ", \"added\": [";
+    for (size_t i = 0; i < encoding->n; i++)
+        if (i < encoding->n_front || i >= encoding->n - encoding->n_back) {
+            print(out, "%s%zu", separator, i);
+            separator = ", ";
+        }
+    print_text(out, encoding->n_front + encoding->n_back > 0 ? "]" : "");
+}
+
 /* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: a list a column. */
-static int print_json(struct attn_sink *out, const struct attn_table *tokens)
+static int print_json(struct attn_sink *out, const struct attn_table *tokens,
+                      const struct attn_encoding *encoding)
 {
     size_t n = attn_table_n_row(tokens);
     int code = EXIT_DONE;
@@ -108,7 +122,9 @@ static int print_json(struct attn_sink *out, const struct attn_table *tokens)
         print(out, "%s[%lld, %lld]", i > 0 ? ", " : "",
               (long long)attn_table_cell(tokens, i, 2).integer,
               (long long)attn_table_cell(tokens, i, 3).integer);
-    print_text(out, "]}\n");
+    print_text(out, "]");
+    print_added(out, encoding);
+    print_text(out, "}\n");
     return code;
 }
 
@@ -120,7 +136,7 @@ static int print_tokens(struct attn_sink *out, const struct attn_tokenizer *toke
     int code = EXIT_DONE;
     enum attn_status status = attn_token_table(tokenizer, encoding, &tokens, &err);
     if (status == ATTN_OK && is_json)
-        code = print_json(out, tokens);
+        code = print_json(out, tokens, encoding);
     else if (status == ATTN_OK)
         status = attn_table_write(tokens, ATTN_TABLE_TABBED, -1, out, &err);
     attn_table_free(tokens);
@@ -145,6 +161,7 @@ static int encode(const struct tokenize_args *args, const struct attn_tokenizer 
     if (code != EXIT_DONE)
         return code;
     encode_options.special = (enum attn_special)args->prompt.special;
+    encode_options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
     encode_options.invalid = (enum attn_invalid_text)args->invalid;
     if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
         ATTN_OK) {

@@ -9,8 +9,8 @@
  *
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
- * without a vocabulary) is null too; predictions, and the "source_tokens" of cross-attention, are
- * there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever
+ * without a vocabulary) is null too; predictions, the positions of tokens that the tokenizer
+ * "added", and the "source_tokens" of cross-attention are there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever
  * the tokens are.
  */
 #include "output/arrays.h"
@@ -81,6 +81,20 @@ static enum attn_status append_tokens(struct json_writer *w, struct attn_error *
     return status;
 }
 
+/* The positions of the tokens that the tokenizer added, if there are any. */
+static void append_added(struct json_writer *w)
+{
+    const struct attn_labels *run = &w->base.labels;
+    const char *separator = ",\n\"added\": [";
+
+    for (size_t p = 0; p < w->base.n_position; p++)
+        if (attn_token_is_added(run, p)) {
+            attn_buffer_append_format(&w->text, "%s%zu", separator, p);
+            separator = ",";
+        }
+    append(w, run->n_front + run->n_back > 0 ? "]" : "");
+}
+
 static void append_positions(struct json_writer *w)
 {
     const struct attn_labels *run = &w->base.labels;
@@ -89,6 +103,7 @@ static void append_positions(struct json_writer *w)
     for (size_t p = 0; run->ids && p < w->base.n_position; p++)
         attn_buffer_append_format(&w->text, p > 0 ? ",%" PRId32 : "%" PRId32, run->ids[p]);
     append(w, run->ids ? "]" : "");
+    append_added(w);
     append(w, run->begin ? ",\n\"offsets\": [" : ",\n\"offsets\": null");
     for (size_t p = 0; run->begin && p < w->base.n_position; p++)
         attn_buffer_append_format(&w->text, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],

@@ -46,6 +46,7 @@ struct attn_labels {
     const size_t *begin, *end;  /* [n_position] each token's bytes in the text, or NULL */
     const struct attn_option *options; /* [n_option] what shaped the run; json names them */
     size_t n_option;
+    size_t n_front, n_back; /* of the tokens, the first and the last that the tokenizer added */
 };
 
 /* What a model expects after the prompt. */

@@ -128,6 +128,12 @@ static bool has_tokens(const struct text_writer *w)
     return w->tokens.n > 0;
 }
 
+/* Whether the tokenizer added tokens of its own, which the table of tokens tells then. */
+static bool has_added(const struct text_writer *w)
+{
+    return w->base.labels.n_front + w->base.labels.n_back > 0;
+}
+
 /* The tokens of what a layer attends to. */
 static const struct attn_token_texts *key_tokens(const struct text_writer *w, int layer)
 {
@@ -290,11 +296,14 @@ static void add_token_row(struct text_writer *w, size_t position, bool is_quoted
         attn_buffer_append_string(&w->label, quote);
         attn_text_table_cell(&w->table, w->label.data, w->label.size);
     }
+    if (has_added(w))
+        attn_text_table_string(&w->table,
+                               attn_token_is_added(&w->base.labels, position) ? "added" : "");
 }
 
 static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
 {
-    size_t n_column = 1 + (w->base.labels.ids != NULL) + has_tokens(w);
+    size_t n_column = 1 + (w->base.labels.ids != NULL) + has_tokens(w) + has_added(w);
     struct window rows = window_of(w->base.n_position, ATTN_SHOWN_POSITIONS);
     bool is_quoted = needs_quotes(w);
 
@@ -303,13 +312,15 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     print_separator(w);
     note_shortened(rows, &w->most_positions);
     attn_text_table_begin(&w->table, n_column);
-    if (has_tokens(w))
-        attn_text_table_flush_left(&w->table, n_column - 1);
+    for (size_t c = n_column - has_tokens(w) - has_added(w); c < n_column; c++)
+        attn_text_table_flush_left(&w->table, c);
     attn_text_table_string(&w->table, "position");
     if (w->base.labels.ids)
         attn_text_table_string(&w->table, "id");
     if (has_tokens(w))
         attn_text_table_string(&w->table, "token");
+    if (has_added(w))
+        attn_text_table_string(&w->table, "");
     for (size_t r = 0; r < rows.n_shown; r++) {
         if (has_gap(rows, r))
             add_gap_row(w);

@@ -48,3 +48,9 @@ void attn_token_texts_release(struct attn_token_texts *texts)
     attn_free(texts->ends);
     *texts = (struct attn_token_texts){0};
 }
+
+bool attn_token_is_added(const struct attn_labels *run, size_t position)
+{
+    return position < run->n_front ||
+           position + run->n_back >= attn_selection_dims(run->selection)->n_position;
+}

@@ -7,6 +7,8 @@
 #include "base/buffer.h"
 #include "output/output.h"
 
+#include <stdbool.h>
+
 /* Initialize with = {0}; end with attn_token_texts_release. */
 struct attn_token_texts {
     struct attn_buffer bytes; /* all texts, one after the other */
@@ -27,5 +29,8 @@ enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
 
 void attn_token_texts_release(struct attn_token_texts *texts);
+
+/* Whether the tokenizer added the token at POSITION of RUN by itself. */
+bool attn_token_is_added(const struct attn_labels *run, size_t position);
 
 #endif

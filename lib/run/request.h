@@ -111,6 +111,7 @@ struct attn_request {
     const struct attn_picture_options *picture;      /* what shapes pictures, or NULL */
     struct attn_label_list query_labels, key_labels; /* of arrays; empty: rows and columns have
                                                         numbers */
+    enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own to texts */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

@@ -195,6 +195,8 @@ static void set_labels(struct attn_run *run)
         .end = run->text.encoding.end,
         .options = run->request.options,
         .n_option = run->request.n_option,
+        .n_front = run->text.encoding.n_front,
+        .n_back = run->text.encoding.n_back,
     };
     if (!run->model)
         set_array_labels(run);

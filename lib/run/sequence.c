@@ -47,14 +47,16 @@ bool attn_input_is_text(const struct attn_input *input)
     return input->text && !input->ids && !input->embeddings;
 }
 
-static enum attn_status encode(const struct attn_input *input, enum attn_special special,
+/* Encodes INPUT, the text or the source of REQUEST. */
+static enum attn_status encode(const struct attn_request *request, const struct attn_input *input,
                                const struct attn_tokenizer *tokenizer,
                                struct attn_sequence *sequence, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status;
 
-    options.special = special;
+    options.special = request->special;
+    options.special_tokens = request->special_tokens;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
     sequence->ids = sequence->encoding.ids;
@@ -118,7 +120,7 @@ static enum attn_status read_sequence(const struct attn_request *request,
         sequence->ids = input->ids;
         sequence->n = input->n_id;
     } else {
-        status = encode(input, request->special, tokenizer, sequence, err);
+        status = encode(request, input, tokenizer, sequence, err);
     }
     if (status == ATTN_OK)
         status = check_length(request, sequence->n, model, err);
@@ -141,7 +143,7 @@ enum attn_status attn_sequence_encode(const struct attn_request *request,
                                       const struct attn_tokenizer *tokenizer,
                                       struct attn_sequence *sequence, struct attn_error *err)
 {
-    return attn_error_at(encode(&request->input, request->special, tokenizer, sequence, err),
+    return attn_error_at(encode(request, &request->input, tokenizer, sequence, err),
                          ATTN_STAGE_INPUT, err);
 }
 
@@ -203,7 +205,7 @@ static enum attn_status embed_source(const struct attn_request *request,
     sequence->ids = request->source.ids;
     sequence->n = request->source.n_id;
     if (attn_input_is_text(&request->source))
-        status = encode(&request->source, request->special, tokenizer, sequence, err);
+        status = encode(request, &request->source, tokenizer, sequence, err);
     if (status != ATTN_OK)
         return status;
     if (sequence->n == 0)

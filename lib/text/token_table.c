@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 
+#include <string.h>
+
 enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
                                   const struct attn_encoding *encoding, struct attn_table **table,
                                   struct attn_error *err)
@@ -13,20 +15,26 @@ enum attn_status attn_token_table(const struct attn_tokenizer *tokenizer,
         {.name = "begin", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
         {.name = "end", .type = ATTN_VALUE_INTEGER, .unit = "bytes"},
         {.name = "token", .type = ATTN_VALUE_TEXT},
+        {.name = "added", .type = ATTN_VALUE_TEXT},
     };
     enum { N = sizeof columns / sizeof *columns };
+    const size_t first = encoding->n_front, last = encoding->n - encoding->n_back;
+    const size_t n_column = encoding->n_front + encoding->n_back > 0 ? N : N - 1;
     struct attn_table *made = NULL;
-    enum attn_status status = attn_table_create("tokens", columns, N, &made, err);
+    enum attn_status status = attn_table_create("tokens", columns, n_column, &made, err);
 
     for (size_t i = 0; status == ATTN_OK && i < encoding->n; i++) {
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
         const struct attn_cell row[N] = {
-            attn_cell_integer((int64_t)i), attn_cell_integer(encoding->ids[i]),
+            attn_cell_integer((int64_t)i),
+            attn_cell_integer(encoding->ids[i]),
             attn_cell_integer((int64_t)encoding->begin[i]),
-            attn_cell_integer((int64_t)encoding->end[i]), attn_cell_text(token, size)};
+            attn_cell_integer((int64_t)encoding->end[i]),
+            attn_cell_text(token, size),
+            attn_cell_text(i < first || i >= last ? "added" : NULL, strlen("added"))};
 
-        status = attn_table_append(made, row, N, err);
+        status = attn_table_append(made, row, n_column, err);
     }
     if (status == ATTN_OK)
         *table = made;

@@ -42,6 +42,19 @@ static void tear_down(void)
     attn_made_up_run_release(&made);
 }
 
+START_TEST(tells_which_tokens_were_added)
+{
+    char *text;
+
+    set_up("pattern", "1.2", "0");
+    made.run.n_front = 1, made.run.n_back = 2;
+    text = attn_written_text(&made, "json", &ATTN_WRITER_OPTIONS_DEFAULT);
+    ck_assert_ptr_nonnull(strstr(text, "\"ids\": [10,11,12,13,14],\n\"added\": [0,3,4],\n"));
+    free(text);
+    tear_down();
+}
+END_TEST
+
 START_TEST(is_one_document)
 {
     static const struct attn_option options[] = {{"heads", "1.2"}, {"queries", "0,\"2\"\xff"}};
@@ -310,7 +323,8 @@ START_TEST(a_run_that_stops_early_leaves_nothing)
 }
 END_TEST
 
-ATTN_SUITE("output_json", is_one_document, what_is_not_known_is_null, what_is_not_finite_is_null,
-           holds_every_number_of_every_tensor, blocks_give_the_same_document,
-           feeds_give_the_same_document, rows_out_of_order_are_refused, failures_leave_no_file,
+ATTN_SUITE("output_json", is_one_document, tells_which_tokens_were_added, what_is_not_known_is_null,
+           what_is_not_finite_is_null, holds_every_number_of_every_tensor,
+           blocks_give_the_same_document, feeds_give_the_same_document,
+           rows_out_of_order_are_refused, failures_leave_no_file,
            a_run_that_stops_early_leaves_nothing)

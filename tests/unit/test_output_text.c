@@ -68,6 +68,26 @@ START_TEST(shows_tokens_then_each_layer)
 }
 END_TEST
 
+START_TEST(says_which_tokens_were_added)
+{
+    static const char expected[] = "position  id  token\n"
+                                   "       0  10  Life   added\n"
+                                   "       1  11  is\n"
+                                   "       2  12  short  added\n"
+                                   "\n";
+    struct attn_made_up_run made;
+    char *text;
+
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
+    attn_made_up_run_select(&made, "pattern", "1.0", "all");
+    made.run.n_front = 1, made.run.n_back = 1;
+    text = text_of(&made, SIZE_MAX, 0);
+    ck_assert_msg(strncmp(text, expected, sizeof expected - 1) == 0, "%s", text);
+    free(text);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
 START_TEST(shows_every_site_once_in_order)
 {
     static const char *const titles[] = {
@@ -382,10 +402,10 @@ START_TEST(every_failed_allocation_is_reported)
 }
 END_TEST
 
-ATTN_SUITE("output_text", shows_tokens_then_each_layer, shows_every_site_once_in_order,
-           blocks_and_feeds_give_the_same_text, long_runs_are_shortened_and_say_so,
-           projected_keys_are_shortened_as_keys_are, sixteen_positions_are_not_shortened,
-           queries_keep_their_positions, qk_has_no_mask,
+ATTN_SUITE("output_text", shows_tokens_then_each_layer, says_which_tokens_were_added,
+           shows_every_site_once_in_order, blocks_and_feeds_give_the_same_text,
+           long_runs_are_shortened_and_say_so, projected_keys_are_shortened_as_keys_are,
+           sixteen_positions_are_not_shortened, queries_keep_their_positions, qk_has_no_mask,
            tokens_with_blanks_are_quoted_and_labels_trimmed, wide_and_hostile_tokens_line_up,
            positions_stand_for_tokens_when_there_are_none, a_full_device_is_reported,
            events_outside_the_selection_are_refused, every_failed_allocation_is_reported)

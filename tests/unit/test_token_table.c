@@ -43,6 +43,16 @@ START_TEST(a_token_is_a_row)
            "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\"}\n"
            "{\"position\": 2, \"id\": 5, \"begin\": 9, \"end\": 14, \"token\": \"short\"}\n");
     attn_table_free(table);
+
+    encoding.n_front = 1, encoding.n_back = 1; /* as if the tokenizer had added two of them */
+    ck_assert(attn_token_table(tokenizer, &encoding, &table, NULL) == ATTN_OK);
+    expect(table, "{\"position\": 0, \"id\": 0, \"begin\": 0, \"end\": 4, \"token\": \"Life\", "
+                  "\"added\": \"added\"}\n"
+                  "{\"position\": 1, \"id\": 4, \"begin\": 5, \"end\": 7, \"token\": \"is\", "
+                  "\"added\": null}\n"
+                  "{\"position\": 2, \"id\": 5, \"begin\": 9, \"end\": 14, \"token\": \"short\", "
+                  "\"added\": \"added\"}\n");
+    attn_table_free(table);
     attn_encoding_release(&encoding);
     attn_tokenizer_close(tokenizer);
 }

@@ -676,6 +676,8 @@ attn_labels._fields_ = [
     ("end", POINTER(c_size_t)),
     ("options", POINTER(attn_option)),
     ("n_option", c_size_t),
+    ("n_front", c_size_t),
+    ("n_back", c_size_t),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -863,6 +865,7 @@ attn_request._fields_ = [
     ("picture", POINTER(attn_picture_options)),
     ("query_labels", attn_label_list),
     ("key_labels", attn_label_list),
+    ("special_tokens", c_int),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
