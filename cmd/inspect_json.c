@@ -72,14 +72,17 @@ static void put_rows(struct page *page, const char *name, enum attn_inspected pa
 static void put_model(struct page *page)
 {
     if (!page->inspection->model) {
-        print_text(page->out, "  \"config\": null,\n  \"parameters\": null,\n");
+        print_text(page->out,
+                   "  \"config\": null,\n  \"differences\": null,\n  \"parameters\": null,\n");
         return;
     }
     print_text(page->out, "  \"config\": {");
     put_members(page, ATTN_INSPECTED_CONFIG);
     print_text(page->out, ",\n    ");
     put_rows(page, "attention", ATTN_INSPECTED_ATTENTION, "\n      ", ",\n      ");
-    print_text(page->out, "},\n  \"parameters\": ");
+    print_text(page->out, "},\n  ");
+    put_rows(page, "differences", ATTN_INSPECTED_DIFFERENCES, "\n    ", ",\n    ");
+    print_text(page->out, ",\n  \"parameters\": ");
     put_row(page, ATTN_INSPECTED_PARAMETERS, 0);
     print_text(page->out, ",\n");
 }

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_WIDTH = 60 };
+enum { NAME_MAX_WIDTH = 60, SETTING_WIDTH = 21 };
 
 /* What is printed, where, and the first failure. */
 struct page {
@@ -103,7 +103,7 @@ static const char *number_text(const struct attn_column *column, int64_t number,
     return attn_quantity_operations((uint64_t)number, text);
 }
 
-/* A setting: a limit that is missing is none. */
+/* A setting: a number that is missing is no limit, or no factor. */
 static const char *setting_text(const struct attn_column *column, const struct attn_cell *cell,
                                 char text[ATTN_QUANTITY_SIZE])
 {
@@ -119,7 +119,7 @@ static const char *setting_text(const struct attn_column *column, const struct a
         snprintf(text, ATTN_QUANTITY_SIZE, "%.*s", (int)cell->size, cell->text);
         return text;
     default:
-        return "unlimited";
+        return column->type == ATTN_VALUE_INTEGER ? "unlimited" : "none";
     }
 }
 
@@ -146,7 +146,8 @@ static void put_settings(struct page *page, const struct attn_table *table)
     for (size_t c = 0; c < attn_table_n_column(table); c++) {
         const struct attn_column *column = attn_table_column(table, c);
         struct attn_cell cell = attn_table_cell(table, 0, c);
-        print(page->out, "  %-15s  %s\n", column->name, setting_text(column, &cell, text));
+        print(page->out, "  %-*s  %s\n", SETTING_WIDTH, column->name,
+              setting_text(column, &cell, text));
     }
 }
 
@@ -202,20 +203,24 @@ static bool is_same_layer(const struct attn_table *layers, size_t one, size_t ot
 static void put_layer(struct page *page, const struct attn_table *layers, size_t layer)
 {
     struct attn_cell kind = cell_of(layers, layer, "kind"), mask = cell_of(layers, layer, "mask");
+    struct attn_cell window = cell_of(layers, layer, "window");
     double eps = cell_of(layers, layer, "eps").real;
     double factor = cell_of(layers, layer, "factor").real;
     const char *keys = is_text(&mask, "causal") ? "causal" : "no mask";
     if (number_of(layers, layer, "is_cross"))
         keys = "to the source";
-    print(page->out, "%.*s, %s, scores ", (int)kind.size, kind.text, keys);
+    print(page->out, "%.*s", (int)kind.size, kind.text);
+    if (window.type == ATTN_VALUE_INTEGER)
+        print(page->out, ":%lld", (long long)window.integer);
+    print(page->out, ", %s, scores ", keys);
     if (!number_of(layers, layer, "is_scaled"))
-        print_text(page->out, "not scaled");
+        print_text(page->out, factor < 1 || factor > 1 ? "" : "not scaled");
     else if (eps > 0)
         print(page->out, "/ (sqrt(d_head) + %g)", eps);
     else
         print_text(page->out, "/ sqrt(d_head)");
     if (factor < 1 || factor > 1)
-        print(page->out, " * %g", factor);
+        print(page->out, "%s* %g", number_of(layers, layer, "is_scaled") ? " " : "", factor);
     print_text(page->out, "\n");
 }
 
@@ -233,8 +238,23 @@ static void put_attention(struct page *page)
             snprintf(label, sizeof(label), "attention %zu", first);
         else if (last - first < n)
             snprintf(label, sizeof(label), "attention %zu-%zu", first, last - 1);
-        print(page->out, "  %-15s  ", label);
+        print(page->out, "  %-*s  ", SETTING_WIDTH, label);
         put_layer(page, layers, first);
+    }
+}
+
+/* What is not as in GPT-2, each part in words. */
+static void put_differences(struct page *page)
+{
+    const struct attn_table *differences = table_of(page, ATTN_INSPECTED_DIFFERENCES);
+    if (attn_table_n_row(differences) == 0)
+        return;
+    put_title(page, "Unlike GPT-2");
+    for (size_t i = 0; i < attn_table_n_row(differences); i++) {
+        struct attn_cell part = cell_of(differences, i, "part");
+        struct attn_cell words = cell_of(differences, i, "difference");
+        print(page->out, "  %-*.*s  %.*s\n", SETTING_WIDTH, (int)part.size, part.text,
+              (int)words.size, words.text);
     }
 }
 
@@ -354,7 +374,7 @@ static void put_sites(struct page *page)
     char shape[SHAPE_SIZE], size[ATTN_QUANTITY_SIZE];
     for (size_t i = 0; i < attn_table_n_row(sites); i++) {
         struct attn_cell site = cell_of(sites, i, "site"), list = cell_of(sites, i, "shape");
-        print(page->out, "  %-11.*s  %-22s  %12s\n", (int)site.size, site.text,
+        print(page->out, "  %-14.*s  %-22s  %12s\n", (int)site.size, site.text,
               list.type == ATTN_VALUE_LIST ? shape_text(&list, shape) : "by layer",
               attn_quantity_bytes(number_of(sites, i, "bytes"), size));
     }
@@ -414,6 +434,7 @@ int inspection_print_text(const struct inspection *inspection, struct attn_sink 
     put_title(&page, "Config");
     put_settings(&page, table_of(&page, ATTN_INSPECTED_CONFIG));
     put_attention(&page);
+    put_differences(&page);
     put_title(&page, "Parameters");
     put_amounts(&page, table_of(&page, ATTN_INSPECTED_PARAMETERS), NULL);
     put_tensors(&page);

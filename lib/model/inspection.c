@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
+#include "model/differences.h"
 #include "model/finite.h"
 #include "model/model.h"
 #include "text/settings.h"
@@ -19,7 +20,7 @@
 
 /* --- Tables of one row ------------------------------------------------------------------------ */
 
-enum { MAX_FIELDS = 24 };
+enum { MAX_FIELDS = 40 };
 
 /* A row that is being made, with its columns. */
 struct record {
@@ -58,6 +59,16 @@ static void add_flag(struct record *record, const char *name, bool is_set)
 static void add_word(struct record *record, const char *name, const char *word)
 {
     add(record, name, ATTN_VALUE_TEXT, NULL, word_cell(word));
+}
+
+/* A number that is 0 where there is none. */
+static void add_factor(struct record *record, const char *name, double factor)
+{
+    const struct attn_column column = {
+        .name = name, .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE};
+
+    record->columns[record->n] = column;
+    record->cells[record->n++] = factor > 0 ? attn_cell_real(factor) : attn_cell_missing();
 }
 
 /* Adds the sum of all that is there, whose unit it has. */
@@ -119,7 +130,14 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
 {
     static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                         [ATTN_NORM_LAYERNORM] = "layernorm",
-                                        [ATTN_NORM_RMSNORM] = "rmsnorm"};
+                                        [ATTN_NORM_RMSNORM] = "rmsnorm",
+                                        [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one"};
+    static const char *const places[] = {[ATTN_NORM_BEFORE] = "before",
+                                         [ATTN_NORM_BEHIND] = "behind",
+                                         [ATTN_NORM_AROUND] = "around"};
+    static const char *const qk_norms[] = {[ATTN_QK_NORM_NONE] = "none",
+                                           [ATTN_QK_NORM_PER_HEAD] = "per_head",
+                                           [ATTN_QK_NORM_ALL_HEADS] = "all_heads"};
     static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
                                             [ATTN_POSITIONS_LEARNED] = "learned",
                                             [ATTN_POSITIONS_ROTARY] = "rotary"};
@@ -132,17 +150,32 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     add_sizes(&record, config);
     add_word(&record, "norm", norms[config->norm]);
     add(&record, "norm_eps", ATTN_VALUE_REAL, NULL, attn_cell_real((double)config->norm_eps));
+    add_word(&record, "norm_place", places[config->norm_place]);
+    add_flag(&record, "has_single_norm", config->has_single_norm);
     add_flag(&record, "has_final_norm", config->has_final_norm);
+    add_word(&record, "qk_norm", qk_norms[config->qk_norm]);
     add_word(&record, "positions", positions[config->positions]);
+    add_factor(&record, "embed_scale", config->embed_scale);
     add_word(&record, "act_fn", config->act_fn);
+    add_flag(&record, "has_gated_mlp", config->has_gated_mlp);
     add_flag(&record, "has_projections", config->has_projections);
     add_flag(&record, "has_qkv_bias", config->has_qkv_bias);
     add_flag(&record, "has_out_proj", config->has_out_proj);
     add_flag(&record, "has_out_bias", config->has_out_bias);
+    add_flag(&record, "has_mlp_bias", config->has_mlp_bias);
     add_flag(&record, "has_residual", config->has_residual);
+    add_flag(&record, "has_parallel_residual", config->has_parallel_residual);
     add_word(&record, "output", outputs[config->output]);
+    add_flag(&record, "has_output_bias", config->has_output_bias);
+    add_factor(&record, "logits_cap", config->logits_cap);
     return make_record("config", &record, table, err);
 }
+
+static const char *const ropes[] = {[ATTN_ROPE_DEFAULT] = "default",
+                                    [ATTN_ROPE_LINEAR] = "linear",
+                                    [ATTN_ROPE_LLAMA3] = "llama3",
+                                    [ATTN_ROPE_YARN] = "yarn",
+                                    [ATTN_ROPE_DYNAMIC] = "dynamic"};
 
 static enum attn_status find_attention(const struct attn_inspection *inspection,
                                        struct attn_table **table, struct attn_error *err)
@@ -154,6 +187,12 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         {.name = "is_scaled", .type = ATTN_VALUE_BOOLEAN},
         {.name = "eps", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
         {.name = "factor", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "window", .type = ATTN_VALUE_INTEGER},
+        {.name = "score_cap", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "rope_type", .type = ATTN_VALUE_TEXT},
+        {.name = "rope_theta", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "rope_factor", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE},
+        {.name = "d_rotary", .type = ATTN_VALUE_INTEGER},
     };
     enum { N = sizeof columns / sizeof *columns };
     const struct attn_config *config = attn_model_config(inspection->model);
@@ -163,6 +202,8 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
         const struct attn_attention *a = &config->attention[layer];
         const bool is_cross = config->is_cross[layer];
         const bool is_causal = a->mask == ATTN_MASK_CAUSAL && !is_cross;
+        const bool has_rope = config->positions == ATTN_POSITIONS_ROTARY;
+        const struct attn_rope *rope = &config->rope[layer];
         const struct attn_cell row[N] = {
             word_cell(attn_attention_kind_name(a->kind)),
             attn_cell_boolean(is_cross),
@@ -170,11 +211,29 @@ static enum attn_status find_attention(const struct attn_inspection *inspection,
             attn_cell_boolean(a->is_scaled),
             attn_cell_real(a->eps),
             attn_cell_real(a->factor),
+            a->kind == ATTN_ATTENTION_WINDOW ? count_cell(a->window) : attn_cell_missing(),
+            a->score_cap > 0 ? attn_cell_real(a->score_cap) : attn_cell_missing(),
+            has_rope ? word_cell(ropes[rope->type]) : attn_cell_missing(),
+            has_rope ? attn_cell_real(rope->theta) : attn_cell_missing(),
+            has_rope && rope->factor > 0 ? attn_cell_real(rope->factor) : attn_cell_missing(),
+            has_rope ? count_cell(rope->d_rotary) : attn_cell_missing(),
         };
 
         status = attn_table_append(*table, row, N, err);
     }
     return status;
+}
+
+static enum attn_status find_differences(const struct attn_inspection *inspection,
+                                         struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {{.name = "part", .type = ATTN_VALUE_TEXT},
+                                                 {.name = "difference", .type = ATTN_VALUE_TEXT}};
+    const enum attn_status status = make("differences", columns, 2, NULL, table, err);
+
+    return status == ATTN_OK
+               ? attn_differences_append(attn_model_config(inspection->model), *table, err)
+               : status;
 }
 
 static enum attn_status find_parameters(const struct attn_inspection *inspection,

@@ -26,7 +26,8 @@
  * units are in the columns.
  *
  * config: n_ctx is missing where nothing limits it. attention: a row a layer, kind, is_cross, mask,
- * is_scaled, eps, factor. parameters: the elements of each part, total. tensors: name, dtype,
+ * is_scaled, eps, factor, and what only some models have: window, score_cap, rope_type, rope_theta,
+ * rope_factor, d_rotary. differences: from GPT-2, in words: part, difference. parameters: the elements of each part, total. tensors: name, dtype,
  * shape, file, offset, bytes. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of
  * each special token. files: name, bytes; those of weights come last. run: n_token, n_source,
  * n_pair. multiply_adds: of each part, total. memory: bytes of each part. outputs: a row a site,
@@ -36,6 +37,7 @@
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \
     X(ATTENTION, attention, MODEL)                                                                 \
+    X(DIFFERENCES, differences, MODEL)                                                             \
     X(PARAMETERS, parameters, MODEL)                                                               \
     X(TENSORS, tensors, WEIGHTS)                                                                   \
     X(TOKENIZER, tokenizer, TOKENIZER)                                                             \

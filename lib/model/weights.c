@@ -393,6 +393,10 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return status;
     if (rule->part == ATTN_PART_OUTPUT_FOUND)
         binder->config->output = ATTN_OUTPUT_OWN;
+    if (rule->part == ATTN_PART_MLP_BIAS_FOUND)
+        binder->config->has_mlp_bias = true;
+    if (rule->part == ATTN_PART_OUTPUT_BIAS_FOUND)
+        binder->config->has_output_bias = true;
     store(binder, rule, layer, &entry.tensor);
     return ATTN_OK;
 }

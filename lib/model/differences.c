@@ -1,0 +1,312 @@
+/*
+ * differences.c - see differences.h. GPT-2 has LayerNorm before attention and MLP, learned positions,
+ * causal attention to all keys with scores / sqrt(d_head), a bias in every map of a block, gelu_new,
+ * and the embedding as its output matrix.
+ */
+#include "model/differences.h"
+
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS_SIZE = 256, MAX_GROUP = 4 };
+
+/* The table that is being filled, and the first failure. */
+struct list {
+    const struct attn_config *config;
+    struct attn_table *table;
+    enum attn_status status;
+    struct attn_error *err;
+};
+
+static void append(struct list *list, const char *part, const char *words, size_t size)
+{
+    const struct attn_cell row[] = {attn_cell_text(part, strlen(part)),
+                                    attn_cell_text(words, size)};
+
+    if (list->status == ATTN_OK)
+        list->status = attn_table_append(list->table, row, 2, list->err);
+}
+
+static ATTN_PRINTF(3, 4) void say(struct list *list, const char *part, const char *format, ...)
+{
+    char words[WORDS_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    append(list, part, words, strlen(words));
+}
+
+/* --- What may differ by layer ----------------------------------------------------------------- */
+
+/* Writes what LAYER does; nothing when it does what GPT-2 does. */
+typedef void (*describe_fn)(const struct attn_config *config, size_t layer, char words[WORDS_SIZE]);
+
+/* Writes the layers that are described by WORDS, "0-4, 6", and counts them. */
+static size_t write_layers(const struct attn_config *config, describe_fn describe,
+                           const char *words, struct attn_buffer *text)
+{
+    char other[WORDS_SIZE];
+    size_t n = 0;
+
+    for (size_t first = 0, last; first < config->n_layer; first = last + 1) {
+        for (last = first; last < config->n_layer; last++) {
+            describe(config, last, other);
+            if (strcmp(other, words) != 0)
+                break;
+        }
+        if (last > first)
+            attn_buffer_append_format(text, n > 0 ? ", %zu" : "%zu", first);
+        if (last > first + 1)
+            attn_buffer_append_format(text, "-%zu", last - 1);
+        n += last - first;
+    }
+    return n;
+}
+
+/* The row of the layers that are described by WORDS. */
+static void say_of_some(struct list *list, const char *part, describe_fn describe,
+                        const char *words)
+{
+    struct attn_buffer layers = {0}, text = {0};
+    const size_t n = write_layers(list->config, describe, words, &layers);
+
+    if (n < list->config->n_layer) {
+        attn_buffer_append_string(&text, n == 1 ? "layer " : "layers ");
+        attn_buffer_append(&text, layers.data, layers.size);
+        attn_buffer_append_string(&text, ": ");
+    }
+    attn_buffer_append_string(&text, words);
+    if (list->status == ATTN_OK)
+        list->status = attn_buffer_check(&layers, list->err);
+    if (list->status == ATTN_OK)
+        list->status = attn_buffer_check(&text, list->err);
+    if (list->status == ATTN_OK)
+        append(list, part, text.data, text.size);
+    attn_buffer_release(&layers);
+    attn_buffer_release(&text);
+}
+
+/* A row for all layers that have the same words. */
+static void say_of_layers(struct list *list, const char *part, describe_fn describe)
+{
+    char groups[MAX_GROUP][WORDS_SIZE], words[WORDS_SIZE];
+    size_t n = 0;
+
+    for (size_t layer = 0; layer < list->config->n_layer; layer++) {
+        size_t i = 0;
+
+        describe(list->config, layer, words);
+        while (i < n && strcmp(words, groups[i]) != 0)
+            i++;
+        if (i == MAX_GROUP) {
+            say(list, part, "in each layer otherwise");
+            return;
+        }
+        if (i == n)
+            memcpy(groups[n++], words, sizeof words);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (groups[i][0] != '\0')
+            say_of_some(list, part, describe, groups[i]);
+}
+
+static void describe_rope(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    const struct attn_rope *rope = &config->rope[layer];
+    size_t used = (size_t)snprintf(words, WORDS_SIZE, "rotary, theta %.15g", rope->theta);
+
+    if (rope->d_rotary < config->d_head)
+        used += (size_t)snprintf(words + used, WORDS_SIZE - used,
+                                 ", of the first %zu of %zu components of a head", rope->d_rotary,
+                                 config->d_head);
+    switch (rope->type) {
+    case ATTN_ROPE_DEFAULT:
+        break;
+    case ATTN_ROPE_LINEAR:
+        snprintf(words + used, WORDS_SIZE - used, ", positions / %.15g", rope->factor);
+        break;
+    case ATTN_ROPE_LLAMA3:
+        snprintf(words + used, WORDS_SIZE - used,
+                 ", low frequencies / %.15g (llama3, trained on %.15g tokens)", rope->factor,
+                 rope->n_original);
+        break;
+    case ATTN_ROPE_YARN:
+        snprintf(words + used, WORDS_SIZE - used,
+                 ", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
+                 rope->factor, rope->attention_factor, rope->n_original);
+        break;
+    case ATTN_ROPE_DYNAMIC:
+        snprintf(words + used, WORDS_SIZE - used, ", as written up to %zu tokens (dynamic)",
+                 config->n_ctx);
+        break;
+    }
+}
+
+static void describe_keys(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    const struct attn_attention *attention = &config->attention[layer];
+
+    words[0] = '\0';
+    if (config->is_cross[layer])
+        snprintf(words, WORDS_SIZE, "a query sees the source");
+    else if (attention->kind == ATTN_ATTENTION_WINDOW)
+        snprintf(words, WORDS_SIZE, "a query sees its own token and the %zu before it",
+                 attention->window - 1);
+    else if (attention->mask == ATTN_MASK_NONE)
+        snprintf(words, WORDS_SIZE, "a query sees the tokens behind it too");
+}
+
+static void describe_scores(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
+{
+    const struct attn_attention *attention = &config->attention[layer];
+    const bool has_factor = attention->factor < 1 || attention->factor > 1;
+    const char *between = "";
+    size_t used = 0;
+
+    words[0] = '\0';
+    if (!attention->is_scaled && !has_factor)
+        used = (size_t)snprintf(words, WORDS_SIZE, "not divided by sqrt(d_head)");
+    else if (!attention->is_scaled)
+        used = (size_t)snprintf(words, WORDS_SIZE, "times %.6g, not 1 / sqrt(d_head)",
+                                attention->factor);
+    else if (has_factor)
+        used = (size_t)snprintf(words, WORDS_SIZE, "also times %.6g", attention->factor);
+    if (used > 0)
+        between = "; ";
+    if (attention->score_cap > 0)
+        snprintf(words + used, WORDS_SIZE - used, "%s%.15g * tanh(score / %.15g), before the mask",
+                 between, attention->score_cap, attention->score_cap);
+}
+
+/* --- What all layers share -------------------------------------------------------------------- */
+
+static void say_norms(struct list *list)
+{
+    static const char *const kinds[] = {
+        [ATTN_NORM_NONE] = "none",
+        [ATTN_NORM_LAYERNORM] = "LayerNorm",
+        [ATTN_NORM_RMSNORM] = "RMSNorm: no mean is taken off, nothing is added",
+        [ATTN_NORM_RMSNORM_PLUS_ONE] =
+            "RMSNorm, times 1 + weight: no mean is taken off, nothing is added"};
+    static const char *const places[] = {
+        [ATTN_NORM_BEFORE] = "",
+        [ATTN_NORM_BEHIND] = "behind attention and MLP, not before them",
+        [ATTN_NORM_AROUND] = "before and behind attention and MLP"};
+    const struct attn_config *config = list->config;
+
+    if (config->norm != ATTN_NORM_LAYERNORM)
+        say(list, "norms", "%s", kinds[config->norm]);
+    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE)
+        say(list, "norms", "%s", places[config->norm_place]);
+    if (config->has_single_norm)
+        say(list, "norms", "one in a block, before both attention and MLP");
+    if (config->norm != ATTN_NORM_NONE && !config->has_final_norm)
+        say(list, "norms", "none at the end");
+}
+
+static void say_heads(struct list *list)
+{
+    static const char *const norms[] = {[ATTN_QK_NORM_NONE] = "",
+                                        [ATTN_QK_NORM_PER_HEAD] = "normalized, each head by itself",
+                                        [ATTN_QK_NORM_ALL_HEADS] =
+                                            "normalized, all heads of a token at once"};
+    const struct attn_config *config = list->config;
+
+    if (!config->has_projections)
+        say(list, "heads", "q, k and v are the input of the block itself");
+    if (config->n_kv_head < config->n_head)
+        say(list, "heads", "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
+            config->n_kv_head == 1 ? "" : "s", config->n_head / config->n_kv_head);
+    if (config->n_head * config->d_head != config->d_model)
+        say(list, "heads", "%zu of width %zu, together %zu, where d_model is %zu", config->n_head,
+            config->d_head, config->n_head * config->d_head, config->d_model);
+    if (config->qk_norm != ATTN_QK_NORM_NONE)
+        say(list, "q and k", "%s", norms[config->qk_norm]);
+}
+
+/* Which maps of a block have a bias, when not all that it has. */
+static void say_biases(struct list *list)
+{
+    const struct attn_config *config = list->config;
+    const struct {
+        bool is_there, has_bias;
+        const char *name;
+    } maps[] = {{config->has_projections, config->has_qkv_bias, "q, k and v"},
+                {config->has_out_proj, config->has_out_bias, "the output projection"},
+                {config->d_mlp > 0, config->has_mlp_bias, "the MLP"}};
+    const char *with[3];
+    size_t n_map = 0, n = 0;
+
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) {
+        n_map += maps[i].is_there;
+        if (maps[i].is_there && maps[i].has_bias)
+            with[n++] = maps[i].name;
+    }
+    if (n == n_map)
+        return;
+    if (n == 0)
+        say(list, "biases", "none in the maps of a block");
+    else if (n == 1)
+        say(list, "biases", "of %s alone", with[0]);
+    else
+        say(list, "biases", "of %s and %s alone", with[0], with[1]);
+}
+
+static void say_block(struct list *list)
+{
+    const struct attn_config *config = list->config;
+
+    if (!config->has_out_proj)
+        say(list, "block", "heads are put side by side, without an output projection");
+    if (config->d_mlp == 0)
+        say(list, "mlp", "none");
+    else if (config->has_gated_mlp)
+        say(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
+    else if (strcmp(config->act_fn, "gelu_new") != 0)
+        say(list, "mlp", "%s", config->act_fn);
+    if (!config->has_residual)
+        say(list, "block", "its input is not added to its output");
+    if (config->has_parallel_residual)
+        say(list, "block", "attention and MLP read the same input, side by side");
+}
+
+static void say_output(struct list *list)
+{
+    const struct attn_config *config = list->config;
+
+    if (config->output == ATTN_OUTPUT_NONE)
+        say(list, "output", "none: no logits");
+    if (config->output == ATTN_OUTPUT_OWN)
+        say(list, "output", "a matrix of its own, not the embedding");
+    if (config->has_output_bias)
+        say(list, "output", "with a bias");
+    if (config->logits_cap > 0)
+        say(list, "output", "logits become %.15g * tanh(logit / %.15g)", config->logits_cap,
+            config->logits_cap);
+}
+
+enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
+                                         struct attn_error *err)
+{
+    struct list list = {.config = config, .table = table, .err = err};
+
+    if (config->embed_scale > 0)
+        say(&list, "embedding", "rows times %.6g", config->embed_scale);
+    if (config->positions == ATTN_POSITIONS_NONE)
+        say(&list, "positions", "none");
+    if (config->positions == ATTN_POSITIONS_ROTARY)
+        say_of_layers(&list, "positions", describe_rope);
+    say_norms(&list);
+    say_heads(&list);
+    say_of_layers(&list, "attention", describe_keys);
+    say_of_layers(&list, "scores", describe_scores);
+    say_biases(&list);
+    say_block(&list);
+    say_output(&list);
+    return list.status;
+}
