@@ -15,6 +15,8 @@
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
+    X(attribute)                                                                                   \
+    X(lens)                                                                                        \
     X(score)                                                                                       \
     X(bench)                                                                                       \
     X(completion)                                                                                  \

@@ -41,21 +41,21 @@ struct question_args {
         .attention = ATTENTION_ARGS_DEFAULT, .tables.precision = -1                                \
     }
 
-/* The groups of options that fill the struct question_args MEMBER of TYPE: the input; the rest. */
-#define QUESTION_INPUT_PARTS(type, member)                                                         \
-    {&prompt_text_options, offsetof(type, member.prompt)},                                         \
-        {&prompt_options, offsetof(type, member.prompt)},                                          \
-        {&prompt_numbers_options, offsetof(type, member.prompt)},                                  \
+/* The groups of options that fill the struct question_args at the offset AT: the input; the rest. */
+#define QUESTION_INPUT_PARTS(at)                                                                   \
+    {&prompt_text_options, (at) + offsetof(struct question_args, prompt)},                         \
+        {&prompt_options, (at) + offsetof(struct question_args, prompt)},                          \
+        {&prompt_numbers_options, (at) + offsetof(struct question_args, prompt)},                  \
     {                                                                                              \
-        &source_options, offsetof(type, member.source)                                             \
+        &source_options, (at) + offsetof(struct question_args, source)                             \
     }
-#define QUESTION_PARTS(type, member)                                                               \
-    {&model_options, offsetof(type, member.model)},                                                \
-        {&weights_options, offsetof(type, member.model)},                                          \
-        {&compute_options, offsetof(type, member.model)},                                          \
-        {&attention_options, offsetof(type, member.attention)},                                    \
-        {&tables_options, offsetof(type, member.tables)},                                          \
-        {&running_options, offsetof(type, member.running)},                                        \
+#define QUESTION_PARTS(at)                                                                         \
+    {&model_options, (at) + offsetof(struct question_args, model)},                                \
+        {&weights_options, (at) + offsetof(struct question_args, model)},                          \
+        {&compute_options, (at) + offsetof(struct question_args, model)},                          \
+        {&attention_options, (at) + offsetof(struct question_args, attention)},                    \
+        {&tables_options, (at) + offsetof(struct question_args, tables)},                          \
+        {&running_options, (at) + offsetof(struct question_args, running)},                        \
     {                                                                                              \
         &help_options, 0                                                                           \
     }

@@ -35,9 +35,9 @@ static const struct option score_rows[] = {
 static const struct option_group score_options = OPTION_GROUP(score_rows);
 
 static const struct option_part parts[] = {
-    QUESTION_INPUT_PARTS(struct score_args, question),
+    QUESTION_INPUT_PARTS(offsetof(struct score_args, question)),
     {&score_options, 0},
-    QUESTION_PARTS(struct score_args, question),
+    QUESTION_PARTS(offsetof(struct score_args, question)),
 };
 
 static int score_main(int argc, char **argv);

@@ -69,6 +69,9 @@
 #include "experiment/compare.h"
 #include "experiment/comparison.h"
 #include "experiment/explain.h"
+#include "experiment/answer.h"
+#include "experiment/attribute.h"
+#include "experiment/lens.h"
 #include "experiment/score.h"
 
 /* Tables and files. */

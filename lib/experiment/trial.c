@@ -64,25 +64,8 @@ static enum attn_status create(const struct attn_trial *trial, const struct attn
     return attn_session_create(run->model, &options, session, err);
 }
 
-static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
-                             struct attn_error *err)
-{
-    const struct attn_run *run = trial->run;
-    const struct attn_sequence *text = &run->text;
-    enum attn_status status = ATTN_OK;
-
-    if (run->source.n > 0)
-        status = attn_session_set_source(session, run->source.rows, run->source.n, err);
-    if (status != ATTN_OK)
-        return status;
-    if (trial->layer != ATTN_NO_LAYER)
-        return attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err);
-    return text->rows != NULL ? attn_session_feed_embeddings(session, text->rows, text->n, err)
-                              : attn_session_feed(session, text->ids, text->n, err);
-}
-
-enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
-                                struct attn_error *err)
+enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
+                                  struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
     struct attn_edit *edits = attn_alloc(run->n_edit + trial->n_edit, sizeof *edits, err);
@@ -96,10 +79,38 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
     if (status == ATTN_OK)
         status = attn_error_at(create(trial, edits, &made, err), ATTN_STAGE_OPTIONS, err);
     attn_free(edits);
+    if (status == ATTN_OK && run->source.n > 0)
+        status = attn_error_at(attn_session_set_source(made, run->source.rows, run->source.n, err),
+                               ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
-        status = feed(trial, made, err);
+        *session = made;
+    else
+        attn_session_free(made);
+    return status;
+}
+
+static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
+                             struct attn_error *err)
+{
+    const struct attn_sequence *text = &trial->run->text;
+
+    if (trial->layer != ATTN_NO_LAYER)
+        return attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err);
+    return text->rows != NULL ? attn_session_feed_embeddings(session, text->rows, text->n, err)
+                              : attn_session_feed(session, text->ids, text->n, err);
+}
+
+enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
+                                struct attn_error *err)
+{
+    struct attn_session *made = NULL;
+    enum attn_status status = attn_trial_start(trial, &made, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = feed(trial, made, err);
     if (status == ATTN_OK) /* after the last time that the session looked */
-        status = attn_host_check_canceled(run->host, err);
+        status = attn_host_check_canceled(trial->run->host, err);
     if (status == ATTN_OK)
         *session = made;
     else

@@ -34,7 +34,10 @@ struct attn_trial attn_trial_of(const struct attn_run *run);
  * layer, and not with edits of the run. */
 bool attn_trial_can_skip(const struct attn_run *run);
 
-/* Feeds a new session, the caller's. Errors have a stage. */
+/* A new session, the caller's, that nothing was fed but the source; then fed. Errors have a
+ * stage. */
+enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
+                                  struct attn_error *err);
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
 

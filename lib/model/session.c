@@ -334,8 +334,8 @@ static enum attn_status check_matrices(const struct attn_session *session, size_
     return status;
 }
 
-/* Whether N more positions can be fed. */
-static enum attn_status check_feed(const struct attn_session *session, size_t n,
+/* Whether N more positions can be fed, to the layers from FIRST on. */
+static enum attn_status check_feed(const struct attn_session *session, size_t first, size_t n,
                                    struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
@@ -351,7 +351,7 @@ static enum attn_status check_feed(const struct attn_session *session, size_t n,
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
                               n_position, n_max);
-    for (size_t layer = 0; layer < config->n_layer; layer++) {
+    for (size_t layer = first; layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
 
         if (is_cross && f->n_source == 0)
@@ -418,7 +418,7 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
 {
     struct attn_forward *f = &session->forward;
     const struct attn_tensor *table = &f->model->weights.embed;
-    enum attn_status status = check_feed(session, n, err);
+    enum attn_status status = check_feed(session, 0, n, err);
 
     if (status == ATTN_OK)
         status = attn_model_check_ids(f->model, ids, n, session->n_position, err);
@@ -436,7 +436,7 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
 {
     struct attn_forward *f = &session->forward;
     const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
-    enum attn_status status = check_feed(session, n, err);
+    enum attn_status status = check_feed(session, 0, n, err);
 
     if (status == ATTN_OK)
         status = check_numbers(f, &rows, err);
@@ -452,11 +452,12 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 {
     struct attn_forward *f = &session->forward;
     const int n_layer = (int)f->dims.n_layer;
-    enum attn_status status = check_feed(session, n, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK && (layer < 0 || layer > n_layer))
-        status = attn_error_set(
-            err, ATTN_INVALID, "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    if (layer < 0 || layer > n_layer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    status = check_feed(session, (size_t)layer, n, err);
     for (int i = 0; status == ATTN_OK && i < n_layer; i++)
         if (f->attention[i].dropout > 0)
             status = attn_error_set(err, ATTN_INVALID,

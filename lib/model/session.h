@@ -135,12 +135,9 @@ enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);
 
-/*
- * As attn_session_feed_embeddings, but begins at LAYER, 0 .. n_layer, with its resid_pre X
- * [n, d_model], positions included: the layers before it do not run, and of their keys and values
- * the KV cache holds nothing. At n_layer only the output follows. What comes out are the bits of a
- * whole feed that had X there. Not with reads_once, and not with dropout: ATTN_INVALID.
- */
+/* As attn_session_feed_embeddings, but begins at LAYER, 0 .. n_layer, with its resid_pre X
+ * [n, d_model], positions included; at n_layer only the output follows. What comes out are the bits
+ * of a whole feed that had X there. ATTN_INVALID with dropout; not to be used with reads_once. */
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 

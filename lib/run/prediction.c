@@ -101,32 +101,33 @@ void attn_continuations_release(struct attn_continuations *continuations)
 
 enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 
-struct scored {
-    double logit;
-    int32_t id;
-};
-
 static int by_logit(const void *a, const void *b)
 {
-    const struct scored *x = a, *y = b;
+    const struct attn_scored *x = a, *y = b;
 
     if (x->logit != y->logit)
         return x->logit < y->logit ? 1 : -1;
     return x->id < y->id ? -1 : 1; /* equal ones in the order of the vocabulary */
 }
 
-/* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
-static void rank(const struct attn_prediction_args *args, const float *logits, size_t n_shown,
-                 struct scored *room, struct attn_candidate *top)
+double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked)
 {
-    const size_t n = args->n_vocab;
     double sum = 0.0;
 
     for (size_t i = 0; i < n; i++)
-        room[i] = (struct scored){(double)logits[i], (int32_t)i};
-    qsort(room, n, sizeof(*room), by_logit);
+        ranked[i] = (struct attn_scored){(double)logits[i], (int32_t)i};
+    qsort(ranked, n, sizeof(*ranked), by_logit);
     for (size_t i = n; i-- > 0;) /* small ones first */
-        sum += exp(room[i].logit - room[0].logit);
+        sum += exp(ranked[i].logit - ranked[0].logit);
+    return sum;
+}
+
+/* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
+static void rank(const struct attn_prediction_args *args, const float *logits, size_t n_shown,
+                 struct attn_scored *room, struct attn_candidate *top)
+{
+    const double sum = attn_logits_rank(logits, args->n_vocab, room);
+
     for (size_t i = 0; i < n_shown; i++) {
         top[i].id = room[i].id;
         top[i].probability = exp(room[i].logit - room[0].logit) / sum;
@@ -138,7 +139,7 @@ static void rank(const struct attn_prediction_args *args, const float *logits, s
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
-    struct scored *room;        /* [n_vocab] */
+    struct attn_scored *room;        /* [n_vocab] */
     struct attn_candidate *top; /* where those of the next position go */
 };
 

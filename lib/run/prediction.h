@@ -36,6 +36,17 @@ void attn_continuations_note_spaces(const struct attn_request *request,
                                     const struct attn_tokenizer *tokenizer);
 void attn_continuations_release(struct attn_continuations *continuations);
 
+/* A token and its logit. */
+struct attn_scored {
+    double logit;
+    int32_t id;
+};
+
+/* Sorts the tokens of LOGITS [n] into RANKED [n], the most probable first, equal ones in the order
+ * of the vocabulary. Returns what exp(logit - that of the first) is divided by for a
+ * probability. */
+double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
+
 /* What is asked of a session that was fed the text and has logits. */
 struct attn_prediction_args {
     const struct attn_question *question;

@@ -225,6 +225,14 @@ ATTN_MOST_RECALLED = 64
 ATTN_COMPARISON_HEADS = 0
 ATTN_COMPARISON_COSTS = 1
 ATTN_COMPARISON_LOGITS = 2
+ATTN_ANSWER_AUTO = 0
+ATTN_ANSWER_LOGIT_DIFF = 1
+ATTN_ANSWER_LOG_PROB = 2
+ATTN_ANSWER_LOGIT = 3
+ATTN_ANSWER_PROB = 4
+ATTN_ANSWER_KL = 5
+ATTN_ANSWER_CE = 6
+ATTN_N_ANSWER_METRIC = 7
 
 
 class attn_error(Structure):
@@ -440,6 +448,18 @@ class attn_explained_key(Structure):
 
 
 class attn_explanation(Structure):
+    pass
+
+
+class attn_answer_args(Structure):
+    pass
+
+
+class attn_attribute_args(Structure):
+    pass
+
+
+class attn_lens_args(Structure):
     pass
 
 
@@ -1003,6 +1023,26 @@ attn_explanation._fields_ = [
     ("exponential_sum", c_double),
     ("visible_share", c_double),
 ]
+attn_answer_args._fields_ = [
+    ("metric", c_int),
+    ("target", c_char_p),
+    ("foil", c_char_p),
+    ("target_id", POINTER(c_int32)),
+    ("foil_id", POINTER(c_int32)),
+    ("at", c_char_p),
+]
+attn_attribute_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("by_token", c_bool),
+    ("n_most", c_size_t),
+]
+attn_lens_args._fields_ = [
+    ("size", c_size_t),
+    ("top", c_size_t),
+    ("answer", attn_answer_args),
+    ("reads_heads", c_bool),
+]
 attn_score_args._fields_ = [
     ("size", c_size_t),
     ("stride", c_size_t),
@@ -1020,6 +1060,10 @@ def ATTN_ATTEND_ARGS_DEFAULT():
 
 def ATTN_ATTENTION_DEFAULT():
     return attn_attention(kind=0, is_scaled=1, factor=1)
+
+
+def ATTN_ATTRIBUTE_ARGS_DEFAULT():
+    return attn_attribute_args(size=sizeof(attn_attribute_args))
 
 
 def ATTN_CATALOG_DEFAULT():
@@ -1044,6 +1088,10 @@ def ATTN_EXPLAIN_ARGS_DEFAULT():
 
 def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=2)
+
+
+def ATTN_LENS_ARGS_DEFAULT():
+    return attn_lens_args(size=sizeof(attn_lens_args))
 
 
 def ATTN_MODEL_OPTIONS_DEFAULT():
@@ -1179,6 +1227,8 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
+    "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
 }
 

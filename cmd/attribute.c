@@ -1,0 +1,108 @@
+/* attribute.c - attn-cli attribute: which part of the model writes a logit. */
+#include "answer_args.h"
+#include "options.h"
+#include "question.h"
+#include "report.h"
+
+#include "attn.h"
+
+#define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
+
+/* Values of --by, in the order of its words. */
+enum attribute_by { BY_PART, BY_TOKEN };
+
+struct attribute_args {
+    struct question_args question;
+    struct answer_args answer;
+    int by; /* enum attribute_by */
+    int64_t n_most;
+};
+
+static const struct option attribute_rows[] = {
+    {.name = "by",
+     .argument = "part|token",
+     .heading = "Attribution",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attribute_args, by),
+     .help = "a row a part (default); or each head split by the key that it read from, the rows "
+             "with the largest magnitudes"},
+    {.name = "limit",
+     .argument = "N",
+     .heading = "Attribution",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct attribute_args, n_most),
+     .help = "so many rows of --by token; default 20"},
+};
+
+static const struct option_group attribute_options = OPTION_GROUP(attribute_rows);
+
+static const struct option_part parts[] = {
+    QUESTION_INPUT_PARTS(offsetof(struct attribute_args, question)),
+    {&target_options, offsetof(struct attribute_args, answer)},
+    {&foil_options, offsetof(struct attribute_args, answer)},
+    {&at_options, offsetof(struct attribute_args, answer)},
+    {&attribute_options, 0},
+    QUESTION_PARTS(offsetof(struct attribute_args, question)),
+};
+
+static int attribute_main(int argc, char **argv);
+
+const struct command command_attribute = {
+    .name = "attribute",
+    .summary = "which part of the model writes a logit",
+    .usage = "[OPTIONS] --target TEXT TEXT",
+    .description =
+        "Splits the logit of --target (minus that of --foil) after TEXT into what\n"
+        "embedding, positions, each head, biases and MLPs write of it, with the scale of\n"
+        "the final norm frozen. The row `sum` adds them up, `model` is what the model\n"
+        "says.\n\n"
+        "The numbers say who writes the answer into the stream directly. They do not say\n"
+        "who found it: a head that only tells later heads where to look has a small\n"
+        "share here. `attn-cli ablate` measures that.\n",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
+                "      \"The keys to the cabinet\"\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = attribute_main,
+};
+
+static int attribute(const struct attribute_args *args, struct question *question)
+{
+    struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct answer_ids ids;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    how.answer = answer_of(&args->answer, &ids);
+    how.by_token = args->by == BY_TOKEN;
+    how.n_most = (size_t)args->n_most;
+    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (code == EXIT_DONE && args->n_most > 0 && !how.by_token)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--limit is the number of rows of --by token, "
+                              "which is not given");
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = question_read(question);
+    if (code == EXIT_DONE &&
+        attn_attribute(question->host, &question->request, &how, &table, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    attn_table_free(table);
+    return code;
+}
+
+static int attribute_main(int argc, char **argv)
+{
+    struct attribute_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+    struct question question = {
+        .command = &command_attribute, .args = &args.question, .example = EXAMPLE};
+    int code = question_parse(&question, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = attribute(&args, &question);
+    return question_close(&question, code);
+}

@@ -1,0 +1,271 @@
+/* answer.c - see answer.h. */
+#include "experiment/answer_internal.h"
+
+#include "analysis/difference.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "run/position.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *attn_answer_metric_name(enum attn_answer_metric metric)
+{
+    static const char *const names[] = {
+#define METRIC_NAME(id, name, ...) name,
+        ATTN_ANSWER_METRIC_MAP(METRIC_NAME)
+#undef METRIC_NAME
+    };
+
+    return names[metric];
+}
+
+static bool needs_target(enum attn_answer_metric metric)
+{
+    static const bool needs[] = {
+#define METRIC_NEEDS(id, name, needs) needs,
+        ATTN_ANSWER_METRIC_MAP(METRIC_NEEDS)
+#undef METRIC_NEEDS
+    };
+
+    return needs[metric];
+}
+
+/* --- One token -------------------------------------------------------------------------------- */
+
+/* A token that a user named: its text or its id, and the options that name them. */
+struct named_token {
+    const char *text;
+    const int32_t *id;
+    const char *option; /* "--target" */
+};
+
+/* Appends "' app', 'le'" of ENCODING. */
+static void list_pieces(const struct attn_tokenizer *tokenizer,
+                        const struct attn_encoding *encoding, struct attn_buffer *out)
+{
+    for (size_t i = 0; i < encoding->n; i++) {
+        size_t size = 0;
+        const char *bytes = attn_tokenizer_token(tokenizer, encoding->ids[i], &size);
+
+        attn_buffer_append_format(out, "%s'", i > 0 ? ", " : "");
+        attn_escape_append(out, bytes, size);
+        attn_buffer_append_char(out, '\'');
+    }
+}
+
+/* Hints at TEXT with a space before it where that is one token. */
+static void hint_space(const struct attn_run *run, const char *text,
+                       const struct attn_encode_options *options, struct attn_error *err)
+{
+    struct attn_encoding encoding = {0};
+    struct attn_buffer spaced = {0};
+    const char *string;
+
+    attn_buffer_append_char(&spaced, ' ');
+    attn_buffer_append_string(&spaced, text);
+    string = attn_buffer_string(&spaced);
+    if (string != NULL && text[0] != ' ' &&
+        attn_tokenizer_encode(run->tokenizer, string, spaced.size, options, &encoding, NULL) ==
+            ATTN_OK &&
+        encoding.n == 1)
+        attn_error_hint(err, "with the space before it, '%s' is one token",
+                        attn_quote_string(string).text);
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&spaced);
+}
+
+static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,
+                                      const struct attn_encoding *encoding, struct attn_error *err)
+{
+    struct attn_buffer pieces = {0};
+    const char *string;
+    enum attn_status status;
+
+    list_pieces(run->tokenizer, encoding, &pieces);
+    string = attn_buffer_string(&pieces);
+    status = attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one",
+                            token->option, attn_quote_string(token->text).text, encoding->n,
+                            string != NULL ? string : "");
+    attn_buffer_release(&pieces);
+    return status;
+}
+
+static enum attn_status encode_token(const struct attn_run *run, const struct named_token *token,
+                                     int32_t *id, struct attn_error *err)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    enum attn_status status = attn_host_tokenizer(run->host, &tokenizer, err);
+
+    options.special = run->request.special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (status == ATTN_OK)
+        status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options,
+                                       &encoding, err);
+    if (status == ATTN_OK && encoding.n == 1)
+        *id = encoding.ids[0];
+    else if (status == ATTN_OK && encoding.n == 0)
+        status = attn_error_set(err, ATTN_INVALID, "%s '%s' has no tokens, expected one",
+                                token->option, attn_quote_string(token->text).text);
+    else if (status == ATTN_OK) {
+        status = report_pieces(run, token, &encoding, err);
+        hint_space(run, token->text, &options, err);
+    }
+    attn_encoding_release(&encoding);
+    return status;
+}
+
+static enum attn_status find_token(const struct attn_run *run, const struct named_token *token,
+                                   bool *has, int32_t *id, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(run->model)->n_vocab;
+
+    *has = token->text != NULL || token->id != NULL;
+    if (token->text != NULL && token->id != NULL)
+        return attn_error_set(err, ATTN_INVALID, "%s and %s-id are both given, expected one",
+                              token->option, token->option);
+    if (token->text != NULL)
+        return encode_token(run, token, id, err);
+    if (token->id != NULL && (*token->id < 0 || (size_t)*token->id >= n_vocab))
+        return attn_error_set(err, ATTN_INVALID, "%s-id %d is out of range, expected 0 to %zu",
+                              token->option, *token->id, n_vocab - 1);
+    if (token->id != NULL)
+        *id = *token->id;
+    return ATTN_OK;
+}
+
+/* --- What is asked for ------------------------------------------------------------------------ */
+
+static enum attn_status check_needs(const struct attn_answer *answer, struct attn_error *err)
+{
+    const char *name = attn_answer_metric_name(answer->metric);
+    const struct attn_run *run = answer->run;
+
+    if (needs_target(answer->metric) && !answer->has_target) {
+        attn_error_set(err, ATTN_INVALID, "no --target is given, which '%s' needs", name);
+        attn_error_hint(err, "kl and ce need none: --metric kl");
+        return ATTN_INVALID;
+    }
+    if (answer->has_foil && !answer->has_target)
+        return attn_error_set(err, ATTN_INVALID, "a --foil is given without a --target");
+    if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
+        return attn_error_set(err, ATTN_INVALID, "no --foil is given, which '%s' needs", name);
+    if (answer->metric == ATTN_ANSWER_CE && run->text.ids == NULL)
+        return attn_error_set(err, ATTN_INVALID, "embeddings have no tokens, which 'ce' needs");
+    if (answer->metric == ATTN_ANSWER_CE && run->text.n < 2)
+        return attn_error_set(err, ATTN_INVALID, "the text has 1 token, 'ce' needs 2 or more");
+    return ATTN_OK;
+}
+
+static enum attn_status find(const struct attn_run *run, const struct attn_answer_args *args,
+                             struct attn_answer *answer, struct attn_error *err)
+{
+    const struct named_token target = {args->target, args->target_id, "--target"};
+    const struct named_token foil = {args->foil, args->foil_id, "--foil"};
+    enum attn_status status = find_token(run, &target, &answer->has_target, &answer->target, err);
+
+    if (status == ATTN_OK)
+        status = find_token(run, &foil, &answer->has_foil, &answer->foil, err);
+    if (status != ATTN_OK)
+        return status;
+    if (answer->metric == ATTN_ANSWER_AUTO)
+        answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
+    answer->position = run->text.n - 1;
+    status = check_needs(answer, err);
+    if (status == ATTN_OK && args->at != NULL)
+        status = attn_run_find_position(run, "--at", args->at, &answer->position, err);
+    return status;
+}
+
+enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,
+                                  struct attn_answer *answer, struct attn_error *err)
+{
+    struct attn_answer found = {.metric = args->metric, .run = run};
+    const enum attn_status status = find(run, args, &found, err);
+
+    if (status == ATTN_OK)
+        *answer = found;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* --- The reply -------------------------------------------------------------------------------- */
+
+/* ln sum exp(x [n]) */
+static double log_sum_exp(const float *x, size_t n, int32_t *first)
+{
+    double sum = 0;
+    size_t most = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (x[i] > x[most])
+            most = i;
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)x[i] - (double)x[most]);
+    *first = (int32_t)most;
+    return (double)x[most] + log(sum);
+}
+
+/* The mean of -ln p over the text's own tokens but the first. */
+static enum attn_status cross_entropy(const struct attn_answer *answer,
+                                      struct attn_session *session, double *mean,
+                                      struct attn_error *err)
+{
+    const struct attn_sequence *text = &answer->run->text;
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    float *logits = attn_alloc_uninitialized(n_vocab, sizeof *logits, err);
+    enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    double sum = 0;
+
+    for (size_t i = 1; status == ATTN_OK && i < text->n; i++) {
+        int32_t first;
+
+        status = attn_session_logits_at(session, i - 1, 1, logits, err);
+        if (status == ATTN_OK)
+            sum += log_sum_exp(logits, n_vocab, &first) - (double)logits[text->ids[i]];
+    }
+    attn_free(logits);
+    *mean = sum / (double)(text->n - 1);
+    return status;
+}
+
+enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
+                                  const float *base, float *logits, struct attn_reply *reply,
+                                  struct attn_error *err)
+{
+    const size_t n = attn_model_config(answer->run->model)->n_vocab;
+    struct attn_reply found = {0};
+    double total, target;
+    enum attn_status status = attn_session_logits_at(session, answer->position, 1, logits, err);
+
+    if (status == ATTN_OK && answer->metric == ATTN_ANSWER_CE)
+        status = cross_entropy(answer, session, &found.value, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_MODEL, err);
+    total = log_sum_exp(logits, n, &found.first);
+    found.kl = base != NULL ? attn_logits_kl(base, logits, n) : 0;
+    target = answer->has_target ? (double)logits[answer->target] : 0;
+    switch (answer->metric) {
+    case ATTN_ANSWER_LOGIT_DIFF:
+        found.value = target - (double)logits[answer->foil];
+        break;
+    case ATTN_ANSWER_LOG_PROB:
+        found.value = target - total;
+        break;
+    case ATTN_ANSWER_LOGIT:
+        found.value = target;
+        break;
+    case ATTN_ANSWER_PROB:
+        found.value = exp(target - total);
+        break;
+    case ATTN_ANSWER_KL:
+        found.value = found.kl;
+        break;
+    default: /* the cross-entropy is there */
+        break;
+    }
+    *reply = found;
+    return ATTN_OK;
+}

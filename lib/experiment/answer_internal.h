@@ -1,0 +1,41 @@
+/* answer_internal.h - the token that an experiment asks about, found, and what a session replies. For
+ * the files of this layer. */
+#ifndef ATTN_EXPERIMENT_ANSWER_INTERNAL_H
+#define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
+
+#include "experiment/answer.h"
+#include "model/session.h"
+#include "run/run_internal.h"
+
+/* What is asked for, found in a run. */
+struct attn_answer {
+    enum attn_answer_metric metric; /* not AUTO */
+    bool has_target, has_foil;
+    int32_t target, foil;
+    size_t position;
+    const struct attn_run *run;
+};
+
+const char *attn_answer_metric_name(enum attn_answer_metric metric);
+
+/* Finds what ARGS mean. ATTN_INVALID, at the stage of options, for a text of several tokens, a
+ * metric without the target that it needs, a foil without a target, a place that is none. */
+enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,
+                                  struct attn_answer *answer, struct attn_error *err);
+
+/* What a session replies. */
+struct attn_reply {
+    double value;  /* of the metric */
+    double kl;     /* KL(p of the base || p) at the position, in nats */
+    int32_t first; /* the most probable token; of equal ones the first */
+};
+
+/*
+ * Reads the reply of SESSION, which was fed the run's input, into REPLY, and the logits at the
+ * position into LOGITS [n_vocab]. BASE are those of the unchanged run; NULL: this is that run.
+ */
+enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
+                                  const float *base, float *logits, struct attn_reply *reply,
+                                  struct attn_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * lens.h - what each layer already knows of the next token: the residual stream on its way, read by
+ * the output layer (the logit lens, nostalgebraist 2020).
+ *
+ *     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+ *     args.answer.target = " are";
+ *     struct attn_table *table;
+ *     attn_lens(host, &request, &args, &table, &err);     // rank of " are" behind each layer
+ *
+ * softmax(LN_f(h) W_U) of h = resid_pre of layer 0 to resid_post of the last layer, which is the
+ * model's own output to the bit. The final norm was trained for the last of them alone: in the
+ * first layers the numbers say what this reading finds, not what the model uses.
+ */
+#ifndef ATTN_EXPERIMENT_LENS_H
+#define ATTN_EXPERIMENT_LENS_H
+
+#include "base/table.h"
+#include "experiment/answer.h"
+#include "run/run.h"
+
+struct attn_lens_args {
+    size_t size;                    /* of this struct */
+    size_t top;                     /* most probable tokens of each reading; 0: 3 */
+    struct attn_answer_args answer; /* its target, in place of them: where that stands */
+    bool reads_heads; /* what each head adds to the stream is read alone, in place of the stream:
+                         LN_f(z W_O) W_U */
+};
+
+#define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
+
+/*
+ * Reads at the queries of REQUEST (NULL: the last position). Its sites may add resid_mid and
+ * resid_post to resid_pre of all layers. The table has the columns
+ *
+ *     layer, site, position, place, id, token, prob          place 1: the most probable
+ *     layer, site, position, rank, prob, logit               of a target; rank 1: the most probable
+ *     layer, head, position, place, id, token, logit         of heads; place -1: the smallest
+ *     layer, head, position, rank, logit                     of heads and a target
+ *
+ * ARGS may be NULL. The caller owns *table. Errors have a stage.
+ */
+ATTN_API enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
+                                    const struct attn_lens_args *args, struct attn_table **table,
+                                    struct attn_error *err);
+
+#endif

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+"""Makes tests/golden/experiments: what the experiments of lib/experiment must find on small models,
+computed in float64 from the definitions.
+
+    make_experiments.py               run in the repository root
+
+GPT-2 and our own model type are run by reference.py with edits between its lines, other families by
+transformers with hooks on its modules. Nothing of it shares code with the library.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+import torch
+from safetensors.numpy import load_file
+from transformers import AutoModelForCausalLM, GPT2LMHeadModel
+
+import make_attn_fixtures
+from make_gpt2_fixtures import to_reference
+from model_directory import write_archive
+from reference import ACTIVATIONS, Decoder, softmax
+
+OUT = pathlib.Path("tests/golden/experiments")
+
+
+class EditedDecoder(Decoder):
+    """The reference decoder; edits {site: function of the tensor} are applied before it is read."""
+
+    edits = {}
+
+    def tell(self, sites, name, x):
+        x = self.edits.get(name, lambda x: x)(x)
+        sites[name] = x
+        return x
+
+    def block(self, x, layer, sites):
+        c, b = self.config, f"blocks.{layer}."
+        x = self.tell(sites, b + "hook_resid_pre", x)
+        z = self.attention(self.norm(x, b + "ln1"), layer, sites)
+        attn_out = sum(self.head_out(layer, h, z[:, h]) for h in range(c["n_head"]))
+        attn_out = attn_out + self.weights.get(b + "attn.b_O", 0)
+        x = x + self.tell(sites, b + "hook_attn_out", attn_out)
+        if c["d_mlp"]:
+            x = self.tell(sites, b + "hook_resid_mid", x)
+            w = self.weights
+            pre = self.norm(x, b + "ln2") @ w[b + "mlp.W_in"] + w.get(b + "mlp.b_in", 0)
+            post = self.tell(sites, b + "mlp.hook_post", ACTIVATIONS[c["act_fn"]](pre))
+            out = post @ w[b + "mlp.W_out"] + w.get(b + "mlp.b_out", 0)
+            x = x + self.tell(sites, b + "hook_mlp_out", out)
+        return self.tell(sites, b + "hook_resid_post", x)
+
+    def attention(self, x, layer, sites):
+        c, b = self.config, f"blocks.{layer}.attn."
+        q, k, v = (self.tell(sites, b + "hook_" + n, self.project(x, b, n.upper())) for n in "qkv")
+        group, n_head = c["n_head"] // c["n_kv_head"], c["n_head"]
+        divisor = np.sqrt(q.shape[2]) if c["scale"] else 1.0
+        pattern = np.zeros((n_head, len(x), len(x)))
+        for h in range(n_head):
+            for i in range(len(x)):
+                scores = k[: i + 1, h // group] @ q[i, h] / divisor * c["factors"][layer]
+                pattern[h, i, : i + 1] = softmax(scores)
+        pattern = self.tell(sites, b + "hook_pattern", pattern)
+        z = np.stack([pattern[h] @ v[:, h // group] for h in range(n_head)], 1)
+        return self.tell(sites, b + "hook_z", z)
+
+    def head_out(self, layer, head, z):
+        return z @ self.weights[f"blocks.{layer}.attn.W_O"][head]
+
+
+class OfDecoder:
+    """A model that reference.py runs."""
+
+    behind = None
+
+    def __init__(self, decoder):
+        c, w = decoder.config, decoder.weights
+        self.decoder = EditedDecoder(c, w)
+        self.n_layer, self.n_head, self.has_mlp = c["n_layer"], c["n_head"], bool(c["d_mlp"])
+        self.has_norm, self.is_rms = c["norm"] != "none", False
+        self.eps = c["eps"]
+        self.unembed = w["embed.W_E"].T if c["output"] == "tied" else w["unembed.W_U"]
+        self.unembed_bias = w.get("unembed.b_U")
+        self.norm_weight, self.norm_bias = w.get("ln_final.w"), w.get("ln_final.b")
+
+    def run(self, ids, edits={}):
+        self.decoder.edits = edits
+        return self.decoder.run(ids)
+
+    def read(self, h):
+        """The logits of stream vectors h."""
+        x = self.decoder.norm(h, "ln_final") if self.has_norm else h
+        return x @ self.unembed + (0 if self.unembed_bias is None else self.unembed_bias)
+
+    def position(self, ids, at):
+        c, w = self.decoder.config, self.decoder.weights
+        return w["pos_embed.W_pos"][at] if c["positions"] == "learned" else None
+
+    def head_out(self, layer, head, z):
+        return self.decoder.head_out(layer, head, z)
+
+    def attn_bias(self, layer):
+        return self.decoder.weights.get(f"blocks.{layer}.attn.b_O")
+
+
+class OfTransformers:
+    """A model that transformers runs, in float64."""
+
+    def __init__(self, directory):
+        self.model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64,
+                                                          attn_implementation="eager").eval()
+        c = self.model.config
+        self.is_neox = c.model_type == "gpt_neox"
+        base = self.model.gpt_neox if self.is_neox else self.model.model
+        self.layers = base.layers
+        self.n_layer, self.n_head, self.has_mlp = c.num_hidden_layers, c.num_attention_heads, True
+        self.final = base.final_layer_norm if self.is_neox else base.norm
+        self.has_norm, self.is_rms = True, not self.is_neox
+        plus = 1 if c.model_type.startswith("gemma") else 0
+        self.norm_weight = array(self.final.weight) + plus
+        self.norm_bias = array(self.final.bias) if self.is_neox else None
+        self.eps = self.final.eps if self.is_neox else c.rms_norm_eps
+        head = self.model.get_output_embeddings()
+        self.unembed, self.unembed_bias = array(head.weight).T, None
+        self.cap = getattr(c, "final_logit_softcapping", None)
+        self.behind = None
+        if c.model_type in ("gemma2", "olmo2"):
+            self.behind = [array(layer.post_attention_layernorm.weight) + plus
+                           for layer in self.layers]
+
+    def outs(self, layer):
+        attention = layer.attention if self.is_neox else layer.self_attn
+        return attention.dense if self.is_neox else attention.o_proj
+
+    def modules(self, i):
+        """(site, module, whether it is the module's input)"""
+        layer, b = self.layers[i], f"blocks.{i}."
+        has_behind = self.behind is not None
+        mlp_in = layer.mlp.dense_4h_to_h if self.is_neox else layer.mlp.down_proj
+        attn_out = layer.post_attention_layernorm if has_behind else self.outs(layer)
+        mlp_out = layer.post_feedforward_layernorm if has_behind else layer.mlp
+        yield b + "hook_resid_pre", layer, True
+        yield b + "attn.hook_z", self.outs(layer), True
+        yield b + "hook_attn_out", attn_out, False
+        yield b + "mlp.hook_post", mlp_in, True
+        yield b + "hook_mlp_out", mlp_out, False
+        yield b + "hook_resid_post", layer, False
+        if not self.is_neox:
+            for n in "qkv":
+                yield f"{b}attn.hook_{n}", getattr(layer.self_attn, n + "_proj"), False
+
+    def run(self, ids, edits={}):
+        sites, hooks = {}, []
+
+        def told(name, x):
+            heads = x[0].detach().numpy()
+            if name.split("_")[-1] in "qkvz":
+                width = self.outs(self.layers[0]).in_features // self.n_head
+                heads = heads.reshape(len(ids), -1, width)
+            if name in edits:
+                heads = edits[name](heads)
+                x = torch.tensor(heads.reshape(len(ids), -1))[None]
+            sites[name] = heads
+            return x
+
+        def hook(name, module, is_input):
+            def before(module, args, kwargs):
+                rest = args[1:] if args else ()
+                x = args[0] if args else kwargs["hidden_states"]
+                if args:
+                    return (told(name, x), *rest), kwargs
+                return args, {**kwargs, "hidden_states": told(name, x)}
+
+            def behind(module, args, output):
+                if isinstance(output, tuple):
+                    return (told(name, output[0]), *output[1:])
+                return told(name, output)
+
+            if is_input:
+                return module.register_forward_pre_hook(before, with_kwargs=True)
+            return module.register_forward_hook(behind)
+
+        for i in range(self.n_layer):
+            hooks += [hook(*parts) for parts in self.modules(i)]
+        with torch.no_grad():
+            embed = self.model.get_input_embeddings()(torch.tensor(ids)[None])
+            sites["logits"] = self.model(torch.tensor(ids)[None], use_cache=False).logits[0].numpy()
+        for h in hooks:
+            h.remove()
+        sites["hook_embed"] = sites["blocks.0.hook_resid_pre"]
+        return sites
+
+    def read(self, h):
+        with torch.no_grad():
+            logits = self.model.get_output_embeddings()(self.final(torch.tensor(h)))
+        logits = logits.numpy()
+        return self.cap * np.tanh(logits / self.cap) if self.cap else logits
+
+    def position(self, ids, at):
+        return None
+
+    def head_out(self, layer, head, z):
+        width = z.shape[-1]
+        w = array(self.outs(self.layers[layer]).weight)
+        return z @ w[:, head * width:(head + 1) * width].T
+
+    def attn_bias(self, layer):
+        bias = self.outs(self.layers[layer]).bias
+        return None if bias is None else array(bias)
+
+
+def array(parameter):
+    return parameter.detach().double().numpy()
+
+
+def log_softmax(x):
+    return x - x.max() - np.log(np.exp(x - x.max()).sum())
+
+
+def rank(logits, token):
+    return int(sum(logits > logits[token]) + sum(logits[:token] == logits[token])) + 1
+
+
+def score(model, ids):
+    logits, rows = model.run(ids)["logits"], [[np.nan] * 4]
+    for i in range(1, len(ids)):
+        p = log_softmax(logits[i - 1])
+        rows.append([-p[ids[i]], rank(p, ids[i]), p.argmax(), np.exp(p.max())])
+    return np.array(rows)
+
+
+def lens(model, ids, target):
+    sites = model.run(ids)
+    names = [f"blocks.{i}.hook_resid_pre" for i in range(model.n_layer)]
+    rows = []
+    for name in names + [f"blocks.{model.n_layer - 1}.hook_resid_post"]:
+        logits = model.read(sites[name][-1:])[0]
+        rows.append([rank(logits, target), np.exp(log_softmax(logits)[target]), logits[target]])
+    return np.array(rows)
+
+
+def lens_of_heads(model, ids, target):
+    sites = model.run(ids)
+    return np.array([[model.read(model.head_out(i, h, sites[f"blocks.{i}.attn.hook_z"][-1:, h]))[
+        0, target] for h in range(model.n_head)] for i in range(model.n_layer)])
+
+
+def frozen(model, part, stream, weight):
+    """A norm of PART with the scale that it has for STREAM."""
+    off = (lambda x: x) if model.is_rms else (lambda x: x - x.mean())
+    return off(part) / np.sqrt((off(stream) ** 2).mean() + model.eps) * weight
+
+
+def attribute(model, ids, at, target, foil):
+    """The logits of all parts, and of [layer, head, key]."""
+    sites = model.run(ids)
+    column = model.unembed[:, target] - model.unembed[:, foil]
+    stream = sites[f"blocks.{model.n_layer - 1}.hook_resid_post"][at]
+
+    def logit(x):
+        if model.has_norm:
+            x = frozen(model, x, stream, model.norm_weight)
+        return x @ column
+
+    position = model.position(ids, at)
+    embed = sites["blocks.0.hook_resid_pre"][at] - (0 if position is None else position)
+    parts = [logit(embed)] + ([] if position is None else [logit(position)])
+    for i in range(model.n_layer):
+        b = f"blocks.{i}."
+        z, bias = sites[b + "attn.hook_z"][at], model.attn_bias(i)
+        outs = [model.head_out(i, h, z[h]) for h in range(model.n_head)]
+        whole = sum(outs) + (0 if bias is None else bias)
+        for out in outs:
+            parts.append(logit(out if model.behind is None else
+                               frozen(model, out, whole, model.behind[i])))
+        if bias is not None:
+            parts.append(logit(bias))
+        if model.has_mlp:
+            parts.append(logit(sites[b + "hook_mlp_out"][at]))
+    if model.norm_bias is not None:
+        parts.append(model.norm_bias @ column)
+    if model.unembed_bias is not None:
+        parts.append(model.unembed_bias[target] - model.unembed_bias[foil])
+    return np.array(parts + [sum(parts)])
+
+
+class Question:
+    """What ablation and patching measure: the logit difference after the last position."""
+
+    def __init__(self, target, foil):
+        self.target, self.foil = target, foil
+
+    def value(self, logits):
+        return logits[-1, self.target] - logits[-1, self.foil]
+
+
+def reply(question, logits, base):
+    p, q = log_softmax(base[-1]), log_softmax(logits[-1])
+    return [question.value(logits), (np.exp(p) * (p - q)).sum(),
+            float(p.argmax() == q.argmax())]
+
+
+def setting(heads, values):
+    """An edit that sets HEADS [T, H, E] to VALUES(h) [T, E] or 0."""
+    def edit(x):
+        x = x.copy()
+        for h in heads:
+            x[:, h] = values(x, h)
+        return x
+    return edit
+
+
+def ablate(model, ids, question):
+    base = model.run(ids)["logits"]
+
+    def run(edits):
+        return reply(question, model.run(ids, edits)["logits"], base)
+
+    def zero(x):
+        return np.zeros_like(x)
+
+    def mean(x):
+        return np.broadcast_to(x.mean(0), x.shape).copy()
+
+    found = {"ablate_base": np.array([question.value(base)])}
+    layers = range(model.n_layer)
+    z = [f"blocks.{i}.attn.hook_z" for i in layers]
+    outs = {"attn": [[f"blocks.{i}.hook_attn_out"] for i in layers]}
+    if model.has_mlp:
+        outs["mlp"] = [[f"blocks.{i}.hook_mlp_out"] for i in layers]
+        outs["layers"] = [outs["attn"][i] + outs["mlp"][i] for i in layers]
+    for how, replace in (("zero", zero), ("mean", mean)):
+        found[f"ablate_heads_{how}"] = np.array(
+            [run({z[i]: setting([h], lambda x, h: replace(x[:, h]))})
+             for i in layers for h in range(model.n_head)])
+        for part, names in outs.items():
+            found[f"ablate_{part}_{how}"] = np.array(
+                [run({name: replace for name in names[i]}) for i in layers])
+    if model.has_mlp:
+        n = model.run(ids)["blocks.1.mlp.hook_post"].shape[1]
+        found["ablate_neurons_zero"] = np.array(
+            [run({"blocks.1.mlp.hook_post": lambda x, k=k: np.where(np.arange(n) == k, 0, x)})
+             for k in range(n)])
+    return found
+
+
+def patch(model, clean, corrupted, question):
+    """The effects of tensors of the clean run in the corrupted one."""
+    kept, base = model.run(clean), model.run(corrupted)
+    high, low = question.value(kept["logits"]), question.value(base["logits"])
+    found = {"patch_values": np.array([high, low])}
+
+    def effect(name, edit):
+        return (question.value(model.run(corrupted, {name: edit})["logits"]) - low) / (high - low)
+
+    def take_row(name, t):
+        return lambda x: np.where(np.arange(len(x))[:, None] == t, kept[name], x)
+
+    def take_head(name, h):
+        return setting([h], lambda x, h: kept[name][:, h])
+
+    for site in ("resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out"):
+        names = [f"blocks.{i}.hook_{site}" for i in range(model.n_layer)]
+        if names[0] in base:
+            found["patch_" + site] = np.array(
+                [[effect(name, take_row(name, t)) for t in range(len(clean))] for name in names])
+    for site in ("q", "k", "v", "z"):
+        names = [f"blocks.{i}.attn.hook_{site}" for i in range(model.n_layer)]
+        if names[0] in base:
+            found["patch_" + site] = np.array(
+                [[effect(name, take_head(name, h)) for h in range(base[name].shape[1])]
+                 for name in names])
+    names = [f"blocks.{i}.attn.hook_pattern" for i in range(model.n_layer)]
+    if names[0] in base:
+        found["patch_pattern"] = np.array(
+            [[effect(name, lambda x, h=h: np.where(np.arange(len(x))[:, None, None] == h,
+                                                   kept[name], x))
+              for h in range(model.n_head)] for name in names])
+    return found
+
+
+def open_model(name):
+    if name.startswith("family-"):
+        return OfTransformers(f"tests/fixtures/{name}")
+    if name == "tiny-gpt2":
+        return OfDecoder(to_reference(GPT2LMHeadModel.from_pretrained(f"models/{name}")))
+    weights = load_file(f"tests/fixtures/{name}/model.safetensors")
+    config = make_attn_fixtures.complete(make_attn_fixtures.MODELS[name])
+    return OfDecoder(Decoder(config, weights))
+
+
+MODELS = {"tiny-gpt2": 499, "attn-grouped": 19, "attn-mlp": 17, "family-gpt-neox-parallel": 97,
+          "family-gemma2": 95, "family-qwen3": 93, "family-olmo2": 81}
+
+
+def main():
+    names = sys.argv[1:] or MODELS
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        model = open_model(name)
+        n_vocab = model.unembed.shape[1]
+        random = np.random.default_rng(7)
+        ids = random.integers(3, n_vocab, 9)
+        ids[6] = ids[2]
+        corrupted = ids.copy()
+        corrupted[[2, 5]] = random.integers(3, n_vocab, 2)
+        target, foil = 4, 9
+        question = Question(target, foil)
+        arrays = {"ids": ids, "corrupted": corrupted, "answer": np.array([target, foil]),
+                  "score": score(model, ids), "lens": lens(model, ids, target),
+                  "lens_of_heads": lens_of_heads(model, ids, target),
+                  "attribute": attribute(model, ids, len(ids) - 1, target, foil)}
+        arrays |= ablate(model, ids, question)
+        arrays |= patch(model, ids, corrupted, question)
+        write_archive(OUT / f"{name}.npz", arrays)
+        print(name, {k: v.shape for k, v in arrays.items()})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,313 @@
+/*
+ * test_experiments.c - the experiments against tests/golden/experiments, which make_experiments.py
+ * computes from the definitions in float64: GPT-2, our own type with grouped heads, and families
+ * with rotary positions, a parallel residual, norms behind and soft caps.
+ */
+#include "attn.h"
+#include "tests/support/npy.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Directories, and the archive of each. */
+static const struct {
+    const char *directory, *name;
+} models[] = {
+    {"models/tiny-gpt2", "tiny-gpt2"},
+    {"tests/fixtures/attn-grouped", "attn-grouped"},
+    {"tests/fixtures/attn-mlp", "attn-mlp"},
+    {"tests/fixtures/family-gpt-neox-parallel", "family-gpt-neox-parallel"},
+    {"tests/fixtures/family-gemma2", "family-gemma2"},
+    {"tests/fixtures/family-qwen3", "family-qwen3"},
+    {"tests/fixtures/family-olmo2", "family-olmo2"},
+};
+enum { N_MODEL = sizeof models / sizeof *models };
+
+/* A model with its questions. */
+struct fixture {
+    const char *name;
+    struct attn_host *host;
+    struct attn_request request;
+    int32_t *ids, *corrupted, *answer; /* answer: the target, the foil */
+    struct attn_error err;
+};
+
+static bool read_golden(const struct fixture *f, const char *array, struct attn_npy *golden)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "tests/golden/experiments/%s.npz/%s.npy", f->name, array);
+    return attn_npy_read(path, golden);
+}
+
+static int32_t *read_ids(const struct fixture *f, const char *array, size_t *n)
+{
+    char path[256];
+
+    snprintf(path, sizeof path, "tests/golden/experiments/%s.npz/%s.npy", f->name, array);
+    return attn_npy_read_ids(path, n);
+}
+
+static void fixture_open(struct fixture *f, size_t model)
+{
+    size_t n;
+
+    *f = (struct fixture){.name = models[model].name, .request = ATTN_REQUEST_DEFAULT};
+    ck_assert_msg(attn_host_open(models[model].directory, NULL, &f->host, &f->err) == ATTN_OK,
+                  "%s: %s", f->name, f->err.message);
+    f->ids = read_ids(f, "ids", &f->request.input.n_id);
+    f->corrupted = read_ids(f, "corrupted", &n);
+    f->answer = read_ids(f, "answer", &n);
+    f->request.input.ids = f->ids;
+}
+
+static void fixture_close(struct fixture *f)
+{
+    attn_host_free(f->host);
+    free(f->ids);
+    free(f->corrupted);
+    free(f->answer);
+}
+
+static struct attn_answer_args answer_of(const struct fixture *f)
+{
+    return (struct attn_answer_args){.target_id = &f->answer[0], .foil_id = &f->answer[1]};
+}
+
+static size_t column_of(const struct attn_table *table, const char *name)
+{
+    size_t column = 0;
+
+    while (strcmp(attn_table_column(table, column)->name, name) != 0)
+        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
+    return column;
+}
+
+static double number_at(const struct attn_table *table, size_t row, const char *name)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, column_of(table, name));
+
+    switch (cell.type) {
+    case ATTN_VALUE_REAL:
+        return cell.real;
+    case ATTN_VALUE_INTEGER:
+    case ATTN_VALUE_BOOLEAN:
+        return (double)cell.integer;
+    default:
+        return (double)NAN;
+    }
+}
+
+/* Whether a number is the golden one: float32 and its rounding on the way lie between. */
+static void assert_near(const struct fixture *f, const char *what, size_t row, double actual,
+                        double expected)
+{
+    ck_assert_msg((isnan(actual) && isnan(expected)) ||
+                      fabs(actual - expected) <= 1e-5 * fmax(1, fabs(expected)),
+                  "%s: %s of row %zu is %.9g, expected %.9g", f->name, what, row, actual, expected);
+}
+
+/* Rows FIRST and on of column NAME against column COLUMN of the array WHAT [n, ...]. */
+static void compare_column(const struct fixture *f, const struct attn_table *table, size_t first,
+                           const char *name, const char *what, size_t column)
+{
+    struct attn_npy golden;
+
+    ck_assert_msg(read_golden(f, what, &golden), "%s has no '%s'", f->name, what);
+    const size_t width = golden.rank == 2 ? golden.shape[1] : 1;
+
+    for (size_t row = 0; row < golden.n / width; row++)
+        assert_near(f, what, row, number_at(table, first + row, name),
+                    golden.values[row * width + column]);
+    attn_npy_release(&golden);
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+static void score_all(struct fixture *f)
+{
+    struct attn_table *table;
+    struct attn_score_sum sum;
+
+    ck_assert_msg(attn_score(f->host, &f->request, NULL, &table, &sum, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    compare_column(f, table, 0, "nats", "score", 0);
+    compare_column(f, table, 0, "rank", "score", 1);
+    compare_column(f, table, 0, "first_prob", "score", 3);
+    ck_assert_uint_eq(sum.n_token, f->request.input.n_id - 1);
+    attn_table_free(table);
+}
+
+/* A window is a text by itself: the scores are those of its run. */
+static void score_in_windows(struct fixture *f)
+{
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+    const size_t n_ctx = attn_model_config(attn_host_model(f->host))->n_ctx;
+    int32_t ids[200];
+    struct attn_table *table, *window;
+    struct attn_score_sum sum;
+
+    if (n_ctx > 100)
+        return;
+    for (size_t i = 0; i < 2 * n_ctx; i++)
+        ids[i] = f->ids[(i * i + i) % f->request.input.n_id];
+    f->request.input = (struct attn_input){.ids = ids, .n_id = 2 * n_ctx};
+    args.stride = 3;
+    ck_assert(attn_score(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK);
+    ck_assert_uint_eq(sum.n_token, 2 * n_ctx - 1);
+    for (size_t begin = 0; begin + n_ctx <= 2 * n_ctx; begin += 3) {
+        f->request.input = (struct attn_input){.ids = ids + begin, .n_id = n_ctx};
+        ck_assert(attn_score(f->host, &f->request, NULL, &window, &sum, &f->err) == ATTN_OK);
+        for (size_t i = begin == 0 ? 1 : n_ctx - 3; i < n_ctx; i++)
+            ck_assert_double_eq(number_at(table, begin + i, "nats"), number_at(window, i, "nats"));
+        attn_table_free(window);
+    }
+    attn_table_free(table);
+    f->request.input.ids = ids;
+    f->request.input.n_id = 2 * n_ctx;
+    ck_assert(attn_score(f->host, &f->request, NULL, &table, &sum, NULL) == ATTN_INVALID);
+}
+
+/* --- The lens --------------------------------------------------------------------------------- */
+
+static void read_with_the_lens(struct fixture *f)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_table *table;
+
+    args.answer.target_id = &f->answer[0];
+    ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    compare_column(f, table, 0, "rank", "lens", 0);
+    compare_column(f, table, 0, "prob", "lens", 1);
+    compare_column(f, table, 0, "logit", "lens", 2);
+    attn_table_free(table);
+}
+
+static void read_heads_with_the_lens(struct fixture *f)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_table *table;
+    struct attn_npy golden;
+
+    args.answer.target_id = &f->answer[0];
+    args.reads_heads = true;
+    ck_assert(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
+    ck_assert(read_golden(f, "lens_of_heads", &golden));
+    ck_assert_uint_eq(attn_table_n_row(table), golden.n);
+    for (size_t row = 0; row < golden.n; row++)
+        assert_near(f, "lens_of_heads", row, number_at(table, row, "logit"), golden.values[row]);
+    attn_npy_release(&golden);
+    attn_table_free(table);
+}
+
+/* The last reading is what the model says, to the bit. */
+static void compare_lens_with_run(struct fixture *f)
+{
+    struct attn_result result = {0};
+    struct attn_table *table, *top, *next;
+    struct attn_error err = {0};
+
+    ck_assert(attn_lens(f->host, &f->request, NULL, &table, &err) == ATTN_OK);
+    f->request.predict.top = 3;
+    ck_assert(attn_run_request(f->host, &f->request, &result, &err) == ATTN_OK);
+    ck_assert(attn_result_tables(&result, &top, &next, &err) == ATTN_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const size_t row = attn_table_n_row(table) - 3 + i;
+
+        ck_assert_double_eq(number_at(table, row, "id"), number_at(top, i, "id"));
+        ck_assert_double_eq(number_at(table, row, "prob"), number_at(top, i, "probability"));
+    }
+    attn_table_free(table);
+    attn_table_free(top);
+    attn_table_free(next);
+    attn_result_release(&result);
+}
+
+/* --- Attribution ------------------------------------------------------------------------------ */
+
+static void attribute_all(struct fixture *f)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_table *table;
+    double largest = 0;
+    size_t n;
+
+    args.answer = answer_of(f);
+    ck_assert_msg(attn_attribute(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    n = attn_table_n_row(table);
+    compare_column(f, table, 0, "logit", "attribute", 0);
+    for (size_t row = 0; row + 2 < n; row++)
+        largest = fmax(largest, fabs(number_at(table, row, "logit")));
+    ck_assert_double_le(fabs(number_at(table, n - 2, "logit") - number_at(table, n - 1, "logit")),
+                        1e-4 * largest);
+    attn_table_free(table);
+}
+
+/* What a head reads from all keys is what it writes. */
+static void attribute_by_token(struct fixture *f)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    double sums[64] = {0};
+    const size_t n_head = attn_model_config(attn_host_model(f->host))->n_head;
+    struct attn_table *parts, *keys;
+
+    args.answer = answer_of(f);
+    args.answer.at = "4";
+    ck_assert(attn_attribute(f->host, &f->request, &args, &parts, &f->err) == ATTN_OK);
+    args.by_token = true;
+    args.n_most = 9999;
+    ck_assert(attn_attribute(f->host, &f->request, &args, &keys, &f->err) == ATTN_OK);
+    for (size_t row = 0; row < attn_table_n_row(keys); row++) {
+        ck_assert_double_le(number_at(keys, row, "key"), 4);
+        sums[(size_t)number_at(keys, row, "layer") * n_head +
+             (size_t)number_at(keys, row, "head")] += number_at(keys, row, "logit");
+    }
+    for (size_t row = 0; row < attn_table_n_row(parts); row++) {
+        const double head = number_at(parts, row, "head");
+
+        if (!isnan(head))
+            assert_near(f, "keys of a head", row,
+                        sums[(size_t)number_at(parts, row, "layer") * n_head + (size_t)head],
+                        number_at(parts, row, "logit"));
+    }
+    attn_table_free(parts);
+    attn_table_free(keys);
+}
+
+/* --- All models ------------------------------------------------------------------------------- */
+
+static void for_each_model(void (*try)(struct fixture *f))
+{
+    for (size_t model = 0; model < N_MODEL; model++) {
+        struct fixture f;
+
+        fixture_open(&f, model);
+        try(&f);
+        fixture_close(&f);
+    }
+}
+
+#define FOR_EACH_MODEL(sentence, try)                                                              \
+    START_TEST(sentence)                                                                           \
+    {                                                                                              \
+        for_each_model(try);                                                                       \
+    }                                                                                              \
+    END_TEST
+
+FOR_EACH_MODEL(scores_are_those_of_a_softmax_in_float64, score_all)
+FOR_EACH_MODEL(scores_of_a_window_are_those_of_its_text, score_in_windows)
+FOR_EACH_MODEL(a_lens_reads_what_the_output_layer_would, read_with_the_lens)
+FOR_EACH_MODEL(a_lens_reads_what_each_head_adds, read_heads_with_the_lens)
+FOR_EACH_MODEL(the_last_reading_is_the_models_own, compare_lens_with_run)
+FOR_EACH_MODEL(attributions_are_right_and_add_up_to_the_logit, attribute_all)
+FOR_EACH_MODEL(keys_of_a_head_add_up_to_it, attribute_by_token)
+
+ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
+           scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
+           a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
+           attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it)
