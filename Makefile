@@ -60,9 +60,11 @@ VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
+    $(BUILD)/lib/output/page_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(wildcard cmd/*.c)
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
+PAGE_FILES := $(wildcard lib/output/page/viewer.*)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -140,10 +142,17 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# It holds the built-in models (.incbin), which -MMD does not see.
-$(BUILD)/%.o: %.S $(MODEL_FILES)
+# They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
+# what its policy says of script and style.
+$(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
+$(BUILD)/lib/output/page_files.o: $(PAGE_FILES) $(BUILD)/lib/output/page/viewer.policy
+$(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
-	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack -MMD -MP -c $< -o $@
+	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
+
+$(BUILD)/lib/output/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+	@mkdir -p $(@D)
+	$(call say,GEN)$< lib/output/page/viewer.js lib/output/page/viewer.css >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

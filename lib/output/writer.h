@@ -123,7 +123,8 @@ struct attn_writer_ops {
     X(safetensors)                                                                                 \
     X(json)                                                                                        \
     X(jsonl)                                                                                       \
-    X(svg)
+    X(svg)                                                                                         \
+    X(html)
 
 #define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;
 ATTN_FORMAT_MAP(ATTN_FORMAT_ROW)

@@ -1,0 +1,1662 @@
+// viewer.js - the page of --html. All that is shown follows from `run`, which the file holds, and
+// from `state`, which the hash of its address holds. Nothing is asked of a network, and text comes
+// onto the page only as text.
+'use strict';
+(() => {
+const $ = id => document.getElementById(id);
+
+// An element with attributes and children; strings become text.
+function el(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const svgNames = 'http://www.w3.org/2000/svg';
+function svgEl(tag, attributes, ...children) {
+  const node = document.createElementNS(svgNames, tag);
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+
+// --- The run ------------------------------------------------------------------------------------
+
+const run = JSON.parse($('run').textContent);
+const heads = run.heads;
+const groups = [...new Set(heads.map(h => h.group))];
+const columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
+const byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
+const rowOfQuery = new Map();
+const isComparison = run.sets.length > 1;
+const MEASURES = ['first', 'previous', 'self', 'entropy', 'far'];
+const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
+
+const queryAt = row => run.queries ? run.queries[row] : row;
+for (let row = 0; row < heads[0].rows; row++) rowOfQuery.set(queryAt(row), row);
+
+function headName(h) {
+  const head = heads[h];
+  if (run.grouping === 'none') return 'head ' + head.head;
+  return run.grouping + ' ' + head.group + ', head ' + head.head;
+}
+
+// Text of a position, as the tables of attn-cli show it; '' where there are no tokens.
+function tokenAt(position, isSource) {
+  const tokens = isSource ? run.source_tokens : run.tokens;
+  return tokens ? tokens[position] : '';
+}
+
+function shortText(position, isSource) {
+  const tokens = isSource ? run.source_tokens : run.tokens;
+  if (!tokens) return '';
+  const text = tokens[position].trim() || "' '";
+  const characters = Array.from(text);
+  return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
+}
+
+// --- Weights ------------------------------------------------------------------------------------
+
+// The bytes of a block: base64 of raw deflate.
+async function inflate(id) {
+  const packed = atob($(id).textContent.trim());
+  const bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// Weights of levels: 0 is masked and becomes NaN, 1 is 0, the highest is 1. What is not finite is
+// infinity here: no level says it, but the head does.
+function weightsOf(bytes, n, planes, first = 0) {
+  const weights = new Float32Array(n), top = planes === 2 ? 65534 : 254;
+  for (let i = 0; i < n; i++) {
+    const level = planes === 2 ? bytes[first + i] * 256 + bytes[first + n + i] : bytes[first + i];
+    weights[i] = level === 0 ? NaN : ((level - 1) / top) ** 2;
+  }
+  return weights;
+}
+
+// A map that forgets what was not asked for longest.
+class Kept {
+  constructor(n) { this.n = n; this.map = new Map(); }
+  get(key) {
+    const value = this.map.get(key);
+    if (value !== undefined) { this.map.delete(key); this.map.set(key, value); }
+    return value;
+  }
+  set(key, value) {
+    this.map.set(key, value);
+    if (this.map.size > this.n) this.map.delete(this.map.keys().next().value);
+  }
+}
+
+const decoded = new Kept(MAX_KEPT), shapedOnes = new Kept(MAX_SHAPED), waited = new Set();
+
+function eachNotFinite(head, visit) {
+  const runs = head.not_finite || [];
+  for (let i = 0; i < runs.length; i += 3)
+    for (let c = 0; c < runs[i + 2]; c++) visit(runs[i], runs[i + 1] + c);
+}
+
+async function decode(h, set) {
+  const key = set + ':' + h;
+  let weights = decoded.get(key);
+  if (!weights) {
+    const head = heads[h];
+    weights = weightsOf(await inflate(head.id + run.sets[set]), head.rows * head.cols, run.bytes);
+    if (set === 0)
+      eachNotFinite(head, (row, column) => { weights[row * head.cols + column] = Infinity; });
+    decoded.set(key, weights);
+  }
+  return weights;
+}
+
+// What is left when the first key is left out and the rest divided by its sum.
+function shape(weights, rows, cols) {
+  if (state.first && !state.r) return weights;
+  const out = Float32Array.from(weights);
+  for (let i = 0; i < rows; i++) {
+    const row = out.subarray(i * cols, (i + 1) * cols);
+    if (!state.first) row[0] = NaN;
+    if (!state.r) continue;
+    let sum = 0;
+    for (const w of row) if (isFinite(w)) sum += w;
+    for (let j = 0; j < cols; j++) if (isFinite(row[j])) row[j] = sum > 0 ? row[j] / sum : NaN;
+  }
+  return out;
+}
+
+function difference(a, b) {
+  const out = new Float32Array(a.length);
+  for (let i = 0; i < a.length; i++)
+    out[i] = a[i] !== a[i] && b[i] !== b[i] ? NaN : (a[i] || 0) - (b[i] || 0);
+  return out;
+}
+
+async function makeOne(h, set) {
+  const { rows, cols } = heads[h];
+  if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
+  return shape(await decode(h, set), rows, cols);
+}
+
+// The mean or the largest of several heads; a masked cell counts as 0 where another head has it.
+async function makeCombined(list, set) {
+  let sum, n = 0;
+  for (const h of list) {
+    const one = await makeOne(h, set);
+    if (!sum) sum = Float32Array.from(one);
+    else for (let i = 0; i < one.length; i++) {
+      if (one[i] !== one[i]) continue;
+      const before = sum[i] === sum[i] ? sum[i] : 0;
+      sum[i] = state.c === 'max' ? Math.max(before, one[i]) : before + one[i];
+    }
+    n++;
+  }
+  if (state.c === 'mean') for (let i = 0; i < sum.length; i++) sum[i] /= n;
+  return sum;
+}
+
+// The matrix of a set of heads, or null while it is being decoded: the page is drawn again then.
+function matrixOf(list, set) {
+  const key = [list.join(), set, list.length > 1 ? state.c : '', state.first, state.r].join(':');
+  const found = shapedOnes.get(key);
+  if (found) return found;
+  if (!waited.has(key)) {
+    waited.add(key);
+    (list.length > 1 ? makeCombined(list, set) : makeOne(list[0], set)).then(weights => {
+      waited.delete(key);
+      const { rows, cols, is_source } = heads[list[0]];
+      shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
+        isDifference: set === 'difference' });
+      draw();
+    });
+  }
+  return null;
+}
+
+// --- Thumbnails ---------------------------------------------------------------------------------
+
+const thumbs = []; // of each head and set: planes of weights, and their size
+
+function readThumbs(bytes) {
+  let at = 0;
+  for (const head of heads) {
+    const k = head.pooled, rows = Math.ceil(head.rows / k), cols = Math.ceil(head.cols / k);
+    const sets = run.sets.map(() => {
+      const planes = [];
+      for (let p = 0; p < (k > 1 ? 3 : 1); p++, at += rows * cols)
+        planes.push(weightsOf(bytes, rows * cols, 1, at));
+      return planes;
+    });
+    eachNotFinite(head, (row, column) => {
+      for (const plane of sets[0]) plane[Math.floor(row / k) * cols + Math.floor(column / k)] = Infinity;
+    });
+    thumbs.push({ rows, cols, sets });
+  }
+}
+
+function thumbOf(h, set) {
+  const { rows, cols, sets } = thumbs[h];
+  if (set === 'difference') {
+    const a = thumbOf(h, 0), b = thumbOf(h, 1);
+    return { ...a, weights: difference(a.weights, b.weights), isDifference: true };
+  }
+  const planes = sets[set];
+  const isPooled = planes.length > 1;
+  const weights = !isPooled ? shape(planes[0], rows, cols)
+    : planes[state.first ? 0 : state.r ? 2 : 1];
+  return { rows, cols, weights, isPooled };
+}
+
+// --- Colours ------------------------------------------------------------------------------------
+
+const ramps = {};
+for (const [name, text] of Object.entries(run.colormaps))
+  ramps[name] = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'));
+const prefersDark = matchMedia('(prefers-color-scheme: dark)');
+let isPrinting = false;
+
+const isDark = () => !isPrinting && (state.d ? state.d === 'dark' : prefersDark.matches);
+const paint = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const rampName = () => state.map || (isDark() ? 'viridis' : 'blues');
+const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
+
+// What a cell is: a value, or one of three kinds of nothing.
+function kindOf(m, row, column) {
+  const w = m.weights[row * m.cols + column];
+  if (isFinite(w)) return 'value';
+  if (w === Infinity) return 'not_finite';
+  return column === 0 && !state.first && !m.isPooled ? 'hidden' : 'masked';
+}
+
+function rampOf(isDifference) {
+  if (isDifference) return ramps[isDark() ? 'diverging-dark' : 'diverging'];
+  return ramps[rampName()];
+}
+
+// The numbers of the first and the last colour: of all matrices, of one, or of a row.
+function rangeOf(m, row) {
+  const signed = Boolean(m.isDifference);
+  if (state.e === 'fixed') return [run.low, run.high];
+  if (state.e === 'unit') return [signed ? -1 : 0, 1];
+  const key = state.e === 'row' ? row : -1;
+  m.ranges ??= new Map();
+  if (!m.ranges.has(key)) m.ranges.set(key, largestOf(m, key));
+  const size = m.ranges.get(key) || 1;
+  return [signed ? -size : 0, size];
+}
+
+function largestOf(m, row) {
+  const cells = row < 0 ? m.weights : m.weights.subarray(row * m.cols, (row + 1) * m.cols);
+  let most = 0;
+  for (const w of cells) if (isFinite(w)) most = Math.max(most, Math.abs(w));
+  return most;
+}
+
+function curve(value, end) {
+  const size = Math.abs(value);
+  const bent = state.s === 'linear' ? size : state.s === 'sqrt' ? Math.sqrt(size)
+    : size === 0 ? 0 : Math.max(0, Math.log10(size / end) + 4);
+  return value < 0 ? -bent : bent;
+}
+
+// Which colour of a ramp, 0 to 255, a value has between two others.
+function stepper([low, high]) {
+  const end = Math.max(Math.abs(low), Math.abs(high));
+  const from = curve(low, end), to = curve(high, end);
+  return value => {
+    const shown = Math.abs(value) < state.min ? 0 : value;
+    return Math.round(255 * clamp((curve(shown, end) - from) / (to - from), 0, 1));
+  };
+}
+
+const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
+
+function colourOf(m, row, column) {
+  const kind = kindOf(m, row, column);
+  if (kind !== 'value') return nothingOf(kind)[0];
+  return hex(rampOf(m.isDifference), stepper(rangeOf(m, row))(m.weights[row * m.cols + column]));
+}
+
+// Black or white, whichever has the larger contrast with a colour: it is 4.58:1 or more.
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map(i => {
+    const c = parseInt(colour.slice(i, i + 2), 16) / 255;
+    return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
+}
+
+const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+
+// Paints cells [r0, r1) x [c0, c1) of M, one pixel each.
+function paintCells(m, r0, r1, c0, c1, canvas) {
+  canvas.width = c1 - c0;
+  canvas.height = r1 - r0;
+  const context = canvas.getContext('2d');
+  const image = context.createImageData(canvas.width, canvas.height), data = image.data;
+  const ramp = rampOf(m.isDifference);
+  const nothing = { masked: 0, hidden: 0, not_finite: 0 };
+  for (const kind in nothing) nothing[kind] = rgbOf(nothingOf(kind)[0]);
+  let at = 0;
+  for (let r = r0; r < r1; r++) {
+    const stepOf = stepper(rangeOf(m, r));
+    for (let c = c0; c < c1; c++, at += 4) {
+      const w = m.weights[r * m.cols + c];
+      if (isFinite(w)) {
+        const i = 3 * stepOf(w);
+        data[at] = ramp[i];
+        data[at + 1] = ramp[i + 1];
+        data[at + 2] = ramp[i + 2];
+      } else {
+        data.set(nothing[kindOf(m, r, c)], at);
+      }
+      data[at + 3] = 255;
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
+
+// --- Numbers ------------------------------------------------------------------------------------
+
+// As many decimals as the stored levels are good for, four at most.
+function number(w) {
+  if (!isFinite(w)) return w === Infinity ? 'not finite' : 'masked';
+  const error = Math.sqrt(Math.abs(w)) / (run.bytes === 2 ? 65534 : 254);
+  const digits = error <= 5e-5 ? 4 : error <= 5e-4 ? 3 : 2;
+  return (w < 0 ? '\u2212' : '') + Math.abs(w).toFixed(digits);
+}
+
+function percent(w) {
+  const p = Math.round(Math.abs(w) * 100);
+  return p === 0 ? '.' : (w < 0 ? '\u2212' : '') + p;
+}
+
+// --- State --------------------------------------------------------------------------------------
+
+const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
+const lastQuery = queryAt(heads[0].rows - 1);
+const defaults = {
+  v: heads.length > 1 ? 'grid' : 'matrix', // the view
+  h: run.start,                           // the head
+  q: lastQuery, k: -1,                    // the cell, by positions; -1: none
+  s: run.scale, e: run.span,              // scale, and of what it is: all, a matrix, a row
+  map: run.colormap || '',                // colours; '' follows the theme
+  first: run.hides_first ? 0 : 1,         // whether the first key is shown
+  r: run.renormalizes ? 1 : 0,            // whether rows are divided by what is left
+  min: 0,                                 // smaller weights look like 0
+  d: run.theme || '',                     // dark, light, or as the system says
+  c: '',                                  // how ticked heads are combined
+  t: [],                                  // ticked heads
+  p: [],                                  // pinned tokens
+  dir: 'from',                            // tokens: from a query, or to a key
+  n: 3,                                   // lines: the strongest of each query
+  w: 'chosen',                            // comparison: what is shown
+  z: 0,                                   // pixels of a cell; 0: as fits
+  m: '', o: 0,                            // measure, and whether it orders the heads
+  a: 0,                                   // whether the matrix is shown as a table
+};
+const state = structuredClone(defaults);
+let hover = null; // what the pointer is on: {q, k} by positions, or {h}
+
+const listOf = (text, read) => {
+  const list = text === '' ? [] : text.split(',').map(read);
+  return list.includes(undefined) ? undefined : list;
+};
+const readNumber = (low, high) => text => {
+  const x = /^\d{1,7}$/.test(text) ? Number(text) : -1;
+  return x >= low && x <= high ? x : undefined;
+};
+const readWord = words => text => words.includes(text) ? text : undefined;
+const readHead = text => byName.get(text);
+const maxKey = Math.max(...heads.map(h => h.cols)) - 1;
+const maxPosition = Math.max(maxKey, lastQuery);
+const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Number(text) : undefined;
+
+// How each part of the hash is read; what is not understood is undefined and left out.
+const readers = {
+  v: readWord(VIEWS), h: readHead, q: readQuery, k: readNumber(0, maxKey),
+  s: readWord(['sqrt', 'linear', 'log']), map: readWord(rampNames),
+  e: readWord(run.span === 'fixed' ? ['unit', 'matrix', 'row', 'fixed'] : ['unit', 'matrix', 'row']),
+  first: readNumber(0, 1), r: readNumber(0, 1),
+  min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
+  d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
+  t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)),
+  dir: readWord(['from', 'to']), n: readNumber(1, 32),
+  w: readWord(['chosen', 'exact', 'difference', 'both']),
+  z: readNumber(1, 64), m: readWord(MEASURES), o: readNumber(0, 1), a: readNumber(0, 1),
+};
+
+function readHash(hash) {
+  Object.assign(state, structuredClone(defaults));
+  for (const part of hash.replace(/^#/, '').split('&')) {
+    const at = part.indexOf('=');
+    const name = part.slice(0, at);
+    if (at < 1 || !Object.hasOwn(readers, name)) continue;
+    const value = readers[name](part.slice(at + 1));
+    if (value !== undefined) state[name] = value;
+  }
+  if (run.hides_first) state.first = 0; // it is not in the file
+  if (!isComparison) state.w = 'chosen';
+  if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
+}
+
+function writeHash() {
+  const nameOf = h => heads[h].group + '.' + heads[h].head;
+  const parts = [];
+  for (const [name, value] of Object.entries(state)) {
+    if (String(value) === String(defaults[name]) && name !== 'v' && name !== 'h') continue;
+    if (value === -1 || value === '') continue;
+    const text = name === 'h' ? nameOf(value) : name === 't' ? value.map(nameOf).join()
+      : String(value);
+    parts.push(name + '=' + text);
+  }
+  const hash = '#' + parts.join('&');
+  if (hash === location.hash) return;
+  try {
+    history.replaceState(null, '', hash);
+  } catch {
+    location.replace(hash);
+  }
+}
+
+// Changes the state and draws what follows from it.
+function set(changes) {
+  Object.assign(state, changes);
+  draw();
+  writeHash();
+}
+
+// --- What is looked at --------------------------------------------------------------------------
+
+// The heads that are shown as one matrix: those ticked where they are combined, else one.
+function shownHeads() {
+  const { rows, cols } = heads[state.h];
+  const like = state.t.filter(h => heads[h].rows === rows && heads[h].cols === cols);
+  if (state.c && like.length > 0) return like;
+  return [hover && hover.h !== undefined ? hover.h : state.h];
+}
+
+const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'difference' : 0;
+
+function shownName(list) {
+  if (list.length === 1) return headName(list[0]);
+  return (state.c === 'max' ? 'maximum of ' : 'mean of ') + list.length + ' heads';
+}
+
+// The cell under the pointer, or else the one that the state says.
+function cell() {
+  if (hover && hover.q !== undefined) return hover;
+  return { q: state.q, k: state.k };
+}
+
+// Keys of a row, the strongest first, without those that are masked.
+function ranked(m, row) {
+  const weights = m.weights.subarray(row * m.cols, (row + 1) * m.cols);
+  const keys = [];
+  for (let j = 0; j < m.cols; j++) if (isFinite(weights[j])) keys.push(j);
+  return keys.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]) || a - b);
+}
+
+// The cells that carry more weight than a threshold and are among the N strongest of their row.
+function strongest(m, n) {
+  const found = [];
+  for (let row = 0; row < m.rows; row++)
+    for (const key of ranked(m, row).slice(0, n)) {
+      const w = m.weights[row * m.cols + key];
+      if (Math.abs(w) > 0.005 && Math.abs(w) >= state.min) found.push({ row, key, w });
+    }
+  return found;
+}
+
+// --- The read-out -------------------------------------------------------------------------------
+
+const named = (role, position, isSource) => {
+  const text = shortText(position, isSource);
+  return [role + ' ' + position, ...(text ? [' ', el('bdi', {}, text)] : [])];
+};
+
+function say(...parts) {
+  $('readout').replaceChildren(...parts);
+}
+
+function sayHead(h) {
+  const head = heads[h];
+  const value = name => head[name] === null ? '\u2013' : head[name].toFixed(2);
+  say(el('b', {}, headName(h)), ': first token ' + value('first') + ', previous ' +
+    value('previous') + ', itself ' + value('self') + ', far ' + value('far') + ', entropy ' +
+    value('entropy') + ' nats');
+}
+
+function sayCell(m) {
+  const { q, k } = cell();
+  const row = rowOfQuery.get(q);
+  if (row === undefined || k < 0 || k >= m.cols) {
+    say(el('b', {}, shownName(shownHeads())), row === undefined ? '' : ': ',
+      ...(row === undefined ? [] : named('query', q)));
+    return;
+  }
+  const w = m.weights[row * m.cols + k];
+  const rank = isFinite(w) ? ranked(m, row).indexOf(k) + 1 : 0;
+  const value = kindOf(m, row, k) === 'hidden' ? 'left out' : number(w);
+  say(...named('query', q), ' \u2192 ', ...named('key', k, m.isSource), ' ',
+    el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '');
+  const active = $('active-cell');
+  if (active) active.textContent = $('readout').textContent;
+}
+
+// --- All heads ----------------------------------------------------------------------------------
+
+let thumbNodes = [];
+
+function makeThumbs() {
+  const parts = [];
+  thumbNodes = heads.map((head, h) => {
+    const node = el('div', { class: 'thumb', role: 'gridcell', id: 'thumb-' + h,
+      'aria-label': headName(h), title: headName(h) }, el('canvas', { 'aria-hidden': 'true' }));
+    node.addEventListener('pointerenter', () => { hover = { h }; sayHead(h); drawOne(); });
+    node.addEventListener('pointerleave', () => { hover = null; draw(); });
+    node.addEventListener('click', event => {
+      hover = null;
+      if (event.ctrlKey || event.metaKey || event.shiftKey) tick(h); else set({ h });
+    });
+    node.addEventListener('dblclick', () => set({ h, v: 'matrix' }));
+    return node;
+  });
+  return parts;
+}
+
+const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].toFixed(2);
+
+function thumbSize() {
+  const room = $('thumbs').clientWidth - 44;
+  const across = state.o && state.m ? Math.min(heads.length, columns.length) : columns.length;
+  return clamp(Math.floor(room / across) - 4, 16, state.v === 'grid' ? 96 : 40);
+}
+
+function drawThumb(h, size, set) {
+  const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
+  paintCells(m, 0, m.rows, 0, m.cols, canvas);
+  const shrink = Math.max(head.rows, head.cols);
+  canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
+  canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
+  node.setAttribute('aria-selected', String(h === state.h));
+  node.setAttribute('aria-checked', String(state.t.includes(h)));
+  while (node.childNodes.length > 1) node.lastChild.remove();
+  if (state.m && size >= 24) node.append(el('span', { class: 'value' }, measureText(head)));
+  canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
+}
+
+// How strongly a head is drawn: by its share of the largest measure of all.
+function dimmed(value) {
+  const largest = Math.max(...heads.map(h => h[state.m] || 0));
+  return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * Math.min(1, value / largest);
+}
+
+function orderedHeads() {
+  const order = heads.map((_, h) => h);
+  return order.sort((a, b) => (heads[b][state.m] || 0) - (heads[a][state.m] || 0) || a - b);
+}
+
+const groupTitle = () => run.grouping === 'none' ? '' : run.grouping;
+
+function arrangeThumbs(size) {
+  const place = $('thumbs');
+  const track = size + 'px';
+  if (state.o && state.m) {
+    place.style.gridTemplateColumns = 'repeat(auto-fill, ' + track + ')';
+    place.replaceChildren(...orderedHeads().map(h => {
+      const name = heads[h].group + '.' + heads[h].head;
+      thumbNodes[h].append(el('span', { class: 'value' }, name));
+      return el('div', { class: 'row', role: 'row' }, thumbNodes[h]);
+    }));
+    return;
+  }
+  const top = el('div', { class: 'row', role: 'row' },
+    el('span', { class: 'row-name', role: 'columnheader' }, groupTitle()),
+    ...columns.map(c => el('span', { class: 'column-name', role: 'columnheader' }, String(c))));
+  const rows = groups.map(group => el('div', { class: 'row', role: 'row' },
+    el('span', { class: 'row-name', role: 'rowheader' },
+      run.grouping === 'none' ? '' : String(group)),
+    ...columns.map(c => {
+      const h = byName.get(group + '.' + c);
+      return h === undefined ? el('span', { role: 'gridcell' }) : thumbNodes[h];
+    })));
+  place.style.gridTemplateColumns = 'auto repeat(' + columns.length + ', ' + track + ')';
+  place.replaceChildren(top, ...rows);
+}
+
+function drawThumbs() {
+  const place = $('thumbs');
+  if (heads.length === 1 || place.offsetParent === null) return;
+  const size = thumbSize(), which = state.w === 'both' ? 'difference' : setOf(state.w);
+  for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
+  arrangeThumbs(size);
+  place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
+  $('measure-note').textContent = state.m === 'entropy' ? 'nats'
+    : state.m ? 'mean weight of a query' : '';
+}
+
+function tick(h) {
+  const t = state.t.includes(h) ? state.t.filter(x => x !== h) : [...state.t, h];
+  set({ t: t.sort((a, b) => a - b) });
+}
+
+// The next head in a direction, in the grid or in the order of a measure.
+function moveHead(down, across) {
+  if (state.o && state.m) {
+    const order = orderedHeads();
+    const at = order.indexOf(state.h) + across + down;
+    return set({ h: order[clamp(at, 0, order.length - 1)] });
+  }
+  let row = groups.indexOf(heads[state.h].group), column = columns.indexOf(heads[state.h].head);
+  for (;;) {
+    row += down;
+    column += across;
+    const h = byName.get(groups[row] + '.' + columns[column]);
+    if (h !== undefined) return set({ h });
+    if (row < 0 || row >= groups.length || column < 0 || column >= columns.length) return undefined;
+  }
+}
+
+// --- A matrix -----------------------------------------------------------------------------------
+
+const ruler = document.createElement('canvas').getContext('2d');
+function textWidth(text) {
+  ruler.font = '12px ' + paint('--mono');
+  return Math.ceil(ruler.measureText(text).width);
+}
+
+const hatch = document.createElement('canvas');
+function hatchPattern(context, colour) {
+  hatch.width = hatch.height = 6;
+  const c = hatch.getContext('2d');
+  c.strokeStyle = colour;
+  c.lineWidth = 1;
+  c.beginPath();
+  for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
+  c.stroke();
+  return context.createPattern(hatch, 'repeat');
+}
+
+// Room of the labels of N positions, and how often one is written.
+function measureLabels(n, positionOf, isSource, px) {
+  if (px < 9) {
+    let every = 1;
+    for (const next of [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]) {
+      every = next;
+      if (next * px >= 26) break;
+    }
+    return { every, width: textWidth(String(positionOf(n - 1))) + 8, hasText: false };
+  }
+  let width = 0;
+  for (let i = 0; i < n; i++) {
+    const position = positionOf(i);
+    width = Math.max(width, textWidth(position + ' ' + shortText(position, isSource)));
+  }
+  return { every: 1, width: Math.min(width + 16, 170), hasText: true };
+}
+
+class Matrix {
+  constructor(place) {
+    this.canvas = el('canvas', { 'aria-hidden': 'true' });
+    this.keys = el('div', { class: 'keys', 'aria-hidden': 'true' });
+    this.queries = el('div', { class: 'queries', 'aria-hidden': 'true' });
+    this.frame = el('div', { class: 'frame' }, this.canvas, this.keys, this.queries);
+    this.size = el('div', { class: 'size' }, this.frame);
+    this.active = el('div', { class: 'unseen', role: 'gridcell' });
+    this.node = el('div', { class: 'matrix', role: 'grid', tabindex: '0' }, this.size,
+      el('div', { role: 'row' }, this.active));
+    this.cells = document.createElement('canvas');
+    this.painted = '';
+    place.append(this.node);
+    this.node.addEventListener('scroll', () => this.draw());
+    this.frame.addEventListener('pointermove', event => this.point(event));
+    this.frame.addEventListener('pointerleave', () => { hover = null; drawCursor(); });
+    this.frame.addEventListener('click', event => {
+      const at = this.at(event);
+      if (at) { hover = null; set(at); }
+    });
+  }
+
+  // Takes a matrix and lays it out.
+  show(m, isSmall) {
+    this.m = m;
+    const width = this.node.parentNode.clientWidth;
+    const height = isSmall ? Math.min(width, innerHeight * 0.7) : innerHeight * 0.74;
+    let px = state.z || 44;
+    for (;; px--) {
+      this.left = measureLabels(m.rows, queryAt, false, px);
+      this.top = measureLabels(m.cols, j => j, m.isSource, px);
+      this.isTurned = this.top.hasText && this.top.width > px + 8;
+      this.labelHeight = this.top.hasText ? (this.isTurned ? this.top.width : 20) : 18;
+      if (state.z || px === 1) break;
+      if (this.left.width + m.cols * px <= width - 2 && this.labelHeight + 18 + m.rows * px <= height)
+        break;
+    }
+    this.px = px;
+    this.x0 = this.left.width + 18;
+    this.y0 = this.labelHeight + 18;
+    this.node.style.maxHeight = Math.max(height, 240) + 'px';
+    this.size.style.width = this.x0 + m.cols * px + 1 + 'px';
+    this.size.style.height = this.y0 + m.rows * px + 1 + 'px';
+    const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
+      ? 'active-cell' : 'active-' + Math.random().toString(36).slice(2);
+    this.active.id = active;
+    this.node.setAttribute('aria-activedescendant', active);
+    this.node.setAttribute('aria-label', 'Weights of ' + shownName(shownHeads()) +
+      ': queries down, keys across. Arrow keys move the cell.');
+    this.node.setAttribute('aria-rowcount', m.rows);
+    this.node.setAttribute('aria-colcount', m.cols);
+    this.draw();
+  }
+
+  // Which rows and columns can be seen.
+  window() {
+    const { px, m, node } = this;
+    const width = Math.min(node.clientWidth, this.x0 + m.cols * px + 1);
+    const height = Math.min(node.clientHeight, this.y0 + m.rows * px + 1);
+    const c0 = Math.floor(node.scrollLeft / px), r0 = Math.floor(node.scrollTop / px);
+    return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
+      c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
+      r1: clamp(r0 + Math.ceil((height - this.y0) / px) + 1, 1, m.rows) };
+  }
+
+  x(column) { return this.x0 + column * this.px - this.node.scrollLeft; }
+  y(row) { return this.y0 + row * this.px - this.node.scrollTop; }
+
+  draw() {
+    const seen = this.window(), ratio = devicePixelRatio || 1;
+    const { canvas, frame } = this;
+    frame.style.width = canvas.style.width = seen.width + 'px';
+    frame.style.height = canvas.style.height = seen.height + 'px';
+    canvas.width = Math.round(seen.width * ratio);
+    canvas.height = Math.round(seen.height * ratio);
+    const context = canvas.getContext('2d');
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.beginPath();
+    context.rect(this.x0 - 1, this.y0 - 1, seen.width, seen.height);
+    context.clip();
+    this.drawCells(context, seen);
+    if (this.px >= 6) this.drawRules(context, seen);
+    if (this.px >= 28 && this.m.cols <= 24) this.drawNumbers(context, seen);
+    this.drawCursor(context);
+    this.drawLabels(seen);
+  }
+
+  drawCells(context, seen) {
+    const { r0, r1, c0, c1 } = seen;
+    const painted = [this.m.key, r0, r1, c0, c1, rampName(), isDark(), state.s, state.e, state.min].join();
+    if (painted !== this.painted) paintCells(this.m, r0, r1, c0, c1, this.cells);
+    this.painted = painted;
+    context.imageSmoothingEnabled = false;
+    context.drawImage(this.cells, this.x(c0), this.y(r0), (c1 - c0) * this.px, (r1 - r0) * this.px);
+  }
+
+  // Lines between cells that have a weight; hatches over those that are masked.
+  drawRules(context, seen) {
+    const { m, px } = this;
+    const rule = paint('--rule'), hatches = {};
+    for (const kind in run.nothing) hatches[kind] = hatchPattern(context, nothingOf(kind)[1]);
+    for (let r = seen.r0; r < seen.r1; r++)
+      for (let c = seen.c0; c < seen.c1; c++) {
+        const kind = kindOf(m, r, c), x = this.x(c), y = this.y(r);
+        if (kind !== 'value') {
+          context.fillStyle = hatches[kind];
+          context.fillRect(x, y, px, px);
+        } else {
+          context.fillStyle = rule;
+          context.fillRect(x + px - 1, y, 1, px);
+          context.fillRect(x, y + px - 1, px, 1);
+        }
+      }
+  }
+
+  drawNumbers(context, seen) {
+    const { m, px } = this;
+    context.textAlign = 'center';
+    context.textBaseline = 'middle';
+    context.font = Math.min(14, Math.round(px * 0.36)) + 'px system-ui, sans-serif';
+    for (let r = seen.r0; r < seen.r1; r++)
+      for (let c = seen.c0; c < seen.c1; c++) {
+        const w = m.weights[r * m.cols + c];
+        if (!isFinite(w)) continue;
+        context.fillStyle = inkOn(colourOf(m, r, c));
+        context.fillText(percent(w), this.x(c) + px / 2, this.y(r) + px / 2);
+      }
+  }
+
+  drawCursor(context) {
+    const { m, px } = this, at = cell(), row = rowOfQuery.get(at.q);
+    context.strokeStyle = paint('--mark');
+    context.lineWidth = 1;
+    const half = px > 3 ? 0.5 : -0.5, side = px > 3 ? px - 2 : px + 1;
+    if (row !== undefined)
+      context.strokeRect(this.x(0) + half - 1, this.y(row) + half, m.cols * px, side);
+    if (at.k >= 0 && at.k < m.cols) {
+      context.strokeRect(this.x(at.k) + half, this.y(0) + half - 1, side, m.rows * px);
+      context.lineWidth = 2;
+      if (row !== undefined)
+        context.strokeRect(this.x(at.k) + half, this.y(row) + half, side, side);
+    }
+  }
+
+  label(position, isSource, hasText, isHere) {
+    const parts = [el('i', {}, String(position))];
+    if (hasText) {
+      const text = shortText(position, isSource);
+      if (text) parts.push(el('bdi', {}, text));
+    }
+    return el('div', { class: isHere ? 'label here' : 'label' }, ...parts);
+  }
+
+  drawLabels(seen) {
+    const { px, m, left, top } = this, at = cell();
+    const rows = [el('div', { class: 'axis' }, 'query: attends')];
+    rows[0].style.transform = 'translate(0, ' + (this.y0 + 74) + 'px) rotate(-90deg)';
+    rows[0].style.transformOrigin = '0 0';
+    for (let r = Math.ceil(seen.r0 / left.every) * left.every; r < seen.r1; r += left.every) {
+      if (this.y(r) < this.y0 - px / 2) continue;
+      const q = queryAt(r), node = this.label(q, false, left.hasText, at.q === q);
+      node.style.top = this.y(r) + (left.hasText ? 0 : -5) + 'px';
+      node.style.height = Math.max(px - 1, 11) + 'px';
+      rows.push(node);
+    }
+    this.queries.style.width = this.x0 + 'px';
+    this.queries.style.height = seen.height + 'px';
+    this.queries.replaceChildren(...rows);
+    const above = [el('div', { class: 'axis' }, 'key: attended to')];
+    above[0].style.left = this.x0 + 'px';
+    for (let c = Math.ceil(seen.c0 / top.every) * top.every; c < seen.c1; c += top.every) {
+      if (this.x(c) < this.x0 - px / 2) continue;
+      const node = this.label(c, m.isSource, top.hasText, at.k === c);
+      if (this.isTurned) {
+        node.classList.add('up');
+        node.style.left = this.x(c) + 'px';
+        node.style.top = this.y0 - 3 + 'px';
+        node.style.width = this.labelHeight - 4 + 'px';
+        node.style.height = px + 'px';
+      } else {
+        node.style.left = this.x(c) + (top.hasText ? 3 : -3) + 'px';
+        node.style.top = this.y0 - 16 + 'px';
+      }
+      above.push(node);
+    }
+    this.keys.style.width = seen.width + 'px';
+    this.keys.style.height = this.y0 + 'px';
+    this.keys.replaceChildren(...above);
+  }
+
+  // The cell under the pointer.
+  at(event) {
+    const box = this.frame.getBoundingClientRect();
+    const c = Math.floor((event.clientX - box.left - this.x0 + this.node.scrollLeft) / this.px);
+    const r = Math.floor((event.clientY - box.top - this.y0 + this.node.scrollTop) / this.px);
+    if (c < 0 || r < 0 || c >= this.m.cols || r >= this.m.rows) return null;
+    return { q: queryAt(r), k: c };
+  }
+
+  point(event) {
+    hover = this.at(event);
+    drawCursor();
+  }
+
+  // Scrolls so that the cell can be seen.
+  reveal() {
+    const row = rowOfQuery.get(state.q), column = Math.max(0, state.k), { px, node } = this;
+    const width = node.clientWidth - this.x0 - px, height = node.clientHeight - this.y0 - px;
+    node.scrollLeft = clamp(node.scrollLeft, column * px - width, column * px);
+    node.scrollTop = clamp(node.scrollTop, row * px - height, row * px);
+  }
+}
+
+let matrices = [];
+
+function makeMatrices(n) {
+  const titles = ['exact', 'chosen', 'difference: chosen minus exact'];
+  const places = [];
+  for (let i = 0; i < n; i++)
+    places.push(el('div', {}, ...(n > 1 ? [el('h3', {}, titles[i])] : [])));
+  $('stage').replaceChildren(n > 1 ? el('div', { class: 'beside' }, ...places) : places[0]);
+  matrices = places.map(place => new Matrix(place));
+}
+
+function drawMatrix(list) {
+  const isBoth = state.w === 'both', sets = isBoth ? [1, 0, 'difference'] : [setOf(state.w)];
+  const found = sets.map(set => matrixOf(list, set));
+  if (found.includes(null)) return null;
+  if (state.a && state.v === 'matrix') {
+    matrices = [];
+    $('stage').replaceChildren(tableOf(found[0]));
+    return found[0];
+  }
+  if (matrices.length !== sets.length) makeMatrices(sets.length);
+  matrices.forEach((matrix, i) => matrix.show(found[i], state.v === 'grid'));
+  return found[isBoth ? 1 : 0];
+}
+
+// A real table: of the matrix up to 64 queries and keys, else of the row of the cursor.
+function tableOf(m) {
+  const isWhole = m.rows <= MAX_TABLE && m.cols <= MAX_TABLE;
+  const head = el('tr', {}, el('td', {}));
+  for (let j = 0; j < m.cols; j++)
+    head.append(el('th', { scope: 'col' }, ...named('', j, m.isSource)));
+  const body = el('tbody', {});
+  for (let i = 0; i < m.rows; i++) {
+    if (!isWhole && queryAt(i) !== state.q) continue;
+    const row = el('tr', {}, el('th', { scope: 'row' }, ...named('', queryAt(i))));
+    for (let j = 0; j < m.cols; j++) {
+      const w = m.weights[i * m.cols + j];
+      row.append(el('td', {}, w === w ? number(w) : kindOf(m, i, j) === 'hidden' ? '\u2013' : ''));
+    }
+    body.append(row);
+  }
+  const note = isWhole ? 'queries down, keys across' : 'the row of query ' + state.q;
+  return el('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Table' },
+    el('table', { class: 'plain' }, el('caption', {}, note), el('thead', {}, head), body));
+}
+
+// --- The text -----------------------------------------------------------------------------------
+
+let spans = []; // of positions, and of rows of the source
+
+function makeText(n, isSource, role) {
+  const box = el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': role });
+  const made = [];
+  for (let p = 0; p < n; p++) {
+    const text = tokenAt(p, isSource) || p + ' ';
+    const span = el('bdi', { class: 'token' }, text);
+    span.addEventListener('pointerenter', () => { hover = tokenHover(p, isSource); draw(); });
+    span.addEventListener('pointerleave', () => { hover = null; draw(); });
+    span.addEventListener('click', () => pin(p, isSource));
+    made.push(span);
+    box.append(span);
+    if (/\\n$/.test(text)) box.append(el('br'));
+  }
+  return { box, spans: made };
+}
+
+// What the pointer means on a token: a query where weights go out from it, else a key.
+function tokenHover(p, isSource) {
+  if (isSource || state.dir === 'to') return isSource || !isCross() ? { token: p, isSource } : null;
+  return { token: p, isSource };
+}
+
+const isCross = () => heads[state.h].is_source;
+
+function pin(p, isSource) {
+  const wanted = isCross() ? isSource === (state.dir === 'to') : true;
+  if (!wanted) return;
+  const list = state.p.includes(p) ? state.p.filter(x => x !== p) : [...state.p, p];
+  hover = null;
+  set(state.dir === 'from' && rowOfQuery.has(p) ? { p: list, q: p } : { p: list });
+}
+
+// The tokens whose weights are shown: pinned, under the pointer, or that of the cell.
+function lookedFrom() {
+  if (state.p.length > 0) return state.p;
+  if (hover && hover.token !== undefined && (!isCross() || hover.isSource === (state.dir === 'to')))
+    return [hover.token];
+  return [state.dir === 'from' ? state.q : Math.max(0, state.k)];
+}
+
+// Sums over the chosen tokens: weights that go from them, by key, or to them, by query.
+function tokenWeights(m) {
+  const isFrom = state.dir === 'from', n = isFrom ? m.cols : m.rows;
+  const sums = new Float32Array(n).fill(NaN);
+  for (const p of lookedFrom()) {
+    const line = isFrom ? rowOfQuery.get(p) : p;
+    if (line === undefined || line >= (isFrom ? m.rows : m.cols)) continue;
+    for (let i = 0; i < n; i++) {
+      const w = isFrom ? m.weights[line * m.cols + i] : m.weights[i * m.cols + line];
+      if (w === w) sums[i] = (sums[i] === sums[i] ? sums[i] : 0) + w;
+    }
+  }
+  return sums;
+}
+
+function colourText(m) {
+  const isFrom = state.dir === 'from', sums = tokenWeights(m), from = lookedFrom();
+  const [own, source] = spans, target = isFrom && m.isSource ? source : own;
+  const asked = !isFrom && m.isSource ? source : own;
+  const positionOf = i => isFrom ? i : queryAt(i);
+  const line = { ...m, weights: sums, rows: 1, cols: sums.length, ranges: null, isPooled: !isFrom };
+  for (const list of spans) for (const span of list) {
+    span.className = 'token';
+    span.style.backgroundColor = span.style.color = '';
+  }
+  for (let i = 0; i < sums.length; i++) {
+    const span = target[positionOf(i)], colour = colourOf(line, 0, i);
+    span.style.backgroundColor = colour;
+    span.style.color = isFinite(sums[i]) || !isDark() ? inkOn(colour) : '#a0a9b3';
+  }
+  for (const p of from) if (asked[p]) asked[p].classList.add('from');
+  for (const p of state.p) if (asked[p]) asked[p].classList.add('pinned');
+  return sums;
+}
+
+function sayToken(m, sums) {
+  const isFrom = state.dir === 'from', from = lookedFrom();
+  const role = isFrom ? 'query' : 'key';
+  const who = from.length === 1 ? named(role, from[0], !isFrom && m.isSource)
+    : ['sum of ' + from.length + ' pinned ' + (isFrom ? 'queries' : 'keys')];
+  if (from.length === 1 && isFrom && !rowOfQuery.has(from[0]))
+    return say(...who, ' is not among the queries of this page');
+  const order = [];
+  sums.forEach((w, i) => { if (isFinite(w)) order.push(i); });
+  order.sort((a, b) => Math.abs(sums[b]) - Math.abs(sums[a]) || a - b);
+  const best = order.slice(0, 3).flatMap((i, at) => [at ? ', ' : ' ',
+    ...(isFrom ? named('', i, m.isSource) : named('', queryAt(i))), ' ',
+    el('b', at ? {} : { id: 'value' }, number(sums[i]))]);
+  return say(...who, isFrom ? ' \u2192' : ' \u2190', ...best);
+}
+
+function drawTokens(list) {
+  const m = matrixOf(list, state.w === 'both' ? 0 : setOf(state.w));
+  if (!m) return null;
+  if ($('stage').dataset.made !== 'tokens' + m.isSource) {
+    const nOwn = Math.max(lastQuery + 1, m.isSource || run.tokens ? (run.tokens || []).length : m.cols);
+    const own = makeText(nOwn, false, m.isSource ? 'Queries' : 'Text');
+    const source = m.isSource ? makeText(m.cols, true, 'Keys') : { box: '', spans: [] };
+    spans = [own.spans, source.spans];
+    $('stage').replaceChildren(
+      ...(m.isSource ? [el('p', { class: 'text-name' }, 'queries')] : []), own.box,
+      ...(m.isSource ? [el('p', { class: 'text-name' }, 'keys')] : []), source.box);
+    $('stage').dataset.made = 'tokens' + m.isSource;
+  }
+  sayToken(m, colourText(m));
+  return m;
+}
+
+// --- Lines --------------------------------------------------------------------------------------
+
+const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#a6761d', '#56b4e9', '#7570b3', '#666666'];
+const DASHES = ['none', '8 4', '2 3', '10 3 2 3', '14 5', '5 2', '1 3', '12 3 2 3 2 3'];
+
+const lineHeads = () => !state.c && state.t.length > 0
+  ? state.t.filter(h => heads[h].cols === heads[state.h].cols) : shownHeads();
+
+function lineLabels(svg, n, positionOf, isSource, x, anchor, role, height) {
+  for (let i = 0; i < n; i++) {
+    const p = positionOf(i), text = shortText(p, isSource);
+    const label = svgEl('text', { x, y: 34 + i * height, 'text-anchor': anchor, fill: paint('--ink'),
+      'font-family': paint('--mono'), 'font-size': 12, 'xml:space': 'preserve', cursor: 'pointer',
+      class: role, 'data-at': p },
+    anchor === 'end' ? '\u2068' + text + '\u2069 ' + p : p + ' \u2068' + text + '\u2069');
+    const at = role === 'query' ? { q: p, k: -1 } : { q: -1, k: p };
+    label.addEventListener('pointerenter', () => { hover = at; drawLineStrength(svg); sayLine(); });
+    label.addEventListener('pointerleave', () => { hover = null; drawLineStrength(svg); sayLine(); });
+    label.addEventListener('click', () => {
+      hover = null;
+      set(role === 'query' ? { q: p, p: [p] } : { k: p });
+    });
+    svg.append(label);
+  }
+}
+
+function sayLine() {
+  const m = matrixOf(lineHeads().slice(0, 1), setOf(state.w === 'both' ? 'chosen' : state.w));
+  const { q, k } = cell();
+  if (m && q >= 0 && k < 0 && rowOfQuery.has(q)) {
+    const row = rowOfQuery.get(q);
+    const best = ranked(m, row).slice(0, 3).flatMap((key, at) => [at ? ', ' : ' ',
+      ...named('', key, m.isSource), ' ',
+      el('b', at ? {} : { id: 'value' }, number(m.weights[row * m.cols + key]))]);
+    return say(...named('query', q), ' \u2192', ...best);
+  }
+  if (m && q < 0) return say(...named('key', k, m.isSource));
+  return m ? sayCell(m) : undefined;
+}
+
+// Lines of the token under the pointer stay, others fade.
+function drawLineStrength(svg) {
+  const at = hover && hover.q !== undefined ? hover : state.p.length ? { q: state.p[0], k: -1 } : null;
+  for (const path of svg.querySelectorAll('path')) {
+    const isOn = !at || (at.q < 0 || Number(path.dataset.q) === at.q) &&
+      (at.k < 0 || Number(path.dataset.k) === at.k);
+    path.setAttribute('stroke-opacity', isOn ? path.dataset.strength : 0.04);
+  }
+}
+
+function lineSvg(list, found, width) {
+  const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
+  const n = Math.max(m.rows, m.cols), x0 = 150, x1 = width - 150;
+  const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
+    'aria-label': 'Lines from queries on the left to the keys that they attend to, on the right' });
+  svg.append(svgEl('rect', { width: '100%', height: '100%', fill: paint('--paper') }));
+  for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8, 'start', 'key: attended to']])
+    svg.append(svgEl('text', { x, y: 14, 'text-anchor': anchor, fill: paint('--soft'),
+      'font-family': 'system-ui, sans-serif', 'font-size': 12 }, text));
+  found.forEach((one, at) => {
+    const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
+    for (const { row, key, w } of strongest(one, state.n)) {
+      const y0 = 30 + row * height, y1 = 30 + key * height, size = Math.sqrt(Math.min(1, Math.abs(w)));
+      const path = svgEl('path', { fill: 'none', 'stroke-width': (0.5 + 4.5 * size).toFixed(2),
+        stroke: one.isDifference ? (w < 0 ? HUES[0] : HUES[1]) : hue,
+        d: `M${x0} ${y0}C${(x0 + x1) / 2} ${y0} ${(x0 + x1) / 2} ${y1} ${x1} ${y1}`,
+        'stroke-dasharray': found.length > 1 ? DASHES[at % DASHES.length] : w < 0 ? '5 3' : 'none' });
+      Object.assign(path.dataset, { q: queryAt(row), k: key, strength: (0.15 + 0.8 * size).toFixed(2) });
+      const title = svgEl('title', {}, headName(list[at]) + ': query ' + queryAt(row) + ' \u2192 key ' +
+        key + ' ' + number(w));
+      path.append(title);
+      svg.append(path);
+    }
+  });
+  lineLabels(svg, m.rows, queryAt, false, x0 - 8, 'end', 'query', height);
+  lineLabels(svg, m.cols, j => j, m.isSource, x1 + 8, 'start', 'key', height);
+  drawLineStrength(svg);
+  return svg;
+}
+
+function lineKey(list) {
+  return el('p', { class: 'note' }, ...list.flatMap((h, at) => {
+    const svg = svgEl('svg', { width: 42, height: 8, 'aria-hidden': 'true' },
+      svgEl('path', { d: 'M0 4H40', 'stroke-width': 3, stroke: HUES[at % HUES.length],
+        'stroke-dasharray': DASHES[at % DASHES.length] }));
+    return [svg, ' ' + headName(h) + '   '];
+  }));
+}
+
+function drawLines() {
+  const list = lineHeads(), first = heads[list[0]], stage = $('stage');
+  const set = setOf(state.w === 'both' ? 'chosen' : state.w);
+  stage.dataset.made = 'lines';
+  if (first.rows > MAX_LINES || first.cols > MAX_LINES) {
+    stage.replaceChildren(el('p', {}, first.rows + ' queries and ' + first.cols +
+      ' keys are too many for lines, which are drawn for up to ' + MAX_LINES +
+      '. The matrix and the tokens show them all; --queries chooses some.'));
+    say(el('b', {}, shownName(list)));
+    return null;
+  }
+  const together = state.c ? [list] : list.map(h => [h]);
+  const found = together.map(some => matrixOf(some, set));
+  if (found.includes(null)) return null;
+  const svg = lineSvg(list, found, clamp(stage.clientWidth, 460, 760));
+  stage.replaceChildren(...(found.length > 1 ? [lineKey(list)] : []), el('div', { class: 'lines' }, svg));
+  sayLine();
+  return found[0];
+}
+
+// --- Legend and details -------------------------------------------------------------------------
+
+const TICKS = [0, 0.01, 0.04, 0.1, 0.25, 0.5, 1];
+
+function swatch(kind) {
+  const canvas = el('canvas', { width: 16, height: 16 }), context = canvas.getContext('2d');
+  for (const fill of [nothingOf(kind)[0], hatchPattern(context, nothingOf(kind)[1])]) {
+    context.fillStyle = fill;
+    context.fillRect(0, 0, 16, 16);
+  }
+  return canvas;
+}
+
+const tickText = w => String(Number(w.toPrecision(2))).replace(/^(-?)0\./, '$1.').replace('-', '\u2212');
+
+function drawRamp(m) {
+  const ramp = rampOf(m.isDifference), range = rangeOf(m, 0), stepOf = stepper(range);
+  const canvas = el('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
+  const context = canvas.getContext('2d'), image = context.createImageData(256, 1);
+  for (let i = 0; i < 256; i++)
+    image.data.set([ramp[3 * i], ramp[3 * i + 1], ramp[3 * i + 2], 255], 4 * i);
+  context.putImageData(image, 0, 0);
+  const box = el('div', { class: 'ramp' }, canvas);
+  if (state.e === 'row') return box;
+  let last = -1;
+  for (const share of m.isDifference ? [-1, -0.25, -0.04, 0, 0.04, 0.25, 1] : TICKS) {
+    const w = m.isDifference ? share * range[1] : range[0] + share * (range[1] - range[0]);
+    const at = stepOf(w) / 255;
+    if (last >= 0 && at - last < 0.07) continue;
+    last = at;
+    const tick = el('span', { class: 'tick' }, tickText(w));
+    tick.style.left = 100 * at + '%';
+    box.append(tick);
+  }
+  return box;
+}
+
+function drawLegend(m) {
+  const names = { sqrt: 'square root', linear: 'linear', log: 'logarithm, four decades' };
+  const spans = { unit: '', matrix: ', to the largest of this matrix', row: ', to the largest of each row',
+    fixed: '' };
+  const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
+  if (!m) return $('legend').replaceChildren();
+  const parts = [drawRamp(m), kind((m.isDifference ? 'chosen minus exact: signed ' : 'weight: ') +
+    names[state.s] + spans[state.e])];
+  if (heads[state.h].has_masked !== false) parts.push(kind('masked', swatch('masked')));
+  if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
+  if (heads[state.h].not_finite) parts.push(kind('not finite', swatch('not_finite')));
+  if (state.r) parts.push(kind('rows divided by their sum'));
+  if (state.min) parts.push(kind('below ' + state.min + ' as 0'));
+  if (heads[state.h].outside)
+    parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
+  return $('legend').replaceChildren(...parts);
+}
+
+function strongestTable(m, q) {
+  const row = rowOfQuery.get(q), body = el('tbody');
+  for (const key of ranked(m, row).slice(0, 6)) {
+    const w = m.weights[row * m.cols + key], bar = el('span');
+    bar.style.width = 100 * Math.min(1, Math.abs(w)) + '%';
+    body.append(el('tr', {}, el('td', { class: 'number' }, String(key)),
+      el('td', {}, el('bdi', {}, shortText(key, m.isSource))),
+      el('td', { class: 'number' }, number(w)), el('td', { class: 'meter', 'aria-hidden': 'true' }, bar)));
+  }
+  return el('table', { id: 'strongest' }, el('caption', {}, 'strongest keys of ', ...named('query', q)), body);
+}
+
+function predictionTable(q) {
+  const all = run.predictions ? run.predictions.top : [];
+  const top = all.filter(p => p.position === q);
+  if (top.length === 0) return [];
+  const body = el('tbody');
+  for (const p of top)
+    body.append(el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.token)),
+      el('td', { class: 'number' }, p.probability.toFixed(4))));
+  return [el('table', { id: 'predictions' }, el('caption', {}, 'expected after ', ...named('position', q)),
+    body)];
+}
+
+function drawDetail(m) {
+  const at = cell();
+  const q = state.v === 'tokens' && state.dir === 'from' ? lookedFrom().at(-1) : at.q;
+  if (!m || !rowOfQuery.has(q)) return $('detail').replaceChildren();
+  return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
+}
+
+// --- Drawing ------------------------------------------------------------------------------------
+
+let shown = null; // the matrix that is on the page
+
+function tools() {
+  const button = (id, text, action) => {
+    const node = el('button', { id }, text);
+    node.addEventListener('click', action);
+    return node;
+  };
+  if (state.v === 'matrix')
+    return [button('smaller', '\u2212', () => zoom(-1)), button('fit', 'Fit', () => set({ z: 0 })),
+      button('larger', '+', () => zoom(1)),
+      button('as-table', state.a ? 'As picture' : 'As table', () => set({ a: state.a ? 0 : 1 }))];
+  if (state.v === 'tokens')
+    return [button('turn', state.dir === 'from' ? 'Weights from a token' : 'Weights to a token', turn),
+      ...(state.p.length ? [button('unpin', 'Unpin', () => set({ p: [] }))] : [])];
+  if (state.v === 'lines') {
+    const select = el('select', { id: 'n-lines' }, ...[1, 2, 3, 5, 8, 16].map(n =>
+      el('option', { value: n }, n === 1 ? 'strongest' : n + ' strongest')));
+    select.value = state.n;
+    select.addEventListener('change', () => set({ n: Number(select.value) }));
+    return [el('label', {}, 'of each query ', select)];
+  }
+  return [];
+}
+
+const turn = () => set({ dir: state.dir === 'from' ? 'to' : 'from', p: [] });
+
+function zoom(by) {
+  if (!matrices[0]) return;
+  const sizes = [1, 2, 3, 4, 6, 8, 9, 10, 12, 14, 18, 22, 28, 36, 44, 56, 64], px = matrices[0].px;
+  const next = by > 0 ? sizes.find(s => s > px) : sizes.findLast(s => s < px);
+  if (next) set({ z: next });
+}
+
+// The head's part of the page.
+function drawOne() {
+  const list = state.v === 'lines' ? lineHeads() : shownHeads();
+  if (state.v !== 'grid' && state.v !== 'matrix') matrices = [];
+  $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
+    ? list.length + ' ticked heads' : shownName(list);
+  shown = state.v === 'tokens' ? drawTokens(list) : state.v === 'lines' ? drawLines() : drawMatrix(list);
+  if (!shown && waited.size > 0) return;
+  if (state.v === 'grid' || state.v === 'matrix') $('stage').dataset.made = 'matrix';
+  if (shown && (state.v === 'matrix' || state.v === 'grid')) {
+    if (hover && hover.h !== undefined) sayHead(hover.h);
+    else if (state.v === 'grid' && state.k < 0 && !hover) sayHead(state.h);
+    else sayCell(shown);
+  }
+  drawDetail(shown);
+  drawLegend(shown);
+  document.documentElement.dataset.ready = state.v;
+}
+
+// Only what follows the pointer.
+function drawCursor() {
+  for (const matrix of matrices) matrix.draw();
+  if (shown) {
+    sayCell(shown);
+    drawDetail(shown);
+  }
+}
+
+function draw() {
+  const root = document.documentElement;
+  if (state.d) root.dataset.theme = state.d; else delete root.dataset.theme;
+  $('panes').dataset.view = state.v;
+  for (const button of $('views').children)
+    button.setAttribute('aria-pressed', String(button.dataset.view === state.v));
+  $('head').value = state.h;
+  $('tick').setAttribute('aria-pressed', String(state.t.includes(state.h)));
+  $('combine').value = state.c;
+  $('scale').value = state.s;
+  $('span').value = state.e;
+  $('colormap').value = state.map;
+  $('first').checked = Boolean(state.first);
+  $('first').disabled = run.hides_first;
+  $('renormalize').checked = Boolean(state.r);
+  $('renormalize').disabled = run.renormalizes;
+  $('threshold').value = Math.round(100 * Math.sqrt(state.min));
+  $('threshold-value').textContent = state.min;
+  $('which').value = state.w;
+  $('measure').value = state.m;
+  $('sort').checked = Boolean(state.o);
+  $('dark').setAttribute('aria-pressed', String(isDark()));
+  $('view-tools').replaceChildren(...tools());
+  drawThumbs();
+  drawOne();
+}
+
+// --- Keep ---------------------------------------------------------------------------------------
+
+const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
+  : heads[state.h].id + '-' + state.v) + '.' + ending;
+
+function save(blob, name) {
+  const link = el('a', { href: URL.createObjectURL(blob), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}
+
+const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12,
+  'font-family': paint('--mono'), 'xml:space': 'preserve', ...more }, text);
+
+function keptTitle(name) {
+  const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
+  const more = (state.first ? '' : ', first token left out') + (state.r ? ', renormalized' : '') +
+    (state.min ? ', from ' + state.min : '');
+  return [svgText(10, 20, run.title, { 'font-weight': 'bold', 'font-size': 14 }),
+    svgText(10, 38, name + ', ' + scale + ' of the weight' + more, { fill: paint('--soft') })];
+}
+
+// Cells as one path for each colour, neighbours of a row in one piece; large ones as an image.
+function keptCells(m, x, y, px) {
+  if (m.rows > 128 || m.cols > 128) {
+    const canvas = document.createElement('canvas');
+    paintCells(m, 0, m.rows, 0, m.cols, canvas);
+    return [svgEl('image', { x, y, width: m.cols * px, height: m.rows * px,
+      href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' })];
+  }
+  const paths = new Map();
+  for (let r = 0; r < m.rows; r++)
+    for (let c = 0; c < m.cols;) {
+      const colour = colourOf(m, r, c), from = c;
+      while (c < m.cols && colourOf(m, r, c) === colour) c++;
+      paths.set(colour, (paths.get(colour) || '') + `M${x + from * px} ${y + r * px}h${(c - from) * px}v${px}h-${(c - from) * px}z`);
+    }
+  return [...paths].map(([fill, d]) => svgEl('path', { fill, d, 'shape-rendering': 'crispEdges' }));
+}
+
+function keptSvg(width, height, ...parts) {
+  return svgEl('svg', { xmlns: svgNames, width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' },
+    svgEl('title', {}, run.title), svgEl('desc', {}, $('about').textContent),
+    svgEl('rect', { width, height, fill: paint('--paper') }), ...parts);
+}
+
+function keptMatrix() {
+  const m = shown, px = Math.max(12, Math.min(28, Math.floor(720 / m.cols))), hasText = m.rows <= 128;
+  const longest = Math.max(...Array.from({ length: Math.max(m.rows, m.cols) }, (_, p) => Math.max(
+    p < m.cols ? textWidth(shortText(p, m.isSource) + ' ' + p) : 0,
+    p < m.rows ? textWidth(shortText(queryAt(p)) + ' ' + queryAt(p)) : 0)));
+  const x0 = 24 + longest, y0 = 60 + longest, parts = [];
+  for (let i = 0; hasText && i < m.rows; i++)
+    parts.push(svgText(x0 - 6, y0 + i * px + px / 2 + 4, '\u2068' + shortText(queryAt(i)) + '\u2069 ' + queryAt(i),
+      { 'text-anchor': 'end' }));
+  for (let j = 0; hasText && j < m.cols; j++) {
+    const x = x0 + j * px + px / 2 + 4;
+    parts.push(svgText(x, y0 - 6, j + ' \u2068' + shortText(j, m.isSource) + '\u2069',
+      { transform: `rotate(-90 ${x} ${y0 - 6})` }));
+  }
+  return keptSvg(Math.max(420, x0 + m.cols * px + 12), y0 + m.rows * px + 12,
+    ...keptTitle(shownName(shownHeads())), ...keptCells(m, x0, y0, px), ...parts);
+}
+
+function keptGrid() {
+  const size = 96, parts = [];
+  const set = state.w === 'both' ? 'difference' : setOf(state.w);
+  heads.forEach((head, h) => {
+    const m = thumbOf(h, set), canvas = document.createElement('canvas');
+    const x = 60 + columns.indexOf(head.head) * (size + 8);
+    const y = 76 + groups.indexOf(head.group) * (size + 8);
+    const most = Math.max(head.rows, head.cols);
+    paintCells(m, 0, m.rows, 0, m.cols, canvas);
+    parts.push(svgEl('image', { x, y, width: size * head.cols / most, height: size * head.rows / most,
+      href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' },
+    svgEl('title', {}, headName(h))));
+  });
+  columns.forEach((c, i) => parts.push(svgText(60 + i * (size + 8) + size / 2, 68, String(c), { 'text-anchor': 'middle' })));
+  if (run.grouping !== 'none')
+    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, run.grouping + ' ' + g,
+      { 'text-anchor': 'end', 'font-size': 11 })));
+  return keptSvg(68 + columns.length * (size + 8), 84 + groups.length * (size + 8),
+    ...keptTitle('all heads'), ...parts);
+}
+
+function keptTokens() {
+  const box = $('stage').getBoundingClientRect(), parts = [];
+  for (const span of spans.flat()) {
+    const style = getComputedStyle(span), text = span.textContent;
+    for (const r of span.getClientRects())
+      parts.push(svgEl('rect', { x: r.x - box.x + 10, y: r.y - box.y + 56, width: r.width,
+        height: r.height, fill: span.style.backgroundColor || 'none' }));
+    const r = span.getClientRects()[0];
+    if (r) parts.push(svgText(r.x - box.x + 10, r.y - box.y + 56 + r.height * 0.72, text,
+      { fill: style.color, 'font-size': style.fontSize }));
+  }
+  return keptSvg(Math.ceil(box.width) + 20, Math.ceil(box.height) + 70,
+    ...keptTitle(shownName(shownHeads())), ...parts);
+}
+
+function kept() {
+  if (state.v === 'grid') return keptGrid();
+  if (state.v === 'tokens') return keptTokens();
+  if (state.v === 'lines') return document.querySelector('.lines svg');
+  return shown && keptMatrix();
+}
+
+function keepSvg() {
+  const svg = kept();
+  if (svg) save(new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' }), fileName('svg'));
+}
+
+// The SVG twice as large, as pixels.
+function keepPng() {
+  const svg = kept();
+  if (!svg) return;
+  const address = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(svg)], { type: 'image/svg+xml' }));
+  const image = new Image();
+  image.onload = () => {
+    const canvas = el('canvas', { width: 2 * image.width, height: 2 * image.height });
+    const context = canvas.getContext('2d');
+    context.scale(2, 2);
+    context.drawImage(image, 0, 0);
+    URL.revokeObjectURL(address);
+    canvas.toBlob(blob => save(blob, fileName('png')));
+  };
+  image.src = address;
+}
+
+const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+const csvLabel = (p, isSource) => csvField(tokenAt(p, isSource) ? p + '|' + tokenAt(p, isSource) : String(p));
+const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
+
+// What is shown, as a table: measures of all heads, the matrix, sums of tokens, or lines.
+function csvRows() {
+  if (state.v === 'grid')
+    return [[run.grouping, 'head', ...MEASURES],
+      ...heads.map(h => [h.group, h.head, ...MEASURES.map(name => h[name] ?? '')])];
+  const m = shown, list = [];
+  if (state.v === 'tokens') {
+    const isFrom = state.dir === 'from';
+    tokenWeights(m).forEach((w, i) => list.push([
+      isFrom ? csvLabel(i, m.isSource) : csvLabel(queryAt(i)), csvWeight(w)]));
+    return [[isFrom ? 'key' : 'query', 'weight'], ...list];
+  }
+  if (state.v === 'lines') {
+    for (const h of lineHeads())
+      for (const { row, key, w } of strongest(matrixOf(state.c ? lineHeads() : [h], setOf(state.w)), state.n))
+        list.push([heads[h].group + '.' + heads[h].head, csvLabel(queryAt(row)), csvLabel(key, m.isSource), csvWeight(w)]);
+    return [['head', 'query', 'key', 'weight'], ...list];
+  }
+  list.push(['query', ...Array.from({ length: m.cols }, (_, j) => csvLabel(j, m.isSource))]);
+  for (let i = 0; i < m.rows; i++)
+    list.push([csvLabel(queryAt(i)), ...Array.from(m.weights.subarray(i * m.cols, (i + 1) * m.cols), csvWeight)]);
+  return list;
+}
+
+function keepCsv() {
+  if (state.v !== 'grid' && !shown) return;
+  const text = csvRows().map(row => row.join()).join('\n') + '\n';
+  save(new Blob([text], { type: 'text/csv' }), fileName('csv'));
+}
+
+function openDialog(title, ...parts) {
+  $('dialog-title').textContent = title;
+  $('dialog-body').replaceChildren(...parts);
+  $('dialog').showModal();
+}
+
+function openKeep() {
+  const button = (id, text, action) => {
+    const node = el('button', { id }, text);
+    node.addEventListener('click', action);
+    return node;
+  };
+  const link = el('input', { type: 'text', readonly: '', id: 'link', 'aria-label': 'Link to this view' });
+  link.value = location.href;
+  const copy = button('copy', 'Copy the link', () => {
+    link.select();
+    if (navigator.clipboard) navigator.clipboard.writeText(link.value).catch(() => {});
+  });
+  openDialog('Keep this view', el('p', { class: 'group' }, button('keep-svg', 'SVG', keepSvg),
+    button('keep-png', 'PNG', keepPng), button('keep-csv', 'CSV', keepCsv),
+    button('keep-print', 'Print', () => { $('dialog').close(); print(); })),
+  el('p', { class: 'note' }, 'The link brings this view back, wherever the file is opened.'),
+  el('p', {}, link), el('p', {}, copy));
+}
+
+const KEYS = [
+  ['\u2190 \u2191 \u2192 \u2193', 'move the cell; among all heads, the head'],
+  ['Shift + arrows', 'another head'],
+  ['Home  End', 'first and last key'],
+  ['g  m  t  l', 'heads, matrix, tokens, lines'],
+  ['t', 'in tokens: weights from a token, or to it'],
+  ['f', 'leave the first token out, or show it'],
+  ['r', 'divide rows by their sum'],
+  ['s', 'scale: square root, linear, logarithm'],
+  ['e  o', 'extent of the scale; colours'],
+  ['[  ]', 'smallest weight that is shown'],
+  ['Space  Enter', 'tick the head; open it as a matrix'],
+  ['c', 'ticked heads: apart, mean, maximum'],
+  ['p  Esc', 'pin the token; unpin all'],
+  ['n', 'lines: how many of each query'],
+  ['\u2212  +  0', 'smaller, larger, fit'],
+  ['a', 'matrix as a table'],
+  ['w', 'comparison: chosen, exact, difference, side by side'],
+  ['d', 'dark or light'],
+  ['k', 'keep this view'],
+  ['?', 'these keys'],
+];
+
+function openKeys() {
+  openDialog('Keys', el('dl', {}, ...KEYS.filter(([key]) => isComparison || key !== 'w').flatMap(([key, text]) =>
+    [el('dt', {}, ...key.split('  ').flatMap((k, i) => [i ? ' ' : '', el('kbd', {}, k)])), el('dd', {}, text)])));
+}
+
+// --- Keys ---------------------------------------------------------------------------------------
+
+const next = (list, value) => list[(list.indexOf(value) + 1) % list.length];
+
+function moveCell(down, across) {
+  const { rows, cols } = heads[state.h];
+  const row = clamp((rowOfQuery.get(state.q) ?? rows - 1) + down, 0, rows - 1);
+  const k = state.v === 'tokens' && state.dir === 'from' ? state.k
+    : clamp(state.k < 0 ? 0 : state.k + across, 0, cols - 1);
+  const q = queryAt(row);
+  if (state.v === 'tokens' && state.dir === 'from')
+    return set({ q: queryAt(clamp(rowOfQuery.get(state.q) + down + across, 0, rows - 1)) });
+  set({ q, k });
+  return matrices.forEach(matrix => matrix.reveal());
+}
+
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const actions = {
+  g: () => heads.length > 1 && set({ v: 'grid' }),
+  m: () => set({ v: 'matrix' }),
+  t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
+  l: () => set({ v: 'lines' }),
+  f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
+  r: () => run.renormalizes || set({ r: state.r ? 0 : 1 }),
+  s: () => set({ s: next(['sqrt', 'linear', 'log'], state.s) }),
+  e: () => set({ e: next(['unit', 'matrix', 'row'], state.e) }),
+  o: () => set({ map: next(['', ...rampNames], state.map) }),
+  c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
+  d: () => set({ d: isDark() ? 'light' : 'dark' }),
+  n: () => set({ n: next([1, 2, 3, 5, 8, 16], state.n) }),
+  a: () => state.v === 'matrix' && set({ a: state.a ? 0 : 1 }),
+  w: () => isComparison && set({ w: next(['chosen', 'exact', 'difference', 'both'], state.w) }),
+  k: openKeep,
+  p: () => pin(state.dir === 'from' ? state.q : Math.max(0, state.k), isCross() && state.dir === 'to'),
+  '[': () => threshold(-4), ']': () => threshold(4),
+  '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
+  '?': openKeys,
+  ' ': () => tick(state.h),
+  Enter: () => set({ v: 'matrix' }),
+  Escape: () => set({ p: [], k: -1 }),
+  Home: () => set({ k: 0 }),
+  End: () => set({ k: heads[state.h].cols - 1 }),
+};
+
+function threshold(by) {
+  const at = clamp(Math.round(100 * Math.sqrt(state.min)) + by, 0, 99);
+  set({ min: Number((at / 100) ** 2).toFixed(4) * 1 });
+}
+
+function onKey(event) {
+  const target = event.target, isIn = name => target.closest && target.closest(name);
+  if (event.ctrlKey || event.metaKey || event.altKey || $('dialog').open) return;
+  if (isIn('select, input') || (isIn('button') && (event.key === ' ' || event.key === 'Enter'))) return;
+  const arrow = ARROWS[event.key];
+  hover = null;
+  if (arrow) {
+    if (event.shiftKey || isIn('#thumbs') || state.v === 'grid') moveHead(...arrow);
+    else moveCell(...arrow);
+  } else if (Object.hasOwn(actions, event.key)) {
+    actions[event.key]();
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+// --- Start --------------------------------------------------------------------------------------
+
+function fillControls() {
+  $('head').append(...heads.map((_, h) => el('option', { value: h }, headName(h))));
+  $('colormap').append(el('option', { value: '' }, 'by theme'),
+    ...rampNames.map(name => el('option', { value: name }, name)));
+  if (run.span === 'fixed')
+    $('span').append(el('option', { value: 'fixed' }, run.low + ' to ' + run.high));
+  $('compared').hidden = !isComparison;
+  $('app').classList.toggle('alone', heads.length === 1);
+}
+
+function listen() {
+  const change = (id, changes) => $(id).addEventListener('change', event => set(changes(event.target)));
+  const click = (id, action) => $(id).addEventListener('click', action);
+  for (const button of $('views').children)
+    button.addEventListener('click', () => set({ v: button.dataset.view }));
+  change('head', node => ({ h: Number(node.value) }));
+  change('combine', node => ({ c: node.value }));
+  change('scale', node => ({ s: node.value }));
+  change('span', node => ({ e: node.value }));
+  change('colormap', node => ({ map: node.value }));
+  change('first', node => ({ first: node.checked ? 1 : 0 }));
+  change('renormalize', node => ({ r: node.checked ? 1 : 0 }));
+  change('which', node => ({ w: node.value }));
+  change('measure', node => ({ m: node.value }));
+  change('sort', node => ({ o: node.checked ? 1 : 0 }));
+  $('threshold').addEventListener('input', event => {
+    set({ min: Number(((event.target.value / 100) ** 2).toFixed(4)) });
+  });
+  click('previous-head', () => set({ h: clamp(state.h - 1, 0, heads.length - 1) }));
+  click('next-head', () => set({ h: clamp(state.h + 1, 0, heads.length - 1) }));
+  click('tick', () => tick(state.h));
+  click('dark', actions.d);
+  click('keep', openKeep);
+  click('help', openKeys);
+  click('dialog-close', () => $('dialog').close());
+  document.addEventListener('keydown', onKey);
+  addEventListener('hashchange', () => { readHash(location.hash); draw(); });
+  addEventListener('resize', () => draw());
+  prefersDark.addEventListener('change', () => draw());
+  addEventListener('beforeprint', () => { isPrinting = true; draw(); });
+  addEventListener('afterprint', () => { isPrinting = false; draw(); });
+}
+
+async function start() {
+  readThumbs(await inflate('thumbs-data'));
+  fillControls();
+  makeThumbs();
+  readHash(location.hash);
+  $('static').remove();
+  $('app').hidden = false;
+  listen();
+  draw();
+}
+
+start();
+})();

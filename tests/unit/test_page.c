@@ -1,0 +1,426 @@
+/*
+ * test_page.c - the page of --html as a file: its data blocks hold the weights that CSV holds, its
+ * thumbnails the largest of them, and text from outside ends no element. What a browser makes of it
+ * tests/browser asks.
+ */
+#include "output/writer.h"
+#include "tests/support/command.h"
+#include "tests/support/csv.h"
+#include "tests/support/folder.h"
+#include "tests/support/made_up_run.h"
+#include "tests/support/naughty.h"
+#include "tests/support/page.h"
+#include "tests/support/parts.h"
+#include "tests/support/suite.h"
+#include "tests/support/written.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[3000]; /* of the repository, as tests work in a folder of their own */
+
+static void enter(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    attn_folder_enter();
+}
+
+static char *read_text(const char *path)
+{
+    struct attn_part part = attn_part_read(path);
+
+    part.bytes = realloc(part.bytes, part.size + 1);
+    part.bytes[part.size] = '\0';
+    return (char *)part.bytes;
+}
+
+/* Runs attn-cli with ARGS, of which `@` begins a path of the repository. */
+static void run(const char *const *args)
+{
+    const char *made[24] = {0};
+    char paths[24][4096];
+    struct attn_ran ran;
+
+    for (size_t i = 0; args[i]; i++) {
+        snprintf(paths[i], sizeof paths[i], "%s/%s", root, args[i] + 1);
+        made[i] = args[i][0] == '@' ? paths[i] : args[i];
+    }
+    ran = attn_command(made);
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+}
+
+/* Fails unless each cell of the matrix ID of PAGE has the weight of the file PATH. */
+static void assert_is_csv(const struct attn_page *page, const char *id, const char *path)
+{
+    char *text = read_text(path);
+    struct attn_csv csv = attn_csv_parse(text);
+    struct attn_page_matrix m = attn_page_matrix(page, id);
+
+    ck_assert_uint_eq(csv.n_row, m.n_row + 1);
+    ck_assert_uint_eq(csv.n_col, m.n_column + 1);
+    for (size_t r = 0; r < m.n_row; r++)
+        for (size_t c = 0; c < m.n_column; c++) {
+            const char *cell = csv.cells[(r + 1) * csv.n_col + c + 1];
+            const double seen = m.weights[r * m.n_column + c], there = strtod(cell, NULL);
+
+            if (*cell == '\0')
+                ck_assert_msg(isnan(seen), "%s [%zu,%zu] is %g, not masked", id, r, c, seen);
+            else
+                ck_assert_msg(fabs(seen - there) <=
+                                  (1.02 * sqrt(there) + 0.26 / m.top) / m.top + 1e-9,
+                              "%s [%zu,%zu] is %g, expected %s", id, r, c, seen, cell);
+        }
+    attn_page_matrix_release(&m);
+    attn_csv_release(&csv);
+    free(text);
+}
+
+/* Fails unless each matrix of the page p.html has the weights of its file in the folder `csv`. */
+static struct attn_page assert_is_folder(size_t n_head, int n_byte)
+{
+    struct attn_page page = attn_page_read(read_text("p.html"));
+    const cJSON *heads = cJSON_GetObjectItem(page.run, "heads"), *head;
+
+    ck_assert_int_eq(cJSON_GetArraySize(heads), (int)n_head);
+    ck_assert_int_eq(cJSON_GetObjectItem(page.run, "bytes")->valueint, n_byte);
+    cJSON_ArrayForEach(head, heads)
+    {
+        const char *grouping = cJSON_GetObjectItem(page.run, "grouping")->valuestring;
+        const int group = cJSON_GetObjectItem(head, "group")->valueint;
+        const int number = cJSON_GetObjectItem(head, "head")->valueint;
+        char path[64];
+
+        if (strcmp(grouping, "none") == 0)
+            snprintf(path, sizeof path, "csv/H%02d.pattern.csv", number);
+        else
+            snprintf(path, sizeof path, "csv/%c%02dH%02d.pattern.csv",
+                     strcmp(grouping, "batch") == 0 ? 'B' : 'L', group, number);
+        assert_is_csv(&page, cJSON_GetObjectItem(head, "id")->valuestring, path);
+    }
+    ck_assert_uint_eq(attn_page_count(&page, "<script"), n_head + 3); /* run, thumbnails, viewer */
+    ck_assert_uint_eq(attn_page_count(&page, "</script"), n_head + 3);
+    return page;
+}
+
+static void leave(struct attn_page *page)
+{
+    char *text = (char *)(uintptr_t)page->text;
+
+    attn_page_release(page);
+    free(text);
+    ck_assert_int_eq(system("rm -rf csv *.html"), 0);
+    attn_folder_leave();
+}
+
+START_TEST(blocks_hold_the_weights_of_a_run)
+{
+    struct attn_page page;
+
+    enter();
+    run((const char *[]){"run", "-m", "@models/fable", "--html", "p.html", "--csv", "csv",
+                         "Life is short, eat dessert first", NULL});
+    page = assert_is_folder(32, 2);
+    ck_assert_str_eq(cJSON_GetObjectItem(page.run, "text")->valuestring,
+                     "Life is short, eat dessert first");
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(page.run, "tokens")), 7);
+    ck_assert_int_eq(cJSON_GetObjectItem(page.run, "start")->valueint, 24); /* 3.0: the README */
+    leave(&page);
+}
+END_TEST
+
+START_TEST(blocks_hold_chosen_heads_and_queries_of_a_window)
+{
+    struct attn_page page;
+
+    enter();
+    run((const char *[]){"run", "-m", "@models/fable", "--html", "p.html", "--csv", "csv",
+                         "--heads", "0.3,2.5,3.*", "--queries", "2,5-7", "--attention", "window:3",
+                         "The keys to the cabinet are on the table", NULL});
+    page = assert_is_folder(10, 2);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(page.run, "queries")), 4);
+    leave(&page);
+}
+END_TEST
+
+/* N words of four bytes. */
+static void write_words(char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(text + 4 * i, i % 3 == 0 ? "the " : i % 3 == 1 ? "cat " : "sat ", 4);
+    text[4 * n - 1] = '\0';
+}
+
+START_TEST(blocks_of_many_cells_have_a_byte_each)
+{
+    char text[1024] = "";
+    struct attn_page page;
+
+    enter();
+    write_words(text, 90);
+    run((const char *[]){"run", "-m", "@models/fable", "--html", "p.html", "--csv", "csv", text,
+                         NULL});
+    page = assert_is_folder(32, 1);
+    leave(&page);
+}
+END_TEST
+
+START_TEST(blocks_hold_cross_attention)
+{
+    struct attn_page page;
+    const cJSON *tokens;
+
+    enter();
+    run((const char *[]){"run", "-m", "@models/cross-attention", "--html", "p.html", "--csv", "csv",
+                         "--source", "dessert first", "Life is short", NULL});
+    page = assert_is_folder(1, 2);
+    tokens = cJSON_GetObjectItem(page.run, "source_tokens");
+    ck_assert_int_eq(cJSON_GetArraySize(tokens), 2);
+    ck_assert(cJSON_IsTrue(cJSON_GetObjectItem(
+        cJSON_GetArrayItem(cJSON_GetObjectItem(page.run, "heads"), 0), "is_source")));
+    leave(&page);
+}
+END_TEST
+
+/* Little-endian float32 [shape] with numbers of their own in each cell, as .npy. */
+static void write_array(const char *path, const char *shape, size_t n)
+{
+    char header[128];
+    float values[1024];
+    FILE *file = fopen(path, "wb");
+
+    snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }",
+             shape);
+    fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0, header);
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)sin(0.7 * (double)(i * i % 97));
+    fwrite(values, sizeof *values, n, file);
+    fclose(file);
+}
+
+START_TEST(blocks_hold_batches_of_arrays)
+{
+    struct attn_page page;
+
+    enter();
+    write_array("q.npy", "(2, 3, 4, 5)", 120);
+    write_array("k.npy", "(2, 3, 6, 5)", 180);
+    run((const char *[]){"attend", "--q", "q.npy", "--k", "k.npy", "--v", "k.npy", "--mask", "none",
+                         "--html", "p.html", "--csv", "csv", NULL});
+    page = assert_is_folder(6, 2);
+    ck_assert_str_eq(cJSON_GetObjectItem(page.run, "grouping")->valuestring, "batch");
+    ck_assert_int_eq(system("rm q.npy k.npy"), 0);
+    leave(&page);
+}
+END_TEST
+
+/* What a row's levels make of thumbnails, by hand. */
+static int level_of(double weight)
+{
+    return isnan(weight) ? 0 : 1 + (int)floor(254 * sqrt(fmin(weight, 1)) + 0.5);
+}
+
+START_TEST(thumbnails_hold_the_largest)
+{
+    char text[512] = "";
+    struct attn_page page;
+    struct attn_page_matrix m;
+    unsigned char *thumbs;
+    size_t size;
+
+    enter();
+    write_words(text, 40);
+    run((const char *[]){"run", "-m", "@models/fable", "--html", "p.html", "--csv", "csv",
+                         "--heads", "2.5", text, NULL});
+    page = assert_is_folder(1, 2);
+    m = attn_page_matrix(&page, "L2H5");
+    thumbs = attn_page_block(&page, "thumbs-data", &size);
+    ck_assert_uint_eq(m.n_row, 40);
+    ck_assert_uint_eq(size, 3 * 20 * 20); /* 2 x 2 cells each, in three ways */
+    for (size_t r = 0; r < 20; r++)
+        for (size_t c = 0; c < 20; c++) {
+            int most[3] = {0};
+
+            for (size_t i = 0; i < 4; i++) {
+                const size_t row = 2 * r + i / 2, column = 2 * c + i % 2;
+                const double *weights = m.weights + row * m.n_column;
+                double rest = 0;
+
+                for (size_t k = 1; k < m.n_column; k++)
+                    rest += isnan(weights[k]) ? 0 : weights[k];
+                most[0] = (int)fmax(most[0], level_of(weights[column]));
+                if (column > 0)
+                    most[1] = (int)fmax(most[1], level_of(weights[column]));
+                if (column > 0)
+                    most[2] = (int)fmax(most[2], level_of(weights[column] / rest));
+            }
+            for (size_t p = 0; p < 3; p++)
+                ck_assert_msg(abs(thumbs[p * 400 + r * 20 + c] - most[p]) <= 1,
+                              "plane %zu [%zu,%zu] is %d, expected %d", p, r, c,
+                              thumbs[p * 400 + r * 20 + c], most[p]);
+        }
+    free(thumbs);
+    attn_page_matrix_release(&m);
+    leave(&page);
+}
+END_TEST
+
+/* --- Text from outside ----------------------------------------------------------------------- */
+
+/* The page stays in its elements whatever TEXT is, and its tokens are those of JSON. */
+static void assert_stays(const char *text)
+{
+    struct attn_ran ran;
+    struct attn_page page;
+    const cJSON *tokens, *expected;
+    cJSON *json;
+    char model[4096];
+
+    snprintf(model, sizeof model, "%s/models/tiny-gpt2", root);
+    ran = attn_command((const char *[]){"run", "-m", model, "--heads", "0.0", "--title", text,
+                                        "--html", "p.html", "--json", "-", "-p", text, NULL});
+    if (ran.exit == 0) {
+        page = attn_page_read(read_text("p.html"));
+        json = cJSON_Parse(ran.out);
+        tokens = cJSON_GetObjectItem(page.run, "tokens");
+        expected = cJSON_GetObjectItem(json, "tokens");
+        ck_assert_msg(cJSON_Compare(tokens, expected, true), "tokens of '%s'", text);
+        ck_assert_uint_eq(attn_page_count(&page, "<script"), 4);
+        ck_assert_uint_eq(attn_page_count(&page, "</script"), 4);
+        ck_assert_uint_eq(attn_page_count(&page, "<!--"), 0);
+        ck_assert_uint_eq(attn_page_count(&page, "<h1>"), text[0] != '\0');
+        ck_assert_ptr_null(strstr(page.text, "\xe2\x80\xa8"));
+        cJSON_Delete(json);
+        free((char *)(uintptr_t)page.text);
+        attn_page_release(&page);
+    }
+    attn_ran_release(&ran);
+}
+
+START_TEST(no_text_leaves_its_element)
+{
+    enter();
+    assert_stays("</script><script>alert(1)</script>");
+    assert_stays("<!--<script>");
+    assert_stays("]]>\"'&amp;\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xae");
+    assert_stays("@DATA@ @SCRIPT@ @TITLE@");
+    for (size_t i = 0; i < attn_n_naughty; i += 4 * ATTN_NAUGHTY_STEP)
+        if (attn_naughty_is_argument(&attn_naughty[i]) && attn_naughty_is_utf8(&attn_naughty[i]))
+            assert_stays(attn_naughty[i].text);
+    ck_assert_int_eq(system("rm -f p.html"), 0);
+    attn_folder_leave();
+}
+END_TEST
+
+/* --- The writer ------------------------------------------------------------------------------ */
+
+static const struct attn_dims small = {
+    .n_layer = 2,
+    .n_head = 4,
+    .n_kv_head = 2,
+    .d_model = 3,
+    .d_head = 2,
+    .d_value = 3,
+    .d_mlp = 5,
+    .n_vocab = 7,
+    .n_position = 5,
+};
+
+static struct attn_made_up_run made;
+
+static void set_up(const char *sites, const char *heads, const char *queries)
+{
+    attn_made_up_run_init(&made, &small, NULL);
+    attn_made_up_run_select(&made, sites, heads, queries);
+}
+
+START_TEST(blocks_and_feeds_give_the_same_page)
+{
+    char *text, *other;
+
+    set_up("pattern,z", "0.1,1.*", "all");
+    text = attn_written_text(&made, "html", &ATTN_WRITER_OPTIONS_DEFAULT);
+    for (size_t n = 1; n <= 4; n++) {
+        other = attn_written_in_parts(&made, "html", n, 0);
+        ck_assert_str_eq(other, text);
+        free(other);
+        other = attn_written_in_parts(&made, "html", 0, n);
+        ck_assert_str_eq(other, text);
+        free(other);
+    }
+    free(text);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
+/* Weights that no level says, as those of a run that was edited. */
+START_TEST(weights_outside_0_to_1_and_not_finite_are_told)
+{
+    struct attn_error err = {0};
+    struct attn_writer *writer;
+    struct attn_sink *sink;
+    const float row[5] = {NAN, -1, 0.25F, INFINITY, 2};
+    struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                     .layer = 1,
+                                     .head = 2,
+                                     .n_row = 1,
+                                     .n_col = 5,
+                                     .ld = 5,
+                                     .row0 = 3,
+                                     .data = row};
+    struct attn_page page;
+    struct attn_page_matrix m;
+    const cJSON *head;
+    char *json, *text;
+    size_t size;
+
+    set_up("pattern", "1.2", "3");
+    attn_sink_create_memory(&sink, &err);
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("html"), sink, &made.run,
+                                             &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+                     ATTN_OK);
+    ck_assert_int_eq(attn_writer_event(writer, &event, &err), ATTN_OK);
+    ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_OK);
+    attn_sink_write(sink, "", 1);
+    text = (char *)(uintptr_t)attn_sink_bytes(sink, &size);
+    page = attn_page_read(text);
+    m = attn_page_matrix(&page, "L1H2");
+    ck_assert(isnan(m.weights[0]) && isnan(m.weights[3]));
+    ck_assert_double_eq_tol(m.weights[2], 0.25, 1e-4);
+    ck_assert(m.weights[1] == 0 && m.weights[4] == 1);
+    head = cJSON_GetArrayItem(cJSON_GetObjectItem(page.run, "heads"), 0);
+    ck_assert_int_eq(cJSON_GetObjectItem(head, "outside")->valueint, 2);
+    json = cJSON_PrintUnformatted(cJSON_GetObjectItem(head, "not_finite"));
+    ck_assert_str_eq(json, "[0,0,1,0,3,1]");
+    free(json);
+    attn_page_matrix_release(&m);
+    attn_page_release(&page);
+    attn_writer_free(writer);
+    attn_sink_free(sink);
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
+START_TEST(failures_leave_no_file)
+{
+    struct attn_error err = {0};
+
+    set_up("pattern,z", "all", "1-3");
+    attn_folder_enter();
+    attn_written_fails_whole(&made, "html", "p");
+    ck_assert_int_eq(attn_written_try(&made, "html", "absent/p", &err), ATTN_IO);
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_written_try(&made, "html", "/dev/full", &err), ATTN_IO);
+    attn_folder_leave();
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
+ATTN_SUITE("page", blocks_hold_the_weights_of_a_run,
+           blocks_hold_chosen_heads_and_queries_of_a_window, blocks_of_many_cells_have_a_byte_each,
+           blocks_hold_cross_attention, blocks_hold_batches_of_arrays, thumbnails_hold_the_largest,
+           no_text_leaves_its_element, blocks_and_feeds_give_the_same_page,
+           weights_outside_0_to_1_and_not_finite_are_told, failures_leave_no_file)
