@@ -152,6 +152,8 @@ static void print_input(struct page *page)
         print_text(page->out, ", the embedding of the token");
     else
         print_text(page->out, ", as given");
+    if (page->row->layer == 0 && page->run->labels->ids && page->run->config->embed_scale > 0)
+        print(page->out, " times %.4f", page->run->config->embed_scale);
     if (page->row->layer == 0 && page->run->config->positions == ATTN_POSITIONS_LEARNED)
         print_text(page->out, " plus that of its position");
     print_text(page->out, "\n");
@@ -167,20 +169,56 @@ static void print_projection(struct page *page, const char *input, bool is_norme
         print(page->out, " + b_%c", letter);
 }
 
+/* Whether attention reads what the block's norm makes of its input. */
+static bool has_norm_before(const struct page *page)
+{
+    return page->run->config->norm != ATTN_NORM_NONE &&
+           page->run->config->norm_place != ATTN_NORM_BEHIND;
+}
+
+static bool is_turned(const struct page *page)
+{
+    return page->row->n_pair > 0;
+}
+
 static void print_query(struct page *page)
 {
+    const struct attn_explanation *row = page->row;
     print_text(page->out, "  q = ");
-    print_projection(page, "x", page->run->config->norm != ATTN_NORM_NONE, 'Q');
+    print_projection(page, "x", has_norm_before(page), 'Q');
     print_text(page->out, " = ");
-    print_vector(page, page->row->q, page->row->d_head);
+    print_vector(page, is_turned(page) ? row->projected_q : row->q, row->d_head);
     print_text(page->out, "\n");
+}
+
+/* The same of q on its way to a product: normalized, and turned by its position. */
+static void print_turning(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    const char *input = row->has_qk_norm ? "norm(q)" : "q";
+    if (!is_turned(page))
+        return;
+    if (row->has_qk_norm) {
+        const bool is_joined = page->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
+        print_text(page->out, "  norm(q) = ");
+        print_vector(page, row->normed_q, row->d_head);
+        print(page->out, ", %s\n", is_joined ? "all heads at once" : "each head by itself");
+    }
+    print(page->out, "  rot_q = %s turned by its position, %zu, = ", input, row->query);
+    print_vector(page, row->q, row->d_head);
+    print(page->out,
+          "\n  Component i turns with i + %zu by the angle position * f_i, f = ", row->n_pair);
+    print_vector(page, row->frequencies, row->n_pair);
+    if (2 * row->n_pair < row->d_head)
+        print(page->out, "; components from %zu on stay", 2 * row->n_pair);
+    print_text(page->out, ".\n");
 }
 
 static void print_keys_and_values(struct page *page)
 {
     const size_t n_shared = page->run->config->n_head / page->run->config->n_kv_head;
     const size_t first = n_shared * (size_t)page->row->kv_head;
-    const bool is_normed = page->run->config->norm != ATTN_NORM_NONE && !page->row->is_cross;
+    const bool is_normed = has_norm_before(page) && !page->row->is_cross;
     const char *input = page->row->is_cross ? "s_j" : "x_j";
     print_text(page->out, "  k_j = ");
     print_projection(page, input, is_normed, 'K');
@@ -188,6 +226,9 @@ static void print_keys_and_values(struct page *page)
     print_projection(page, input, is_normed, 'V');
     print(page->out, ", of each %s\n",
           page->row->is_cross ? "row s_j of the source" : "position j");
+    if (is_turned(page))
+        print(page->out, "  rot_k_j = %s turned by position j\n",
+              page->row->has_qk_norm ? "norm(k_j)" : "k_j");
     if (n_shared > 1)
         print(page->out, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
               first + n_shared - 1, page->row->kv_head);
@@ -235,9 +276,11 @@ static void print_rest(struct page *page)
     const struct attn_config *config = page->run->config;
     if (!config || (config->n_head == 1 && !config->has_out_proj))
         return;
-    print(page->out, "\nWhat the layer gives is the z of all heads side by side%s%s.\n",
+    print(page->out, "\nWhat the layer gives is the z of all heads side by side%s%s%s.\n",
           config->has_out_proj ? ", times W_O" : "",
-          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "");
+          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
+          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE ? ", normalized"
+                                                                                   : "");
 }
 
 /* --- Parts of tables -------------------------------------------------------------------------- */
@@ -386,6 +429,8 @@ static void print_scores(struct page *page)
         print(page->out, ",\n   divided by the lengths of both, |q| = %.4f and |k|: their cosine",
               row->q_length);
     print_text(page->out, ".\n");
+    if (is_turned(page))
+        print_text(page->out, "   q and k are rot_q and rot_k here.\n");
     if (row->d_head > SHOWN_COLUMNS)
         print_text(page->out, "   Those between are not shown, only what they add up to.\n");
     print_text(page->out, "\n");
@@ -437,6 +482,11 @@ static double largest_score(const struct page *page)
     return (double)page->row->keys[page->row->largest].score;
 }
 
+static bool is_capped(const struct page *page)
+{
+    return page->row->attention->score_cap > 0;
+}
+
 /* "score   q.k / (sqrt(2) + 0.1) = q.k / 1.5142" */
 static void print_scale(struct page *page)
 {
@@ -445,7 +495,7 @@ static void print_scale(struct page *page)
         print_text(page->out, "   score   as given\n");
         return;
     }
-    print(page->out, "   score   %s", fit_name(page));
+    print(page->out, "   %s  %s", is_capped(page) ? "scaled" : "score ", fit_name(page));
     if (attention->factor != 1)
         print(page->out, " * %.4f", attention->factor);
     if (attention->is_scaled && attention->eps > 0)
@@ -457,6 +507,9 @@ static void print_scale(struct page *page)
     else if (attention->factor == 1)
         print_text(page->out, " as it is, without a scale");
     print_text(page->out, "\n");
+    if (is_capped(page))
+        print(page->out, "   score   %g * tanh(scaled / %g), which never passes %g\n",
+              attention->score_cap, attention->score_cap, attention->score_cap);
 }
 
 /* The second and the third way of masking. */
@@ -510,9 +563,12 @@ static void print_weights(struct page *page)
 {
     static const char *const names[] = {"score", "less max", "exp"};
     const struct attn_explanation *row = page->row;
+    const size_t n_score = is_capped(page) ? 4 : 3; /* columns before the exponential */
     print_softmax_rules(page);
     put_heading(page, "");
     columns_put(&page->columns, "%s", fit_name(page));
+    if (is_capped(page))
+        columns_put(&page->columns, "scaled");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         columns_put(&page->columns, "%s", names[i]);
     if (is_masked_after(page))
@@ -526,17 +582,19 @@ static void print_weights(struct page *page)
         next = s.last;
         put_key(page, s);
         if (s.is_gap) {
-            put_blanks(page, 3);
+            put_blanks(page, n_score);
         } else {
             const struct attn_explained_key *key = &row->keys[s.first];
             columns_number(&page->columns, (double)key->fit);
+            if (is_capped(page))
+                columns_number(&page->columns, key->scaled);
             columns_number(&page->columns, (double)key->score);
             columns_number(&page->columns, (double)key->score - largest_score(page));
         }
         put_shares(page, s);
     }
     put_heading(page, "sum");
-    put_blanks(page, 3);
+    put_blanks(page, n_score);
     put_shares(page, (struct slot){.last = row->n_cell});
     put_table(page);
 }
@@ -611,6 +669,7 @@ int explain_print(const struct attn_explanation *row, const struct explained_run
     if (run->config) {
         print_input(&page);
         print_query(&page);
+        print_turning(&page);
         print_keys_and_values(&page);
     } else {
         print_arrays(&page);

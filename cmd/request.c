@@ -129,6 +129,8 @@ static int start_explanation(const struct served *served, struct attn_explainer 
     args.selection = attn_run_labels(served->run)->selection;
     args.attention = attn_run_attention(served->run);
     args.arrays = attn_run_arrays(served->run);
+    args.config =
+        attn_host_model(served->host) ? attn_model_config(attn_host_model(served->host)) : NULL;
     args.edits = attn_run_edits(served->run, &args.n_edit);
     return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
                                                                     : report_error(&err);

@@ -52,6 +52,8 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
 {
     const struct attn_compare_args *args = job->args;
     const struct attn_config *config = job->config;
+    const enum attn_site query_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY);
+    const enum attn_site key_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY);
     struct attn_attend_args inputs;
 
     if (job->arrays != NULL) {
@@ -67,8 +69,8 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
         .n_key = attn_site_n_key(&job->dims, layer),
         .d_head = config->d_head,
         .d_value = config->d_value,
-        .q = attn_capture_tensor(job->capture, ATTN_SITE_Q, layer),
-        .k = attn_capture_tensor(job->capture, ATTN_SITE_K, layer),
+        .q = attn_capture_tensor(job->capture, query_site, layer),
+        .k = attn_capture_tensor(job->capture, key_site, layer),
         .v = attn_capture_tensor(job->capture, ATTN_SITE_V, layer),
         .attention = *attention,
         .random_layer = layer,
@@ -421,6 +423,19 @@ static void release(struct job *job)
     attn_measurement_free(job->propagated);
 }
 
+/* Full attention, or the window that the model's own layer has. */
+static struct attn_attention find_exact_kind(const struct job *job, size_t layer)
+{
+    if (job->config != NULL && job->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
+        return job->config->attention[layer];
+    return ATTN_ATTENTION_DEFAULT;
+}
+
+static bool is_other_kind(const struct attn_attention *a, struct attn_attention b)
+{
+    return a->kind != b.kind || (a->kind == ATTN_ATTENTION_WINDOW && a->window != b.window);
+}
+
 /* Whether anything differs from exact attention of the same scores. */
 static bool is_other(const struct job *job, const struct attn_attention *attention)
 {
@@ -429,7 +444,7 @@ static bool is_other(const struct job *job, const struct attn_attention *attenti
     for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
         const struct attn_attention *own = &attention[layer];
 
-        if (own->kind != ATTN_ATTENTION_FULL || own->masking != ATTN_MASKING_INF ||
+        if (is_other_kind(own, find_exact_kind(job, layer)) || own->masking != ATTN_MASKING_INF ||
             own->algorithm == ATTN_ALGORITHM_BLOCKWISE || own->dropout > 0 ||
             own->dropout_mask.cells != NULL)
             return true;
@@ -473,18 +488,22 @@ static void choose_attention(struct job *job, const struct attn_attention *atten
         *chosen = attention[layer];
         attn_attention_resolve_stride(chosen, attn_site_n_key(&job->dims, (int)layer));
         *exact = *chosen;
-        exact->kind = ATTN_ATTENTION_FULL;
-        exact->algorithm = ATTN_ALGORITHM_DENSE;
+        exact->kind = find_exact_kind(job, layer).kind;
+        exact->window = find_exact_kind(job, layer).window;
+        exact->algorithm =
+            exact->kind == ATTN_ATTENTION_FULL ? ATTN_ALGORITHM_DENSE : ATTN_ALGORITHM_AUTO;
         exact->masking = ATTN_MASKING_INF;
         exact->dropout = 0;
         exact->dropout_mask = (struct attn_mask_matrix){0};
     }
 }
 
-/* What is kept of the exact run: q, k, v and z of the layers with selected heads. */
+/* What is kept of the exact run: q, k, v and z of the layers with selected heads; q and k as scores
+ * are made of them. */
 static enum attn_status choose_kept(struct job *job, struct attn_error *err)
 {
-    const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) |
+    const uint64_t sites = ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY)) |
+                           ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY)) |
                            ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
     enum attn_status status = attn_selection_create(&job->dims, &job->kept, err);
 

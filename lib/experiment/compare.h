@@ -9,8 +9,9 @@
  *     attn_comparison_free(found);
  *
  * Exact attention is the softmax of the same scores over every pair that the mask leaves: the
- * chosen attention with kind `full`, masked before the softmax, without dropout, in float32. There
- * are two errors of it:
+ * chosen attention with kind `full`, masked before the softmax, without dropout, in float32. In
+ * layers to which the model itself gives a window, exact is that window. There are two errors of
+ * it:
  *
  *     local       a layer computes the chosen attention from q, k and v of the exact run
  *     propagated  all layers compute it: from layer 1 on q, k and v differ as well

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "model/rotary.h"
 #include "trace/row.h"
 
 #include <math.h>
@@ -16,18 +17,30 @@
 static const double tolerance = 1e-5;
 
 static const enum attn_site sites[] = {
-    ATTN_SITE_RESID_PRE, ATTN_SITE_Q,  ATTN_SITE_K,
-    ATTN_SITE_V,         ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,
-    ATTN_SITE_PATTERN,   ATTN_SITE_Z,  ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
+    ATTN_SITE_RESID_PRE,
+    ATTN_SITE_Q,
+    ATTN_SITE_K,
+    ATTN_SITE_V,
+    ATTN_SITE_ROT_Q,
+    ATTN_SITE_ROT_K, /* where positions are rotary */
+    ATTN_SITE_QK,
+    ATTN_SITE_ATTN_SCORES,
+    ATTN_SITE_PATTERN,
+    ATTN_SITE_Z,
+    ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
 };
 
 struct attn_explainer {
     struct attn_explanation row;
-    struct attn_attention attention;  /* of the layer */
-    struct attn_explained_key *keys;  /* owns; [n_key] by key until attn_explainer_finish */
-    float *x, *q, *z;                 /* owns; [D], [E], [Ev] */
-    float *k, *v;                     /* owns; [n_key, E], [n_key, Ev] */
-    struct attn_selection *selection; /* owns; of the trace */
+    struct attn_attention attention;     /* of the layer */
+    struct attn_explained_key *keys;     /* owns; [n_key] by key until attn_explainer_finish */
+    float *x, *q, *z;                    /* owns; [D], [E], [Ev] */
+    float *projected_q, *normed_q;       /* owns; [E] each */
+    float *frequencies;                  /* owns; [E/2] */
+    enum attn_site query_site, key_site; /* of q and k: what scores are made of */
+    double turn_factor;                  /* of cosines and sines */
+    float *k, *v;                        /* owns; [n_key, E], [n_key, Ev] */
+    struct attn_selection *selection;    /* owns; of the trace */
     struct attn_trace trace;
 };
 
@@ -64,15 +77,16 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
 
 static void keep(struct attn_explainer *explainer, const struct attn_trace_event *event)
 {
+    if (event->site == explainer->query_site)
+        keep_rows(explainer->q, event, 0);
+    if (event->site == explainer->key_site)
+        keep_rows(explainer->k, event, event->row0);
     switch (event->site) {
     case ATTN_SITE_RESID_PRE:
         keep_rows(explainer->x, event, 0);
         break;
     case ATTN_SITE_Q:
-        keep_rows(explainer->q, event, 0);
-        break;
-    case ATTN_SITE_K:
-        keep_rows(explainer->k, event, event->row0);
+        keep_rows(explainer->projected_q, event, 0);
         break;
     case ATTN_SITE_V:
         keep_rows(explainer->v, event, event->row0);
@@ -207,12 +221,17 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
         return attn_error_no_memory(err);
     explainer->x = attn_alloc(row->d_model + 1, sizeof(float), err);
     explainer->q = attn_alloc(row->d_head + 1, sizeof(float), err);
+    explainer->projected_q = attn_alloc(row->d_head + 1, sizeof(float), err);
+    explainer->normed_q = attn_alloc(row->d_head + 1, sizeof(float), err);
+    explainer->frequencies = attn_alloc(row->d_head + 1, sizeof(float), err);
     explainer->z = attn_alloc(row->d_value + 1, sizeof(float), err);
     explainer->k = attn_alloc(n_k, sizeof(float), err);
     explainer->v = attn_alloc(n_v, sizeof(float), err);
     explainer->keys = attn_alloc(row->n_key, sizeof *explainer->keys, err);
     return explainer->x != NULL && explainer->q != NULL && explainer->z != NULL &&
-                   explainer->k != NULL && explainer->v != NULL && explainer->keys != NULL
+                   explainer->projected_q != NULL && explainer->normed_q != NULL &&
+                   explainer->frequencies != NULL && explainer->k != NULL && explainer->v != NULL &&
+                   explainer->keys != NULL
                ? ATTN_OK
                : ATTN_NO_MEMORY;
 }
@@ -257,6 +276,17 @@ static struct attn_explanation describe(const struct attn_explain_args *args,
     };
 }
 
+/* How the layer turns queries and keys. */
+static void note_rope(struct attn_explainer *explainer, const struct attn_config *config)
+{
+    const struct attn_rope *rope = &config->rope[explainer->row.layer];
+
+    explainer->row.n_pair = rope->d_rotary / 2;
+    explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
+    explainer->turn_factor = rope->type == ATTN_ROPE_YARN ? rope->attention_factor : 1;
+    attn_rope_find_frequencies(rope, explainer->frequencies);
+}
+
 enum attn_status attn_explainer_create(const struct attn_explain_args *given,
                                        struct attn_explainer **explainer, struct attn_error *err)
 {
@@ -277,6 +307,8 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     e->attention = args.attention[kept.layer];
     e->row = describe(&args, &kept);
     e->row.attention = &e->attention;
+    e->query_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_QUERY);
+    e->key_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_KEY);
     status = select_row(e, args.selection, err);
     if (status == ATTN_OK)
         status = allocate(e, err);
@@ -284,6 +316,8 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
         goto fail;
     if (args.arrays != NULL)
         copy_arrays(e, args.arrays);
+    if (args.config != NULL && args.config->positions == ATTN_POSITIONS_ROTARY)
+        note_rope(e, args.config);
     *explainer = e;
     return ATTN_OK;
 fail:
@@ -302,6 +336,9 @@ void attn_explainer_free(struct attn_explainer *explainer)
         return;
     attn_free(explainer->x);
     attn_free(explainer->q);
+    attn_free(explainer->projected_q);
+    attn_free(explainer->normed_q);
+    attn_free(explainer->frequencies);
     attn_free(explainer->z);
     attn_free(explainer->k);
     attn_free(explainer->v);
@@ -368,11 +405,30 @@ static void gather_keys(struct attn_explainer *explainer)
         key.k_length = length_of(key.k, row->d_head);
         if (!key.is_visible && row->has_products)
             key.fit = (float)fit_of(row, &key, &size);
+        key.scaled = (double)key.fit * row->attention->factor / row->divisor;
         has_score = has_score || key.score != -INFINITY;
         explainer->keys[row->n_cell++] = key;
     }
     if (!has_score)
         row->n_cell = row->n_visible = 0; /* the given scores hide every key */
+}
+
+/* Turns q back: what was turned. A length is kept but for the factor, which is on both sides. */
+static void turn_back(struct attn_explainer *explainer)
+{
+    const struct attn_explanation *row = &explainer->row;
+    const size_t n = row->n_pair;
+
+    memcpy(explainer->normed_q, explainer->q, row->d_head * sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        const float angle = (float)row->query * explainer->frequencies[i];
+        const double c = cos((double)angle) / explainer->turn_factor;
+        const double s = sin((double)angle) / explainer->turn_factor;
+        const double a = (double)explainer->q[i], b = (double)explainer->q[i + n];
+
+        explainer->normed_q[i] = (float)(a * c + b * s);
+        explainer->normed_q[i + n] = (float)(b * c - a * s);
+    }
 }
 
 static void add_exponentials(struct attn_explainer *explainer)
@@ -405,13 +461,14 @@ static bool are_scores_right(const struct attn_explanation *row)
 {
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
-        const double score = (double)key->fit * row->attention->factor / row->divisor;
+        const double cap = row->attention->score_cap;
+        const double score = cap > 0 ? cap * tanh(key->scaled / cap) : key->scaled;
         double size;
         const double fit = fit_of(row, key, &size);
 
         if (row->has_products && !is_same(fit, size, key->fit))
             return false;
-        if (!is_same(score, fabs(score), key->score))
+        if (!is_same(score, fabs(key->scaled), key->score))
             return false;
     }
     return true;
@@ -459,11 +516,24 @@ static bool is_context_right(const struct attn_explanation *row)
     return true;
 }
 
+/* Where q is not normalized, what was turned must be what the projection gives. */
+static bool is_query_right(const struct attn_explanation *row)
+{
+    const double size = row->q_length;
+
+    for (size_t i = 0; i < row->d_head && row->normed_q != NULL && !row->has_qk_norm; i++)
+        if (!is_same((double)row->normed_q[i], size, row->projected_q[i]))
+            return false;
+    return true;
+}
+
 static enum attn_status check_sums(const struct attn_explanation *row, struct attn_error *err)
 {
     const char *wrong = NULL;
 
-    if (!are_scores_right(row))
+    if (!is_query_right(row))
+        wrong = "queries";
+    else if (!are_scores_right(row))
         wrong = "scores";
     else if (!are_weights_right(row))
         wrong = "weights";
@@ -490,6 +560,12 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
     row->q = explainer->q;
     row->z = explainer->z;
     row->keys = explainer->keys;
+    if (row->n_pair > 0) {
+        turn_back(explainer);
+        row->projected_q = explainer->projected_q;
+        row->normed_q = explainer->normed_q;
+        row->frequencies = explainer->frequencies;
+    }
     row->q_length = length_of(row->q, row->d_head);
     row->divisor = attention->is_scaled ? sqrt((double)row->d_head) + attention->eps : 1;
     gather_keys(explainer);

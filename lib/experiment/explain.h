@@ -3,7 +3,7 @@
  * vector, with every number between them.
  *
  *     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
- *     args.attention = config->attention;
+ *     args.attention = config->attention, args.config = config;
  *     args.selection = selection; // attn_selection_keep(.., 5, 1), attn_selection_keep_queries(.., 7, 1)
  *     struct attn_explainer *explainer;
  *     const struct attn_explanation *row;
@@ -22,6 +22,7 @@
 #define ATTN_EXPERIMENT_EXPLAIN_H
 
 #include "attention/attend.h"
+#include "model/config.h"
 #include "trace/edit.h"
 
 /* Which row of which run. */
@@ -32,6 +33,7 @@ struct attn_explain_args {
     const struct attn_attend_args *arrays;  /* attention on arrays; NULL: a model is run */
     const struct attn_edit *edits;          /* [n_edit] those of the run */
     size_t n_edit;
+    const struct attn_config *config; /* of the model; NULL: attention on arrays */
 };
 
 #define ATTN_EXPLAIN_ARGS_DEFAULT                                                                  \
@@ -42,12 +44,13 @@ struct attn_explained_key {
     size_t key;         /* its position */
     bool is_visible;    /* false: the mask sets its weight to 0 after the softmax */
     float fit;          /* q.k, or the cosine of q and k; of arrays that give scores, that score */
-    float score;        /* fit times the factor, divided by the divisor */
+    double scaled;      /* fit times the factor, divided by the divisor */
+    float score;        /* that, behind the soft cap if there is one */
     float weight;       /* of the pattern */
     float kept;         /* what dropout leaves of the weight; without dropout the weight */
     double exponential; /* exp(score - largest score) */
     double k_length;    /* |k| */
-    const float *k, *v; /* [E], [Ev] */
+    const float *k, *v; /* [E], as scores are made of it; [Ev] */
 };
 
 struct attn_explanation {
@@ -61,10 +64,17 @@ struct attn_explanation {
     bool has_products; /* false: scores were given in place of q and k */
     bool has_values;   /* false: there is no v, and no z */
     const float *x;    /* [D] the block's input; zeros of arrays */
-    const float *q;    /* [E] */
+    const float *q;    /* [E], as scores are made of it: behind norm and turning */
     const float *z;    /* [Ev] */
     double q_length;   /* |q| */
     double divisor;    /* sqrt(E) + eps, or 1 */
+
+    /* Of rotary positions: else NULL and 0. */
+    const float *projected_q; /* [E] what the projection gives */
+    const float *normed_q;    /* [E] that, normalized where the model does so: what is turned */
+    const float *frequencies; /* [n_pair] component i turns with i + n_pair, by this a position */
+    size_t n_pair;
+    bool has_qk_norm; /* q and k are normalized before they are turned */
 
     const struct attn_explained_key *keys; /* [n_cell] ascending */
     size_t n_cell;                         /* keys in the softmax; 0: every weight is 0 */

@@ -384,6 +384,12 @@ static uint64_t count_pairs(const struct attn_attention *attention, const struct
     return n_pair;
 }
 
+/* Whether the kind is the caller's choice. The windows of a model are no news. */
+static bool chooses_kind(const struct attn_request *request)
+{
+    return request->attention || (request->changed && (request->changed->parts & ATTN_PART_KIND));
+}
+
 void attn_layer_attention_note_pairs(const struct attn_request *request,
                                      const struct attn_attention *layers,
                                      const struct attn_dims *dims, bool is_source_ordered)
@@ -392,7 +398,7 @@ void attn_layer_attention_note_pairs(const struct attn_request *request,
     uint64_t n_kept = 0, n_all = 0, n_head = 0; /* of all layers */
     bool is_even = true;                        /* the same number in each head */
 
-    if (layers[0].kind == ATTN_ATTENTION_FULL || !request->on_note)
+    if (layers[0].kind == ATTN_ATTENTION_FULL || !chooses_kind(request) || !request->on_note)
         return;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         struct attn_attention one = layers[layer];

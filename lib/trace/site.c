@@ -65,6 +65,15 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
     }
 }
 
+enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout)
+{
+    const bool is_turned = (dims->sites & ATTN_SITE_BIT(ATTN_SITE_ROT_Q)) != 0;
+
+    if (layout == ATTN_LAYOUT_QUERY)
+        return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
+    return is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
+}
+
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)
 {
     return dims->is_cross != NULL && dims->is_cross[layer] ? dims->n_source : dims->n_position;

@@ -110,6 +110,10 @@ bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
  * where a layer attends to the source: see attn_site_n_key). */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
+/* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where
+ * positions are rotary, else q and k. */
+enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
+
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 

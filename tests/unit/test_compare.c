@@ -8,6 +8,7 @@
 #include "attn.h"
 #include "experiment/compare_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
@@ -460,6 +461,37 @@ START_TEST(exact_attention_is_not_compared_with_itself)
 }
 END_TEST
 
+/* So the exact rows are made of what scores are made of: queries and keys that were turned,
+ * normalized, scaled and capped. */
+START_TEST(blockwise_is_exact_in_every_family)
+{
+    static const char *const directories[] = {ATTN_FAMILY_DIRECTORIES};
+
+    for (int i = 0; i < ATTN_N_FAMILY_DIRECTORY; i++) {
+        struct setup s;
+
+        setup_open(&s, directories[i], 20, "full");
+        for (size_t layer = 0; layer < s.config->n_layer; layer++)
+            if (s.config->attention[layer].kind == ATTN_ATTENTION_FULL)
+                s.attention[layer].algorithm = ATTN_ALGORITHM_BLOCKWISE;
+            else
+                s.attention[layer] = s.config->attention[layer];
+        if (strstr(directories[i], "mistral") != NULL) /* nothing but windows: one is longer */
+            s.attention[1].window = 40;
+        setup_compare(&s);
+        for (size_t h = 0; h < s.found->n_head; h++) {
+            const struct attn_compared_head *head = &s.found->heads[h];
+            const bool is_longer = strstr(directories[i], "mistral") != NULL && head->layer == 1;
+
+            ck_assert_msg((head->local.values[ATTN_DIFFERENCE_TV] < 1e-5) == !is_longer,
+                          "%s, head %d.%d: %g", directories[i], head->layer, head->head,
+                          head->local.values[ATTN_DIFFERENCE_TV]);
+        }
+        setup_close(&s);
+    }
+}
+END_TEST
+
 START_TEST(blockwise_is_exact_but_for_rounding)
 {
     struct setup s;
@@ -837,10 +869,10 @@ ATTN_SUITE("compare", sparse_kinds_differ_as_two_recorded_runs_do,
            both_errors_are_one_in_the_first_layer_and_two_from_then_on,
            a_kind_that_keeps_everything_is_exact_attention,
            exact_attention_is_not_compared_with_itself, tables_hold_what_was_found,
-           blockwise_is_exact_but_for_rounding, what_is_selected_alone_is_compared,
-           masks_hold_for_both, rows_that_may_look_at_nothing_are_left_out,
-           low_rank_attention_has_no_pattern_to_compare, dropout_draws_alike_alone_and_in_a_model,
-           a_source_is_attended_to_exactly, threads_change_nothing,
-           arrays_are_compared_as_the_layer_they_came_from,
+           blockwise_is_exact_in_every_family, blockwise_is_exact_but_for_rounding,
+           what_is_selected_alone_is_compared, masks_hold_for_both,
+           rows_that_may_look_at_nothing_are_left_out, low_rank_attention_has_no_pattern_to_compare,
+           dropout_draws_alike_alone_and_in_a_model, a_source_is_attended_to_exactly,
+           threads_change_nothing, arrays_are_compared_as_the_layer_they_came_from,
            arrays_may_be_scores_or_have_more_keys_than_queries,
            embeddings_may_take_the_place_of_ids, failures_leave_nothing_behind)

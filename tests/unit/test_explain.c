@@ -2,6 +2,7 @@
  * refuses. What it looks like is tested by tests/cli. */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
@@ -171,6 +172,58 @@ START_TEST(sums_that_differ_are_a_failed_check)
 }
 END_TEST
 
+/* Explains the last row of HEAD of LAYER: finishing checks every sum against the run. */
+static void explain_row(const struct attn_config *config, int layer, int head)
+{
+    const struct attn_dims of_row = attn_config_dims(config, N);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    const struct attn_explanation *row;
+    struct attn_explainer *explainer;
+    struct attn_session *session;
+    struct attn_error err = {0};
+
+    ck_assert(attn_selection_create(&of_row, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep(selection, layer, head, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep_queries(selection, N - 1, 1, &err) == ATTN_OK);
+    args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    args.selection = selection;
+    args.attention = config->attention;
+    args.config = config;
+    explainer = create();
+    options.n_max = N;
+    options.trace = attn_explainer_trace(explainer);
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, N, &err) == ATTN_OK);
+    ck_assert_msg(attn_explainer_finish(explainer, &row, &err) == ATTN_OK, "%s", err.message);
+    ck_assert((row->normed_q != NULL) == (config->positions == ATTN_POSITIONS_ROTARY));
+    for (size_t i = 0; i < config->d_head && row->normed_q != NULL && !row->has_qk_norm; i++)
+        ck_assert_double_eq_tol((double)row->normed_q[i], (double)row->projected_q[i], 1e-5);
+    for (size_t i = 0; i < row->n_cell && config->attention[layer].score_cap > 0; i++)
+        ck_assert_double_lt(fabs((double)row->keys[i].score), fabs(row->keys[i].scaled) + 1e-6);
+    attn_session_free(session);
+    attn_explainer_free(explainer);
+    attn_selection_free(selection);
+}
+
+START_TEST(explains_rows_of_every_family)
+{
+    static const char *const directories[] = {ATTN_FAMILY_DIRECTORIES};
+
+    for (int i = 0; i < ATTN_N_FAMILY_DIRECTORY; i++) {
+        const struct attn_source source = {.directory = directories[i]};
+        const struct attn_config *config;
+        struct attn_error err = {0};
+
+        ck_assert(attn_model_open(&source, NULL, &model, &err) == ATTN_OK);
+        config = attn_model_config(model);
+        for (int layer = 0; layer < (int)config->n_layer; layer++)
+            for (int head = 0; head < (int)config->n_head; head++)
+                explain_row(config, layer, head);
+        attn_model_close(model);
+    }
+}
+END_TEST
+
 static void assert_refused(const struct attn_explain_args *refused, const char *message)
 {
     struct attn_explainer *explainer = NULL;
@@ -254,7 +307,7 @@ START_TEST(failures_leave_nothing_behind)
 }
 END_TEST
 
-ATTN_SUITE("explain", holds_the_numbers_of_the_run_and_those_between,
+ATTN_SUITE("explain", explains_rows_of_every_family, holds_the_numbers_of_the_run_and_those_between,
            the_sites_of_the_run_are_watched_too, sums_that_differ_are_a_failed_check,
            more_than_one_row_is_refused_and_one_of_them_named, what_has_no_such_row_is_refused,
            failures_leave_nothing_behind)

@@ -248,6 +248,25 @@ START_TEST(layer_norm_matches_double)
 }
 END_TEST
 
+START_TEST(rms_norm_matches_double)
+{
+    for (size_t n = 1; n <= 4096; n = n < 70 ? n + 1 : n * 2) {
+        double squares = 0;
+
+        attn_reference_fill(x, n, 3, n);
+        attn_reference_fill(w, n, 2, n + 1);
+        for (size_t i = 0; i < n; i++)
+            squares += (double)x[i] * (double)x[i] / (double)n;
+        for (size_t i = 0; i < n; i++)
+            expected[i] = (double)x[i] / sqrt(squares + 1e-5) * (double)w[i];
+        best()->rms_norm(x, w, n, 1e-5f, y);
+        attn_assert_near("RMSNorm", y, expected, n, 2e-6);
+        best()->rms_norm(x, w, n, 1e-5f, x);
+        attn_assert_same_bits("in place", x, y, n);
+    }
+}
+END_TEST
+
 START_TEST(layer_norm_of_equal_numbers_is_the_bias)
 {
     for (size_t i = 0; i < 37; i++)
@@ -396,6 +415,11 @@ START_TEST(nothing_beyond_a_row_is_touched)
             kernels->add(p, p, n, q);
             kernels->scale(p, 2, n, q);
             kernels->layer_norm(p, p, p, n, 1e-5f, q);
+            kernels->rms_norm(p, p, n, 1e-5f, q);
+            kernels->turn(p, n, 1, q, q);
+            kernels->rotate(p, q, q, n / 2);
+            kernels->gate(ATTN_ACTIVATION_SILU, q, p, n);
+            kernels->soft_cap(p, n, 3);
             kernels->softmax(p, n, n, 1);
             kernels->softmax_block(p, n, n, 1, &running);
             kernels->elu_plus_one(p, n, q);
@@ -447,8 +471,8 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            softmax_turns_nan_and_infinity_into_nan, softmax_does_not_see_how_long_the_row_could_be,
            softmax_in_blocks_is_softmax, softmax_of_one_block_is_softmax_bit_for_bit,
            blocks_with_nothing_allowed_change_nothing, nan_and_infinity_in_one_block_spoil_the_sum,
-           layer_norm_matches_double, layer_norm_of_equal_numbers_is_the_bias,
-           sums_add_by_index_mod_sixteen_in_a_fixed_tree, is_finite_finds_one_bad_number_anywhere,
-           log_sum_exp_matches_double, log_sum_exp_of_the_infinite,
-           rows_are_the_same_bits_everywhere, nothing_beyond_a_row_is_touched,
-           rows_are_streamed_as_they_are_at_any_place)
+           layer_norm_matches_double, rms_norm_matches_double,
+           layer_norm_of_equal_numbers_is_the_bias, sums_add_by_index_mod_sixteen_in_a_fixed_tree,
+           is_finite_finds_one_bad_number_anywhere, log_sum_exp_matches_double,
+           log_sum_exp_of_the_infinite, rows_are_the_same_bits_everywhere,
+           nothing_beyond_a_row_is_touched, rows_are_streamed_as_they_are_at_any_place)

@@ -5,6 +5,7 @@
  */
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
@@ -16,13 +17,8 @@
 
 static const char *const directories[] = {
     "tests/fixtures/gpt2-long", /* 70 positions: several panels of keys and tiles of rows */
-    "tests/fixtures/gpt2-wide",      "models/tiny-gpt2",
-    "tests/fixtures/attn-grouped",   "tests/fixtures/attn-mlp",
-    "models/life-is-short",          "tests/fixtures/family-llama3-untied-sharded",
-    "tests/fixtures/family-gemma2",  "tests/fixtures/family-gemma3-text",
-    "tests/fixtures/family-olmo2",   "tests/fixtures/family-phi",
-    "tests/fixtures/family-gpt-neo",
-};
+    "tests/fixtures/gpt2-wide", "models/tiny-gpt2",     "tests/fixtures/attn-grouped",
+    "tests/fixtures/attn-mlp",  "models/life-is-short", ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 70 };
 
 static struct attn_model *open_model(const char *directory, enum attn_load load)
@@ -304,6 +300,21 @@ START_TEST(selecting_does_not_change_bits_and_tells_exactly_what_was_asked)
         {"models/tiny-gpt2", {"resid_post", "0,2", NULL, NULL}},
         {"models/tiny-gpt2", {"logits,pattern", "0", "1", "12"}},
         {"tests/fixtures/attn-grouped", {"k,v,pattern", "1", "1,5", "2"}},
+        {"tests/fixtures/family-llama3-untied-sharded", {"rot_q", NULL, "1.3", NULL}},
+        {"tests/fixtures/family-llama3-untied-sharded", {"rot_k", "1", "1", "3,9"}},
+        {"tests/fixtures/family-qwen3", {"rot_q,rot_k,q", "0", "2", NULL}},
+        {"tests/fixtures/family-qwen3", {"mlp_pre_linear", NULL, NULL, "7"}},
+        {"tests/fixtures/family-qwen3", {"mlp_pre", "1", NULL, "7"}},
+        {"tests/fixtures/family-olmo2", {"q", "1", "2", NULL}},
+        {"tests/fixtures/family-olmo2", {"rot_k", NULL, "1.1", NULL}},
+        {"tests/fixtures/family-olmo2", {"pattern", "1", "2", "-1"}},
+        {"tests/fixtures/family-olmo2", {"attn_out,mlp_out", NULL, NULL, NULL}},
+        {"tests/fixtures/family-gemma2", {"attn_scores", "1", "2", "-1"}},
+        {"tests/fixtures/family-gemma2", {"qk,pattern", "1", "2", "-1"}},
+        {"tests/fixtures/family-gemma2", {"embed,logits", NULL, NULL, "4"}},
+        {"tests/fixtures/family-gpt-neox-parallel", {"attn_out", "1", NULL, NULL}},
+        {"tests/fixtures/family-gpt-neox-parallel", {"mlp_post", "1", NULL, "2"}},
+        {"tests/fixtures/family-phi", {"mlp_out,resid_post", "0", NULL, NULL}},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

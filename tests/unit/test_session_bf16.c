@@ -2,6 +2,7 @@
  * test_session_bf16.c - sessions that multiply in bfloat16: the same bits for any threads, feeds
  * and packing, and near those in float32.
  */
+#include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
@@ -11,13 +12,12 @@
 
 enum { MOST = 40 };
 
-static const char *const directories[] = {
-    "tests/fixtures/gpt2-long",
-    "tests/fixtures/gpt2-wide",
-    "tests/fixtures/gpt2-bf16",
-    "tests/fixtures/attn-grouped",
-    "models/fable",
-};
+static const char *const directories[] = {"tests/fixtures/gpt2-long",
+                                          "tests/fixtures/gpt2-wide",
+                                          "tests/fixtures/gpt2-bf16",
+                                          "tests/fixtures/attn-grouped",
+                                          "models/fable",
+                                          ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
 static const struct attn_model_options in_bfloat16 = {.size = sizeof in_bfloat16,

@@ -1,6 +1,7 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
 #include "attn.h"
 #include "model/session.h"
+#include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
@@ -10,7 +11,7 @@
 
 static const char *const directories[] = {"models/tiny-gpt2", "tests/fixtures/attn-grouped",
                                           "tests/fixtures/attn-mlp-stack",
-                                          "tests/fixtures/attn-only-2l"};
+                                          "tests/fixtures/attn-only-2l", ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories, N_ID_MAX = 9 };
 
 /* A model and what a whole feed of it told. */

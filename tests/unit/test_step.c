@@ -2,6 +2,7 @@
  * test_step.c - which equations of a block run together depends on what is watched and edited:
  * logits do not.
  */
+#include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
@@ -10,13 +11,12 @@
 
 enum { MOST = 40 };
 
-static const char *const directories[] = {
-    "tests/fixtures/gpt2-long",
-    "tests/fixtures/attn-only-norm",
-    "tests/fixtures/attn-mlp",
-    "tests/fixtures/attn-only-2l",
-    "models/fable",
-};
+static const char *const directories[] = {"tests/fixtures/gpt2-long",
+                                          "tests/fixtures/attn-only-norm",
+                                          "tests/fixtures/attn-mlp",
+                                          "tests/fixtures/attn-only-2l",
+                                          "models/fable",
+                                          ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
 struct trial {
