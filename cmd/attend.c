@@ -122,10 +122,12 @@ const struct command command_attend = {
         "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
         "weights and the context vectors, as text or in the files that are asked for.\n"
         "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n",
-    .examples = "  attn-cli attend --q q.npy --k k.npy --v v.npy\n"
-                "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
-                "  attn-cli attend --scores scores.npy --csv -\n"
-                "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
+    .examples =
+        "  attn-cli run --sites q,k,v --layers 0 --npy life \"Life is short, eat dessert\"\n"
+        "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"
+        "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
+        "  attn-cli attend --scores scores.npy --csv -\n"
+        "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = attend_main,

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "print.h"
 #include "report.h"
+#include "topic.h"
 
 #include "attn.h"
 
@@ -21,8 +22,8 @@ enum value {
     VALUE_FOLDER,
     VALUE_MODEL,
     VALUE_SITES,
-    VALUE_KIND, /* of attention */
-    VALUE_COMMAND,
+    VALUE_KIND,    /* of attention */
+    VALUE_SUBJECT, /* a command, or a topic of the help */
 };
 
 /* It follows from the name of the argument, "FILE"; for three options from their own names. */
@@ -34,7 +35,7 @@ static enum value value_of(const struct option *option)
     } known[] = {
         {"PATH", VALUE_FILE},
         {"DIR", VALUE_FOLDER},
-        {"COMMAND", VALUE_COMMAND},
+        {"COMMAND|TOPIC", VALUE_SUBJECT},
     };
     if (option->name && strcmp(option->name, "model") == 0)
         return VALUE_MODEL;
@@ -44,12 +45,10 @@ static enum value value_of(const struct option *option)
         return VALUE_KIND;
     if (strstr(option->argument, "FILE"))
         return VALUE_FILE;
-    if (strchr(option->argument, '|'))
-        return VALUE_WORDS;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         if (strcmp(option->argument, known[i].name) == 0)
             return known[i].value;
-    return VALUE_OWN;
+    return strchr(option->argument, '|') ? VALUE_WORDS : VALUE_OWN;
 }
 
 /* Walks to the row for arguments that are no options; returns whether there is one. */
@@ -94,6 +93,12 @@ static void print_commands(struct attn_sink *out)
         print(out, "%s%s", i > 0 ? " " : "", commands[i]->name);
 }
 
+static void print_topics(struct attn_sink *out)
+{
+    for (size_t i = 0; i < n_topic; i++)
+        print(out, "%s%s", i > 0 ? " " : "", topics[i].name);
+}
+
 static void print_sites(struct attn_sink *out)
 {
     for (int site = 0; site < ATTN_N_SITE; site++)
@@ -126,7 +131,7 @@ static void print_bash_value(struct attn_sink *out, const struct option *option)
         [VALUE_MODEL] = "_attn_cli_models",
         [VALUE_SITES] = "_attn_cli_sites",
         [VALUE_KIND] = "_attn_cli_words",
-        [VALUE_COMMAND] = "_attn_cli_commands",
+        [VALUE_SUBJECT] = "_attn_cli_subjects",
     };
     print_text(out, actions[value_of(option)]);
     if (!has_choices(option) && value_of(option) != VALUE_FILE)
@@ -194,6 +199,11 @@ static void print_bash(struct attn_sink *out)
                     "}\n"
                     "_attn_cli_commands() { _attn_cli_words '");
     print_commands(out);
+    print_text(out, "'; }\n"
+                    "_attn_cli_subjects() { _attn_cli_words '");
+    print_commands(out);
+    print_text(out, " ");
+    print_topics(out);
     print_text(out, "'; }\n\n"
                     "_attn_cli() {\n"
                     "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
@@ -236,7 +246,7 @@ static void print_zsh_value(struct attn_sink *out, const struct option *option)
         [VALUE_MODEL] = "_attn_cli_models",
         [VALUE_SITES] = "_attn_cli_sites",
         [VALUE_KIND] = "(",
-        [VALUE_COMMAND] = "_attn_cli_commands",
+        [VALUE_SUBJECT] = "_attn_cli_subjects",
     };
     enum value value = value_of(option);
     bool is_either = value == VALUE_FILE && has_choices(option);
@@ -306,6 +316,9 @@ static void print_zsh(struct attn_sink *out)
     print_text(out, "    )\n"
                     "    _describe -t commands command names\n"
                     "}\n\n"
+                    "_attn_cli_subjects() { _attn_cli_commands; compadd -- ");
+    print_topics(out);
+    print_text(out, "; }\n\n"
                     "_attn-cli() {\n"
                     "    local curcontext=$curcontext state line\n"
                     "    typeset -A opt_args\n"
@@ -339,7 +352,7 @@ static void print_fish_value(struct attn_sink *out, const struct option *option)
         [VALUE_MODEL] = " -x -a '(__attn_cli_models)'",
         [VALUE_SITES] = " -x -a '(__attn_cli_sites)'",
         [VALUE_KIND] = " -x",
-        [VALUE_COMMAND] = " -x -a '(__attn_cli_commands)'",
+        [VALUE_SUBJECT] = " -x -a '(__attn_cli_commands; __attn_cli_topics)'",
     };
     print_text(out, flags[value_of(option)]);
     if (!has_choices(option))
@@ -397,6 +410,10 @@ static void print_fish(struct attn_sink *out)
         print_brief(out, commands[i]->summary);
         print_text(out, "'");
     }
+    print_text(out, "\nend\n"
+                    "function __attn_cli_topics\n"
+                    "    printf '%s\\n' ");
+    print_topics(out);
     print_text(out,
                "\nend\n\n"
                "complete -c attn-cli -f\n"

@@ -1,6 +1,6 @@
 /*
  * help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; and attn-cli help, which prints them.
+ * heading, examples; the beginning of it that -h prints; and attn-cli help, which prints all.
  */
 #include "help.h"
 
@@ -8,12 +8,20 @@
 #include "options.h"
 #include "print.h"
 #include "report.h"
+#include "topic.h"
+#include "typo.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 80, OPTION_COLUMN = 29 };
+enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_EXAMPLES = 3 };
+
+#define TITLE "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their attention"
+#define TRY                                                                                        \
+    "  attn-cli run \"Life is short, eat dessert first\"\n"                                        \
+    "  attn-cli run --heads 2.2 --csv heads \"The cat sat on the mat\"\n"                          \
+    "  attn-cli run --top 5 \"The keys to the cabinet\"\n"
 
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column)
 {
@@ -50,7 +58,7 @@ static void print_option(struct attn_sink *out, const struct option *option)
     help_row(out, name, text, OPTION_COLUMN);
 }
 
-void help_command(struct attn_sink *out, const struct command *command)
+static void print_command(struct attn_sink *out, const struct command *command)
 {
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name, command->summary,
           command->name, command->usage);
@@ -81,41 +89,137 @@ bool help_is_asked(const char *value)
 
 static void print_overview(struct attn_sink *out)
 {
-    print_text(out, "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their "
-                    "attention\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
+    print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
     for (size_t i = 0; i < n_command; i++)
         help_row(out, commands[i]->name, commands[i]->summary, 14);
+    print_text(out, "\nTopics:\n");
+    for (size_t i = 0; i < n_topic; i++)
+        help_row(out, topics[i].name, topics[i].summary, 14);
     print_text(out, "\nOptions:\n");
-    help_row(out, "-h, --help", "print this help; 'attn-cli help COMMAND' lists its options", 16);
+    help_row(out, "-h", "print examples and the names of commands", 16);
+    help_row(out, "--help", "print this help; 'attn-cli help COMMAND|TOPIC' says more", 16);
     help_row(out, "--version", "print the version and what the numeric code uses here", 16);
     print_text(out, "\nExit codes:\n");
 #define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
     EXIT_MAP(EXIT_ROW)
 #undef EXIT_ROW
     help_row(out, "128+n", "ended by signal n", 9);
-    print_text(out, "\nTry:\n  attn-cli run --sentence \"Life is short, eat dessert first\"\n");
+    print_text(out, "\nTry:\n" TRY);
 }
 
-int help_print(const struct command *command)
+/* --- The beginning ---------------------------------------------------------------------------- */
+
+/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line. */
+static void print_examples(struct attn_sink *out, const char *examples, size_t n)
+{
+    const char *at = examples;
+    while (n > 0 && *at) {
+        const char *end = strchr(at, '\n');
+        n -= end == at || end[-1] != '\\';
+        at = end + 1;
+    }
+    attn_sink_write(out, examples, (size_t)(at - examples));
+}
+
+/* A line that is filled with words, and says when some do not fit. */
+struct line {
+    struct attn_sink *out;
+    size_t at; /* column */
+    bool is_full;
+};
+
+static void begin_line(struct line *line, const char *heading)
+{
+    char title[BRIEF_COLUMN + 1];
+    snprintf(title, sizeof(title), "%s:", heading);
+    print(line->out, "%-*s", BRIEF_COLUMN, title);
+    line->at = BRIEF_COLUMN;
+    line->is_full = false;
+}
+
+static void add_word(struct line *line, const char *word)
+{
+    enum { GAP = 4 }; /* " ..." */
+    if (line->is_full)
+        return;
+    line->is_full = line->at + 1 + strlen(word) + GAP > WIDTH;
+    print(line->out, " %s", line->is_full ? "..." : word);
+    line->at += 1 + strlen(word);
+}
+
+/* The options of COMMAND by their names, a line a heading. */
+static void print_option_names(struct attn_sink *out, const struct command *command)
+{
+    struct line line = {.out = out};
+    const char *heading = NULL;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        char name[64];
+        if (!walk.option.name)
+            continue;
+        if (!heading || strcmp(heading, walk.option.heading) != 0) {
+            print_text(out, heading ? "\n" : "");
+            begin_line(&line, walk.option.heading);
+        }
+        heading = walk.option.heading;
+        snprintf(name, sizeof(name), "--%s", walk.option.name);
+        add_word(&line, name);
+    }
+    print_text(out, "\n");
+}
+
+static void print_command_briefly(struct attn_sink *out, const struct command *command)
+{
+    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
+          command->name, command->usage);
+    if (command->examples) {
+        print_examples(out, command->examples, BRIEF_EXAMPLES);
+        print_text(out, "\n");
+    }
+    print_option_names(out, command);
+    print(out, "'attn-cli %s --help' explains them.\n", command->name);
+}
+
+static void print_overview_briefly(struct attn_sink *out)
+{
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
+    size_t at = 1;
+    for (size_t i = 0; i < n_command; i++) {
+        size_t size = 1 + strlen(commands[i]->name);
+        bool is_new_line = at + size > WIDTH;
+        print(out, "%s %s", is_new_line ? "\n " : "", commands[i]->name);
+        at = is_new_line ? 1 + size : at + size;
+    }
+    print_text(out, "\n\n");
+    help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
+    help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
+    help_row(out, "attn-cli COMMAND --help", "all about it", 28);
+    for (size_t i = 0; i < n_topic; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "attn-cli help %s", topics[i].name);
+        help_row(out, name, topics[i].summary, 28);
+    }
+}
+
+int help_print(const struct command *command, bool is_brief)
 {
     struct attn_sink *out = NULL;
     int code = print_open(&out);
     if (code == EXIT_DONE && command)
-        help_command(out, command);
+        (is_brief ? print_command_briefly : print_command)(out, command);
     else if (code == EXIT_DONE)
-        print_overview(out);
+        (is_brief ? print_overview_briefly : print_overview)(out);
     return print_close(out, code);
 }
 
 /* --- The command ------------------------------------------------------------------------------ */
 
 struct help_args {
-    struct text_list names;
+    struct text_list names; /* a command or a topic */
     bool is_manual;
 };
 
 static const struct option rows[] = {
-    {.argument = "COMMAND", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
+    {.argument = "COMMAND|TOPIC", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
     {.name = "man",
      .heading = "Output",
      .kind = OPTION_FLAG,
@@ -131,8 +235,8 @@ static int help_main(int argc, char **argv);
 
 const struct command command_help = {
     .name = "help",
-    .summary = "help on attn-cli, or on one command",
-    .usage = "[COMMAND]",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[COMMAND|TOPIC]",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = help_main,
@@ -147,16 +251,41 @@ static int print_manual(void)
     return print_close(out, code);
 }
 
+static int print_topic(const struct topic *topic)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        topic_print(out, topic);
+    return print_close(out, code);
+}
+
+static int report_unknown(const char *name)
+{
+    char hint[128] = "'attn-cli --help' lists commands and topics";
+    struct typo typo = {.typed = name, .size = strlen(name)};
+    for (size_t i = 0; i < n_command; i++)
+        typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; i < n_topic; i++)
+        typo_try(&typo, topics[i].name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
+    return report_problem(EXIT_USAGE, hint, "unknown command or topic '%s'", name);
+}
+
 static int help(const struct help_args *args)
 {
     if (args->names.n > 1)
-        return report_problem(EXIT_USAGE, NULL, "'help' takes one command, got %zu", args->names.n);
+        return report_problem(EXIT_USAGE, NULL, "'help' takes one command or topic, got %zu",
+                              args->names.n);
     if (args->is_manual)
         return print_manual();
     if (args->names.n == 0)
-        return help_print(NULL);
-    const struct command *command = command_find(args->names.items[0]);
-    return command ? help_print(command) : command_report_unknown("command", args->names.items[0]);
+        return help_print(NULL, false);
+    const char *name = args->names.items[0];
+    if (topic_find(name))
+        return print_topic(topic_find(name));
+    return command_find(name) ? help_print(command_find(name), false) : report_unknown(name);
 }
 
 static int help_main(int argc, char **argv)

@@ -8,11 +8,12 @@
 
 #include <stdbool.h>
 
-void help_command(struct attn_sink *out, const struct command *command);
-
-/* Prints the help of COMMAND, or with NULL that of the program, on standard output. Reports and
- * returns an exit code. */
-int help_print(const struct command *command);
+/*
+ * Prints the help of COMMAND, or with NULL that of the program, on standard output: the whole, or
+ * what fits twenty lines, three examples and the names of what there is. Reports and returns an
+ * exit code.
+ */
+int help_print(const struct command *command, bool is_brief);
 
 /* One row: NAME padded to a column, then TEXT with its lines broken and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);

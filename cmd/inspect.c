@@ -96,7 +96,7 @@ const struct command command_inspect = {
         "one .safetensors file, of which only the container is looked at.\n",
     .examples = "  attn-cli inspect fable\n"
                 "  attn-cli inspect fable --length 64\n"
-                "  attn-cli inspect --check model/model.safetensors\n"
+                "  attn-cli inspect --check fable\n"
                 "  attn-cli inspect --json fable | jq .parameters.total\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),

@@ -59,7 +59,7 @@ static int dispatch(int argc, char **argv)
                               "no command given");
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        return help_print(NULL);
+        return help_print(NULL, strcmp(name, "-h") == 0);
     if (strcmp(name, "--version") == 0)
         return print_version();
     const struct command *command = command_find(name);

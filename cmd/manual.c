@@ -8,6 +8,7 @@
 #include "command.h"
 #include "options.h"
 #include "print.h"
+#include "topic.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -130,6 +131,19 @@ static void print_command(struct attn_sink *out, const struct command *command)
     }
 }
 
+/* What the help says of a topic: its text, and its rows. */
+static void print_topic(struct attn_sink *out, const struct topic *topic)
+{
+    struct topic_row row;
+    print(out, ".SH TOPIC %s\n", topic->name);
+    print_paragraphs(out, topic->text);
+    for (size_t i = 0; topic->make_row && topic->make_row(i, &row); i++) {
+        print_text(out, ".TP\n.B ");
+        print_line(out, row.name);
+        print_line(out, row.text);
+    }
+}
+
 /* Whether COMMANDS before this one have an option that stands for the same variable. */
 static bool is_repeated(size_t n_before, const char *variable)
 {
@@ -224,6 +238,8 @@ void manual_page(struct attn_sink *out)
                "two: the second is a hint what to try.\n");
     for (size_t i = 0; i < n_command; i++)
         print_command(out, commands[i]);
+    for (size_t i = 0; i < n_topic; i++)
+        print_topic(out, &topics[i]);
     print_memory(out);
     print_exit_status(out);
     print_environment(out);

@@ -21,7 +21,7 @@ static const struct option help_rows[] = {
      .letter = 'h',
      .heading = "Other",
      .kind = OPTION_HELP,
-     .help = "print this help"},
+     .help = "print this help; -h alone prints its beginning: examples, and names of options"},
 };
 
 const struct option_group help_options = OPTION_GROUP(help_rows);
@@ -219,11 +219,7 @@ static int store(const struct parser *parser, const struct option_walk *walk, co
     case OPTION_HELP:
         break;
     }
-    struct attn_sink *out = NULL;
-    int code = print_open(&out);
-    if (code == EXIT_DONE)
-        help_command(out, parser->command);
-    return print_close(out, code);
+    return help_print(parser->command, strcmp(label, "-h") == 0);
 }
 
 /* VALUE is the one attached to the option, or NULL: then it is the next argument. */

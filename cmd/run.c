@@ -63,8 +63,8 @@ const struct command command_run = {
         "Nothing is computed that no wanted output depends on.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
-                "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"
+                "  attn-cli run -m fable --sites 'pattern,resid_*' --npz all.npz -f text.txt\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 --explain \"The keys are\"\n"
                 "  attn-cli run -m fable --attention window:4 --compare -f text.txt\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",

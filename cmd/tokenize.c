@@ -81,9 +81,9 @@ const struct command command_tokenize = {
         "next. With --window a line is the window's number, then `input` or `target` and\n"
         "its text, or `predict`, the tokens so far and the next one.\n",
     .examples = "  attn-cli tokenize -m fable \"The cat sat on the mat\"\n"
-                "  attn-cli tokenize -m fable --format ids -f text.txt\n"
-                "  attn-cli tokenize --decode \"0 4 5\"\n"
+                "  attn-cli tokenize --decode \"804 1041 1446\"\n"
                 "  attn-cli tokenize --pairs \"Life is short\"\n"
+                "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),

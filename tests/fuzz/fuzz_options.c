@@ -8,7 +8,6 @@
  */
 #include "cmd/help.h"
 #include "cmd/options.h"
-#include "cmd/print.h"
 #include "cmd/prompt.h"
 #include "cmd/report.h"
 #include "tests/fuzz/fuzz.h"
@@ -97,23 +96,10 @@ int report_no_memory(void)
 }
 
 /* No option of the table prints. */
-void help_command(struct attn_sink *out, const struct command *of)
+int help_print(const struct command *of, bool is_brief)
 {
-    (void)out;
     (void)of;
-    abort();
-}
-
-int print_open(struct attn_sink **out)
-{
-    (void)out;
-    abort();
-}
-
-int print_close(struct attn_sink *out, int code)
-{
-    (void)out;
-    (void)code;
+    (void)is_brief;
     abort();
 }
 
