@@ -316,6 +316,7 @@ lint: deps-lint ## check layers, symbols, headers, hardening, format, and run cl
 
 layers: $(LIB_OBJECTS) ## check which file may use what (the layers), and which defines what
 	@tests/tools/check_layers.sh $(LIB_OBJECTS)
+	@tests/tools/check_cairo.sh
 	@tests/tools/check_namesakes.sh
 
 symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library exports
@@ -418,7 +419,7 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
 # --- The rest -----------------------------------------------------------------------------------
 
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
-	@tests/tools/dependencies.sh install build test optional lint
+	@tests/tools/dependencies.sh install build test optional draw lint
 
 deps-python:
 	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python
@@ -428,6 +429,9 @@ deps-build:
 
 deps-test:
 	@tests/tools/dependencies.sh install build test
+
+deps-draw: ## install what --png and --pdf use at run time: pango, cairo, a font
+	@tests/tools/dependencies.sh install draw
 
 deps-optional:
 	@tests/tools/dependencies.sh install optional
@@ -452,6 +456,6 @@ help: ## list the targets
 
 .PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
-    deps-build deps-test deps-optional deps-lint deps-clang deps-python clean help
+    deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

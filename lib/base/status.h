@@ -59,6 +59,10 @@ struct attn_error {
     char hint[ATTN_ERROR_HINT_SIZE]; /* what to try next; empty when there is nothing to say */
 };
 
+/* Told of things that are odd but no error: tensors that a model does not use, say. MESSAGE is one
+ * escaped line. */
+typedef void (*attn_note_fn)(void *user, const char *message);
+
 /* "out of memory", ...: the general text of a status, never NULL. */
 ATTN_API const char *attn_status_text(enum attn_status status);
 

@@ -24,10 +24,6 @@
 
 struct attn_model;
 
-/* Told of things that are odd but no error: tensors the model does not use. MESSAGE is one escaped
- * line. */
-typedef void (*attn_note_fn)(void *user, const char *message);
-
 struct attn_model_options {
     size_t size;               /* of this struct */
     enum attn_load load;       /* how weights are brought in */

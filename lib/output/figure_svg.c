@@ -1,9 +1,7 @@
 /*
  * figure_svg.c - see figure_svg.h.
  *
- * The fill of a path is a color, and a path is all runs of that color: neighbouring cells of a row.
- * A run is a little longer and higher than its cells, towards those that come next, so that no
- * viewer shows seams between them. Numbers have at most two digits after the point and are written
+ * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two digits after the point and are written
  * without printf, whose point depends on the locale.
  */
 #include "output/figure_svg.h"
@@ -14,13 +12,6 @@
 
 #include <math.h>
 #include <string.h>
-
-enum {
-    MOST_CELLS = 250000,   /* that are drawn as paths */
-    LONGEST_SIDE = 128,    /* of a matrix that is */
-    IMAGE_PIXELS = 1024,   /* of the longer side of an image, at least: viewers smooth small ones */
-    OVERLAP_HUNDREDTHS = 2 /* of a cell, by which a run is longer */
-};
 
 /* --- Numbers and text ------------------------------------------------------------------------ */
 
@@ -89,59 +80,10 @@ static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
 
 /* --- Cells as paths ---------------------------------------------------------------------------- */
 
-/* Neighbouring cells of one color in a row. */
-struct run {
-    double x, y, width, height; /* height of a cell, width of one */
-    uint32_t n;                 /* cells */
-    uint16_t color;
-};
-
-/* The next run of CELLS from cell *AT on; false at the end. */
-static bool next_run(const struct attn_shapes *figure, const struct attn_shape_cells *cells,
-                     size_t *at, struct run *run)
-{
-    const uint16_t *colors = (const void *)figure->colors.data;
-    const size_t r = *at / cells->n_col, c = *at % cells->n_col;
-    const uint16_t *row = colors + cells->first + r * cells->n_col;
-    size_t end = c + 1;
-
-    if (r >= cells->n_row)
-        return false;
-    while (end < cells->n_col && row[end] == row[c])
-        end++;
-    *run = (struct run){cells->x + (double)c * cells->width,
-                        cells->y + (double)r * cells->height,
-                        cells->width,
-                        cells->height,
-                        (uint32_t)(end - c),
-                        row[c]};
-    *at += end - c;
-    return true;
-}
-
-/* Counts the runs of each color into N [n_color]; or, where RUNS is given, puts them in order of
- * their colors, those of color i from n[i] on. */
-static void sort_runs(const struct attn_shapes *figure, const struct attn_shape_cluster *cluster,
-                      size_t *n, struct run *runs)
-{
-    for (size_t i = 0; i < cluster->n; i++) {
-        size_t at = 0;
-        struct run run;
-
-        while (next_run(figure, &cluster->shapes[i].cells, &at, &run)) {
-            if (runs)
-                runs[n[run.color]] = run;
-            n[run.color]++;
-        }
-    }
-}
-
 /* `M12 30h18.36v18.36h-18.36z` */
-static void append_run(struct attn_buffer *out, const struct run *run)
+static void append_run(struct attn_buffer *out, const struct attn_shape_run *run)
 {
-    const int64_t overlap = OVERLAP_HUNDREDTHS;
-    const int64_t width = llround(run->width * (double)run->n * 100 + run->width * (double)overlap);
-    const int64_t height = llround(run->height * (double)(100 + overlap));
+    const int64_t width = llround(run->width * 100), height = llround(run->height * 100);
 
     attn_buffer_append_char(out, 'M');
     append_number(out, run->x);
@@ -160,25 +102,19 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    size_t n[ATTN_SHAPES_COLORS] = {0}, n_run = 0;
-    struct run *runs;
+    struct attn_shape_run *runs;
+    size_t n;
+    enum attn_status status = attn_shapes_runs(figure, cluster, &runs, &n, err);
 
-    sort_runs(figure, cluster, n, NULL);
-    for (size_t i = 0; i < figure->n_color; i++) {
-        n_run += n[i];
-        n[i] = n_run - n[i];
-    }
-    runs = attn_alloc_uninitialized(n_run, sizeof *runs, err);
-    if (!runs)
-        return ATTN_NO_MEMORY;
-    sort_runs(figure, cluster, n, runs);
+    if (status != ATTN_OK)
+        return status;
     attn_buffer_append_string(out, "<g shape-rendering=\"crispEdges\">\n");
-    for (size_t i = 0; i < n_run; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i == 0 || runs[i].color != runs[i - 1].color)
             attn_buffer_append_format(out, "<path fill=\"#%06x\" d=\"",
                                       (unsigned)figure->palette[runs[i].color]);
         append_run(out, &runs[i]);
-        if (i + 1 == n_run || runs[i].color != runs[i + 1].color)
+        if (i + 1 == n || runs[i].color != runs[i + 1].color)
             attn_buffer_append_string(out, "\"/>\n");
     }
     attn_buffer_append_string(out, "</g>\n");
@@ -261,8 +197,7 @@ static enum attn_status append_image(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    const double longer = fmax(cluster->width, cluster->height);
-    struct image image = {figure, cluster, NULL, (size_t)ceil(IMAGE_PIXELS / longer)};
+    struct image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
     enum attn_status status;
 
     image.row = attn_alloc((size_t)cluster->width, sizeof *image.row, err);
@@ -287,9 +222,8 @@ static enum attn_status append_cells(struct attn_buffer *out, const struct attn_
                                      const struct attn_shape_cluster *cluster,
                                      struct attn_error *err)
 {
-    return cluster->n_cell > MOST_CELLS || cluster->longest > LONGEST_SIDE
-               ? append_image(out, figure, cluster, err)
-               : append_paths(out, figure, cluster, err);
+    return attn_shapes_are_many(cluster) ? append_image(out, figure, cluster, err)
+                                         : append_paths(out, figure, cluster, err);
 }
 
 /* --- Boxes, lines, dots ------------------------------------------------------------------------ */

@@ -127,6 +127,18 @@ static void append_part(struct attn_buffer *out, const char *name, int number)
     attn_buffer_append_format(out, "%s %d", name, number);
 }
 
+/* The last part of what the model is called: that may be a path, and paths are nobody's business. */
+static void append_model(struct attn_buffer *out, const char *model)
+{
+    size_t end = strlen(model), begin;
+
+    while (end > 1 && model[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && model[begin - 1] != '/';)
+        begin--;
+    attn_buffer_append(out, model + begin, end - begin);
+}
+
 void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_writer *writer = pen->content->writer;
@@ -148,7 +160,7 @@ void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer 
         has_one_batch &= other.batch == number.batch;
     }
     if (writer->labels.model)
-        attn_buffer_append_string(out, writer->labels.model);
+        append_model(out, writer->labels.model);
     if (has_one_layer)
         append_part(out, "layer", first->layer);
     if (has_one_batch)

@@ -5,6 +5,7 @@
  * cells are dropped.
  */
 #include "output/figure.h"
+#include "output/figure_cairo.h"
 #include "output/figure_svg.h"
 
 #include "base/memory.h"
@@ -13,9 +14,9 @@
 
 /* How shapes become a file. */
 struct skin {
-    bool is_in_points;
+    bool is_in_points; /* --cell counts points */
     enum attn_status (*write)(const struct attn_shapes *shapes, struct attn_sink *sink,
-                              struct attn_error *err);
+                              size_t *n_unknown, struct attn_error *err);
 };
 
 struct figure_writer {
@@ -25,6 +26,8 @@ struct figure_writer {
     size_t *rows_left;          /* [n] of each matrix, owns */
     struct attn_token_texts tokens, source_tokens;
     struct attn_figure_content content; /* of all matrices */
+    size_t n_unknown;                   /* texts with characters of which no font is installed */
+    size_t n_not_finite;                /* cells */
 };
 
 /* --- What is drawn ----------------------------------------------------------------------------- */
@@ -137,10 +140,15 @@ static enum attn_status write_figure(struct figure_writer *w,
     struct attn_shapes shapes = {0};
     enum attn_status status = attn_figure_draw(content, &shapes, err);
 
+    size_t n_unknown = 0;
+
     if (status == ATTN_OK)
-        status = w->skin->write(&shapes, sink, err);
+        status = w->skin->write(&shapes, sink, &n_unknown, err);
     if (status == ATTN_OK)
         status = attn_sink_check(sink, err);
+    w->n_unknown += n_unknown;
+    for (size_t i = content->first; i < content->first + content->n; i++)
+        w->n_not_finite += attn_levels_at(w->levels, i)->n_not_finite;
     attn_shapes_release(&shapes);
     return status;
 }
@@ -235,11 +243,34 @@ static enum attn_status event_figure(struct attn_writer *writer,
     return w->rows_left[i] == 0 ? write_file(w, i, err) : ATTN_OK;
 }
 
+/* Says what a reader of the figure should know. */
+static void note_oddities(const struct figure_writer *w)
+{
+    const struct attn_writer_options *options = &w->base.options;
+    char message[200];
+
+    if (options->on_note && w->n_not_finite > 0) {
+        snprintf(message, sizeof message, "the figure has %zu %s not finite, hatched red",
+                 w->n_not_finite, w->n_not_finite == 1 ? "cell that is" : "cells that are");
+        options->on_note(options->user, message);
+    }
+    if (options->on_note && w->n_unknown > 0) {
+        snprintf(message, sizeof message,
+                 "%zu %s characters of which no font is installed, drawn as boxes", w->n_unknown,
+                 w->n_unknown == 1 ? "label has" : "labels have");
+        options->on_note(options->user, message);
+    }
+}
+
 static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;
+    enum attn_status status =
+        writer->directory ? ATTN_OK : write_figure(w, &w->content, writer->sink, err);
 
-    return writer->directory ? ATTN_OK : write_figure(w, &w->content, writer->sink, err);
+    if (status == ATTN_OK)
+        note_oddities(w);
+    return status;
 }
 
 static void release_figure(struct attn_writer *writer)
@@ -252,29 +283,75 @@ static void release_figure(struct attn_writer *writer)
     attn_token_texts_release(&w->source_tokens);
 }
 
-static enum attn_status open_svg(struct attn_writer *writer, struct attn_error *err)
+/* SVG is text: whoever shows it has fonts, or has not. */
+static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                  size_t *n_unknown, struct attn_error *err)
 {
-    static const struct skin skin = {true, attn_figure_svg_write};
+    *n_unknown = 0;
+    return attn_figure_svg_write(shapes, sink, err);
+}
+
+static enum attn_status open_png(struct attn_writer *writer, struct attn_error *err)
+{
+    static const struct skin skin = {false, attn_figure_png_write};
 
     return open_figure(writer, &skin, err);
 }
 
-static const struct attn_writer_ops svg_ops = {
-    .size = sizeof(struct figure_writer),
-    .open = open_svg,
-    .event = event_figure,
-    .finish = finish_figure,
-    .release = release_figure,
+static enum attn_status open_svg(struct attn_writer *writer, struct attn_error *err)
+{
+    static const struct skin skin = {true, write_svg};
+
+    return open_figure(writer, &skin, err);
+}
+
+static enum attn_status open_pdf(struct attn_writer *writer, struct attn_error *err)
+{
+    static const struct skin skin = {true, attn_figure_pdf_write};
+
+    return open_figure(writer, &skin, err);
+}
+
+#define FIGURE_OPS(open_function, check_function)                                                  \
+    {                                                                                              \
+        .size = sizeof(struct figure_writer), .check = (check_function), .open = (open_function),  \
+        .event = event_figure, .finish = finish_figure, .release = release_figure                  \
+    }
+
+static const struct attn_writer_ops png_ops = FIGURE_OPS(open_png, attn_figure_cairo_check);
+static const struct attn_writer_ops svg_ops = FIGURE_OPS(open_svg, NULL);
+static const struct attn_writer_ops pdf_ops = FIGURE_OPS(open_pdf, attn_figure_cairo_check);
+
+const struct attn_format attn_png_format = {
+    .name = "png",
+    .argument = "PATH",
+    .help = "draw a figure as PNG: all that is chosen in one file, or one a matrix when PATH is a "
+            "directory or ends in '/'",
+    .title = "PNG",
+    .is_picture = true,
+    .takes_directory = true,
+    .suffix = ".png",
+    .tensors = &png_ops,
 };
 
 const struct attn_format attn_svg_format = {
     .name = "svg",
     .argument = "PATH",
-    .help = "draw a figure as SVG: all that is chosen in one file, or one a matrix when PATH is a "
-            "directory or ends in '/'",
+    .help = "the same figure in SVG, whose text stays text",
     .title = "SVG",
     .is_picture = true,
     .takes_directory = true,
     .suffix = ".svg",
     .tensors = &svg_ops,
+};
+
+const struct attn_format attn_pdf_format = {
+    .name = "pdf",
+    .argument = "PATH",
+    .help = "the same figure in PDF, for LaTeX",
+    .title = "PDF",
+    .is_picture = true,
+    .takes_directory = true,
+    .suffix = ".pdf",
+    .tensors = &pdf_ops,
 };

@@ -107,10 +107,23 @@ static enum attn_status check_two(const struct attn_output *a, const struct attn
     return status;
 }
 
+/* Whether what the format of ITEM needs is there. */
+static enum attn_status check_needs(const struct attn_output *item, struct attn_error *err)
+{
+    const struct attn_writer_ops *ops = item->format->tensors;
+    char option[32];
+
+    snprintf(option, sizeof option, "--%s", item->format->name);
+    return ops && ops->check ? ops->check(item->path ? item->path : option, err) : ATTN_OK;
+}
+
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
 {
     enum attn_status status = check_sinks(items, n, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = check_needs(&items[i], err);
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; status == ATTN_OK && j < i; j++)

@@ -2,10 +2,19 @@
 #include "output/shapes.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <math.h>
 #include <string.h>
+
+enum {
+    MOST_CELLS = 250000, /* that are drawn one by one */
+    LONGEST_SIDE = 128,  /* of a matrix that is */
+    IMAGE_PIXELS = 1024, /* of the longer side of an image, at least */
+};
+
+static const double overlap = 0.02; /* of a cell, by which a run is longer */
 
 void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n)
 {
@@ -103,6 +112,76 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
         }
     *n = 0;
     return NULL;
+}
+
+bool attn_shapes_are_many(const struct attn_shape_cluster *cluster)
+{
+    return cluster->n_cell > MOST_CELLS || cluster->longest > LONGEST_SIDE;
+}
+
+size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster)
+{
+    return (size_t)ceil(IMAGE_PIXELS / fmax(cluster->width, cluster->height));
+}
+
+/* The next run of CELLS from cell *AT on; false at the end. */
+static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
+                     size_t *at, struct attn_shape_run *run)
+{
+    const uint16_t *colors = (const void *)shapes->colors.data;
+    const size_t r = *at / cells->n_col, c = *at % cells->n_col;
+    const uint16_t *row = colors + cells->first + r * cells->n_col;
+    size_t end = c + 1;
+
+    if (r >= cells->n_row)
+        return false;
+    while (end < cells->n_col && row[end] == row[c])
+        end++;
+    *run = (struct attn_shape_run){.x = cells->x + (double)c * cells->width,
+                                   .y = cells->y + (double)r * cells->height,
+                                   .width = ((double)(end - c) + overlap) * cells->width,
+                                   .height = (1 + overlap) * cells->height,
+                                   .color = row[c]};
+    *at += end - c;
+    return true;
+}
+
+/* Counts the runs of each color into N; or, where RUNS is given, puts them in order, those of color
+ * i from n[i] on. */
+static void sort_runs(const struct attn_shapes *shapes, const struct attn_shape_cluster *cluster,
+                      size_t *n, struct attn_shape_run *runs)
+{
+    for (size_t i = 0; i < cluster->n; i++) {
+        size_t at = 0;
+        struct attn_shape_run run;
+
+        while (next_run(shapes, &cluster->shapes[i].cells, &at, &run)) {
+            if (runs)
+                runs[n[run.color]] = run;
+            n[run.color]++;
+        }
+    }
+}
+
+enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
+                                  const struct attn_shape_cluster *cluster,
+                                  struct attn_shape_run **runs, size_t *n, struct attn_error *err)
+{
+    size_t of_color[ATTN_SHAPES_COLORS] = {0}, n_run = 0;
+    struct attn_shape_run *made;
+
+    sort_runs(shapes, cluster, of_color, NULL);
+    for (size_t i = 0; i < shapes->n_color; i++) {
+        n_run += of_color[i];
+        of_color[i] = n_run - of_color[i];
+    }
+    made = attn_alloc_uninitialized(n_run, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    sort_runs(shapes, cluster, of_color, made);
+    *runs = made;
+    *n = n_run;
+    return ATTN_OK;
 }
 
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n)

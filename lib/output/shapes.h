@@ -141,6 +141,25 @@ struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes
 void attn_shapes_cluster_row(const struct attn_shapes *shapes,
                              const struct attn_shape_cluster *cluster, size_t y, uint32_t *row);
 
+/* Whether there are too many cells to be drawn one by one: they are an image then. */
+bool attn_shapes_are_many(const struct attn_shape_cluster *cluster);
+
+/* Pixels a unit that such an image has: viewers smooth small images, whatever they are told. */
+size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster);
+
+/* Neighbouring cells of one color in a row. */
+struct attn_shape_run {
+    double x, y, width,
+        height;     /* a little longer and higher than the cells, towards those that come
+                                   next, so that no viewer shows seams between them */
+    uint16_t color; /* in the palette */
+};
+
+/* All runs [*n] of a cluster in the order of their colors; the caller frees them. */
+enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
+                                  const struct attn_shape_cluster *cluster,
+                                  struct attn_shape_run **runs, size_t *n, struct attn_error *err);
+
 /* The shapes [*n], borrowed until more is added. */
 const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n);
 

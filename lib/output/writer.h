@@ -38,6 +38,8 @@ struct attn_writer_options {
                                caller alone. Borrowed likewise */
     const struct attn_picture_options *picture; /* what shapes pictures; NULL: the defaults, which a
                                                    writer sees then. Borrowed likewise */
+    attn_note_fn on_note; /* told of what is odd in what is written; or NULL */
+    void *user;           /* for on_note */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \
@@ -99,6 +101,10 @@ struct attn_place {
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
+    /* Whether what the format needs of the system is there, before anything is opened. NAME is what
+     * messages call the output. NULL: it needs nothing. */
+    enum attn_status (*check)(const char *name, struct attn_error *err);
+
     /* The frame has opened the writer's sink or directory. A format of directories adds to
      * run->files all that it will write. After a failure _release is still called. */
     enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
@@ -123,7 +129,9 @@ struct attn_writer_ops {
     X(safetensors)                                                                                 \
     X(json)                                                                                        \
     X(jsonl)                                                                                       \
+    X(png)                                                                                         \
     X(svg)                                                                                         \
+    X(pdf)                                                                                         \
     X(html)
 
 #define ATTN_FORMAT_ROW(name) extern const struct attn_format attn_##name##_format;

@@ -583,6 +583,8 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
     options.pool = pool;
     options.cancel = run->host->options.cancel;
     options.picture = request->picture;
+    options.on_note = request->on_note;
+    options.user = request->user;
     status = attn_outputs_create(request->outputs, request->n_output, &run->labels, &options,
                                  &outputs, err);
     if (status != ATTN_OK)

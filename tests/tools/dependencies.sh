@@ -3,7 +3,7 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, optional, lint, python, clang, fuzz lack on
+#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, python, clang, fuzz lack on
 #                                            Debian and Ubuntu; does and says nothing when all is there
 set -eu
 
@@ -20,6 +20,16 @@ zlib_libs='-l:libz.a'
 fail() {
     printf 'attn-cli: %s\n' "$@" >&2
     exit 1
+}
+
+# Drawing opens it at run time.
+has_pango() {
+    /sbin/ldconfig -p 2>/dev/null | grep -q 'libpangocairo-1\.0\.so\.0'
+}
+
+has_monospace() {
+    [ -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf ] ||
+        { has_program fc-list && [ -n "$(fc-list :spacing=100 family)" ]; }
 }
 
 has_program() { command -v "$1" >/dev/null; }
@@ -74,6 +84,11 @@ missing() {
         has_program g++ || echo g++
         has_program strace || echo strace
         [ -e /usr/share/i18n/locales/de_DE ] || echo locales
+        has_program pdftotext || echo poppler-utils
+        ;;
+    draw) # what --png and --pdf use at run time
+        has_pango || echo libpangocairo-1.0-0
+        has_monospace || echo fonts-dejavu-core
         ;;
     lint)
         has_program clang-format || echo clang-format

@@ -8,6 +8,7 @@
 #include "tests/support/csv.h"
 #include "tests/support/folder.h"
 #include "tests/support/naughty.h"
+#include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/svg.h"
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TEXT "The keys to the cabinet are on the table near the door"
 
@@ -215,6 +217,197 @@ START_TEST(a_grid_shows_each_head_in_its_place)
 }
 END_TEST
 
+/* --- PNG and PDF ------------------------------------------------------------------------------- */
+
+/* Whether pango is there to draw with; says so where not. */
+static bool can_draw(void)
+{
+    struct attn_ran ran = attn_command((const char *[]){"run", "--png", "-", "The", NULL});
+    const bool can = ran.exit == 0;
+
+    if (!can) {
+        ck_assert_ptr_nonnull(strstr(ran.err, "which is not installed"));
+        fprintf(stderr, "skipped: there is no libpangocairo ('make deps-draw' installs it)\n");
+    }
+    attn_ran_release(&ran);
+    return can;
+}
+
+/* The color that most pixels of a cell have: lines and numbers take the others. */
+static uint32_t most_frequent(const struct attn_picture *picture, size_t x, size_t y, size_t side)
+{
+    uint32_t best = 0;
+    size_t most = 0;
+
+    for (size_t i = 0; i < side * side; i++) {
+        const uint32_t color = picture->pixels[(y + i / side) * picture->width + x + i % side];
+        size_t n = 0;
+
+        for (size_t k = 0; k < side * side; k++)
+            n += picture->pixels[(y + k / side) * picture->width + x + k % side] == color;
+        if (n > most)
+            most = n, best = color;
+    }
+    return best;
+}
+
+/* The PNG has its cells where the SVG has them: both are laid out alike. */
+static void assert_pixels(const char *const *args, size_t side)
+{
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    struct attn_ran ran = run(args, (const char *const[]){"--png", "-", NULL});
+    struct attn_picture picture;
+    uint32_t colors[MOST_CELLS];
+    double x, y;
+
+    attn_picture_read(ran.out, ran.n_out, &picture);
+    find_first_cell(&svg, &x, &y);
+    for (size_t r = 0; r + 1 < csv.n_row; r++)
+        for (size_t c = 0; c + 1 < csv.n_col; c++)
+            colors[r * (csv.n_col - 1) + c] =
+                most_frequent(&picture, (size_t)x + c * side, (size_t)y + r * side, side);
+    assert_same(&csv, colors);
+    attn_picture_release(&picture);
+    attn_ran_release(&ran);
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+
+START_TEST(a_png_shows_the_numbers_of_the_csv)
+{
+    if (!can_draw())
+        return;
+    assert_pixels((const char *const[]){"run", "--sites", "pattern", "--heads", "2.5", TEXT, NULL},
+                  18);
+    assert_pixels((const char *const[]){"run", "--sites", "pattern", "--heads", "1.3", "--queries",
+                                        "3-8", "--attention", "window:4", TEXT, NULL},
+                  18);
+    assert_pixels((const char *const[]){"run", "-m", "models/cross-attention", "--sites", "pattern",
+                                        "--source", "eat dessert first", "Life is short", NULL},
+                  18);
+}
+END_TEST
+
+/* Version, model, text and options; no path and no date. */
+START_TEST(a_png_says_what_it_shows)
+{
+    struct attn_picture picture;
+    struct attn_ran ran;
+
+    if (!can_draw())
+        return;
+    ran = attn_command((const char *[]){"run", "-m", "models/cross-attention", "--source",
+                                        "eat dessert first", "--mask", "none", "--png", "-",
+                                        "Life is short", NULL});
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_picture_read(ran.out, ran.n_out, &picture);
+    ck_assert_str_eq(picture.texts,
+                     "Title=cross-attention, layer 0, head 0: pattern\nText=Life is short\n"
+                     "Subject=cross-attention, layer 0, head 0\nSite=pattern\nScale=square root\n"
+                     "Options=--mask none\nSoftware=attn-cli 0.1.0\n");
+    ck_assert_str_eq(picture.chunks, "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
+    attn_picture_release(&picture);
+    attn_ran_release(&ran);
+}
+END_TEST
+
+/* What COMMAND prints; false when there is no such program. */
+static bool read_program(const char *command, char *text, size_t size)
+{
+    FILE *program = popen(command, "r");
+    size_t n;
+
+    ck_assert_ptr_nonnull(program);
+    n = fread(text, 1, size - 1, program);
+    text[n] = '\0';
+    return pclose(program) == 0;
+}
+
+START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
+{
+    static char text[1 << 16];
+    struct attn_ran ran;
+
+    if (!can_draw())
+        return;
+    attn_folder_enter();
+    ran = attn_command((const char *[]){"run", "--heads", "2.5", "--pdf", "f.pdf", TEXT, NULL});
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+    if (read_program("pdftotext f.pdf - 2>/dev/null", text, sizeof text)) {
+        ck_assert_ptr_nonnull(strstr(text, "fable, layer 2, head 5: pattern"));
+        ck_assert_ptr_nonnull(strstr(text, "keys"));
+        ck_assert_ptr_nonnull(strstr(text, "key: attended to"));
+        ck_assert(read_program("pdffonts f.pdf", text, sizeof text));
+        ck_assert_ptr_null(strstr(text, "Type 3"));
+        ck_assert(read_program("pdfinfo f.pdf", text, sizeof text));
+        ck_assert_ptr_null(strstr(text, "CreationDate"));
+        ck_assert_ptr_nonnull(strstr(text, "attn-cli 0.1.0"));
+    } else {
+        fprintf(stderr, "skipped: there is no pdftotext (poppler-utils)\n");
+    }
+    remove("f.pdf");
+    attn_folder_leave();
+}
+END_TEST
+
+/* Nothing is computed and nothing appears. */
+START_TEST(without_the_library_it_says_what_to_install)
+{
+    static const char *const formats[] = {"--png", "--pdf"};
+    char folder[4096], library[4200], variable[4200];
+
+    attn_folder_enter();
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    snprintf(library, sizeof library, "%s/libpangocairo-1.0.so.0", folder);
+    snprintf(variable, sizeof variable, "LD_LIBRARY_PATH=%s", folder);
+    attn_folder_write(library, "", 0);
+    for (size_t i = 0; i < 2; i++) {
+        struct attn_ran ran =
+            attn_command_in((const char *[]){variable, NULL},
+                            (const char *[]){"run", formats[i], "heads.x", "no text", NULL});
+
+        attn_assert_failed(formats[i], &ran, 5);
+        ck_assert_str_eq(ran.err,
+                         "attn-cli: error: 'heads.x' needs libpangocairo-1.0.so.0, which is not "
+                         "installed\nhint: apt-get install libpangocairo-1.0-0, or --svg, which "
+                         "needs nothing\n");
+        attn_ran_release(&ran);
+        ck_assert_uint_eq(attn_folder_count(), 1);
+    }
+    remove(library);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(without_fonts_text_is_boxes_and_a_note_tells)
+{
+    static const char none[] = "<?xml version=\"1.0\"?><fontconfig></fontconfig>";
+    char folder[4096], variable[4200];
+    struct attn_picture picture;
+    struct attn_ran ran;
+
+    if (!can_draw())
+        return;
+    attn_folder_enter();
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    snprintf(variable, sizeof variable, "FONTCONFIG_FILE=%s/none.conf", folder);
+    attn_folder_write("none.conf", none, strlen(none));
+    ran = attn_command_in((const char *[]){variable, NULL},
+                          (const char *[]){"run", "--heads", "0.0", "--png", "-", "The", NULL});
+    ck_assert_int_eq(ran.exit, 0);
+    ck_assert_ptr_nonnull(strstr(ran.err, "labels have characters of which no font is installed"));
+    attn_picture_read(ran.out, ran.n_out, &picture);
+    attn_picture_release(&picture);
+    attn_ran_release(&ran);
+    remove("none.conf");
+    attn_folder_leave();
+}
+END_TEST
+
+/* --- Everything ------------------------------------------------------------------------------- */
+
 /* Every text that a person may write comes back as text, and the document stays well formed. */
 START_TEST(whatever_text_holds_svg_is_well_formed)
 {
@@ -240,17 +433,25 @@ END_TEST
 
 START_TEST(equal_runs_give_equal_files)
 {
-    const char *const args[] = {"run", "--svg", "-", TEXT, NULL};
-    struct attn_ran a = attn_command(args), b = attn_command(args);
+    static const char *const formats[] = {"--svg", "--png", "--pdf"};
 
-    ck_assert_uint_eq(a.n_out, b.n_out);
-    ck_assert_mem_eq(a.out, b.out, a.n_out);
-    attn_ran_release(&a);
-    attn_ran_release(&b);
+    for (size_t i = 0; i < (can_draw() ? 3 : 1); i++) {
+        const char *const args[] = {"run", formats[i], "-", TEXT, NULL};
+        struct attn_ran a = attn_command(args), b = attn_command(args);
+
+        ck_assert_int_eq(a.exit, 0);
+        ck_assert_uint_eq(a.n_out, b.n_out);
+        ck_assert_mem_eq(a.out, b.out, a.n_out);
+        attn_ran_release(&a);
+        attn_ran_release(&b);
+    }
 }
 END_TEST
 
 ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            masked_cells_lie_where_the_mask_has_them, cells_have_the_side_that_is_asked_for,
-           a_grid_shows_each_head_in_its_place, whatever_text_holds_svg_is_well_formed,
+           a_grid_shows_each_head_in_its_place, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           without_the_library_it_says_what_to_install,
+           without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -471,9 +471,9 @@ class attn_score_sum(Structure):
     pass
 
 
+attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
-attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 
