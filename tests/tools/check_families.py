@@ -24,6 +24,7 @@ import tempfile
 import numpy as np
 import torch
 import transformers
+from huggingface_hub.errors import StrictDataclassClassValidationError
 from safetensors.torch import load_file, save_file
 from torch.overrides import TorchFunctionMode
 
@@ -130,7 +131,7 @@ def llama_like(r, with_head_dim=True):
     n_head, n_kv, d_head = sizes(r)
     config = common(r) | {
         "num_attention_heads": n_head, "num_key_value_heads": n_kv,
-        "intermediate_size": r.randint(3, 70), "rms_norm_eps": r.choice([1e-5, 1e-6, 1e-3]),
+        "intermediate_size": r.randint(3, 70), "rms_norm_eps": r.choice([1e-5, 1e-6, 1e-6, 1e-3]),
         "hidden_act": r.choice(["silu", "silu", "swish", "gelu", "gelu_new", "gelu_pytorch_tanh",
                                 "relu", "tanh", "quick_gelu", "relu2", "gelu_fast", "gelu_python"])}
     config["hidden_size"] = n_head * d_head
@@ -146,7 +147,7 @@ def llama(r):
 
 
 def mistral(r):
-    return llama_like(r) | {"sliding_window": r.choice([None, 1, 3, 7, 64, 100])}
+    return llama_like(r) | {"sliding_window": r.choice([None, 1, 3, 7, 64, 4096])}
 
 
 def layer_types(r, config):
@@ -176,7 +177,7 @@ def gemma2(r):
     config = llama_like(r)
     config["hidden_activation"] = config.pop("hidden_act")
     config["head_dim"] = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
-    config |= {"attention_bias": r.random() < 0.3, "query_pre_attn_scalar": r.choice([4, 16, 30, 144]),
+    config |= {"attention_bias": r.random() < 0.3, "query_pre_attn_scalar": r.choice([4, 16, 30, 256]),
                "sliding_window": r.randint(2, 9),
                "attn_logit_softcapping": r.choice([None, 3.0, 50.0]),
                "final_logit_softcapping": r.choice([None, 2.0, 30.0])}
@@ -232,7 +233,7 @@ def gpt_neo(r):
     n_layer = sum(len(k) * t for k, t in attention)
     config = common(r) | {
         "num_heads": n_head, "hidden_size": n_head * r.randint(3, 16), "num_layers": n_layer,
-        "attention_types": attention, "window_size": r.randint(1, 9),
+        "attention_types": attention, "window_size": r.choice([1, 2, 5, 9, 256]),
         "intermediate_size": r.choice([None, r.randint(3, 60)]),
         "layer_norm_epsilon": r.choice([1e-5, 1e-3]),
         "activation_function": r.choice(["gelu_new", "relu", "gelu"])}
@@ -294,6 +295,19 @@ def to_old_config(r, family, config):
     return "old"
 
 
+def drop_defaults(r, config):
+    """Leaves keys out whose absence changes nothing for transformers, as old files do."""
+    cls = transformers.AutoConfig.for_model(config["model_type"]).__class__
+    whole = cls.from_dict(dict(config)).to_dict()
+    for key in [k for k in config if k != "model_type" and r.random() < 0.7]:
+        rest = json.loads(json.dumps({k: v for k, v in config.items() if k != key}))
+        try:
+            if cls.from_dict(rest).to_dict() == whole:
+                del config[key]
+        except (ValueError, StrictDataclassClassValidationError):
+            pass
+
+
 def rename(directory, change):
     path = directory / "model.safetensors"
     save_file({change(k): v for k, v in load_file(path).items()}, path, metadata={"format": "pt"})
@@ -319,14 +333,22 @@ def make_directory(r, family, directory, seed):
             del config[key]
         done.append("no nulls")
     path.write_text(json.dumps(config, indent=2))
+    n_vocab = config["vocab_size"]
+    if r.random() < 0.5:
+        drop_defaults(r, config)
+        path.write_text(json.dumps(config, indent=2))
+        done.append("without defaults")
     prefix = {"gpt_neo": "transformer.", "gpt_neox": "gpt_neox."}.get(family, "model.")
     if not shard and keys.get("tie_word_embeddings") and r.random() < 0.3:
         rename(directory, lambda k: k.removeprefix(prefix))
         done.append("no prefix")
+    elif not shard and keys.get("tie_word_embeddings") and r.random() < 0.2:
+        rename(directory, lambda k: "lm_head.weight" if "embed" in k or "wte" in k else k)
+        done.append("head alone")
     if not shard and family == "gpt_neox" and r.random() < 0.4:
         rename(directory, lambda k: k.replace("lm_head", "embed_out"))
         done.append("embed_out")
-    return config, " ".join(done + [str(dtype).removeprefix("torch.")])
+    return n_vocab, " ".join(done + [str(dtype).removeprefix("torch.")])
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -347,9 +369,9 @@ def compare(ours, exact, rounded):
 
 def check(seed, family, directory):
     r = random.Random(f"{family} {seed}")
-    config, how = make_directory(r, family, directory, seed)
+    n_vocab, how = make_directory(r, family, directory, seed)
     n = r.choice([1, 2, 5, 17, 33, 64])
-    ids = [r.randrange(config["vocab_size"]) for _ in range(n)]
+    ids = [r.randrange(n_vocab) for _ in range(n)]
     exact, n_parameter = run_transformers(directory, ids, True)
     rounded, _ = run_transformers(directory, ids, False)
     try:
