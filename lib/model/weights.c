@@ -391,7 +391,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     status = check_tensor(binder, rule, layer, &entry, err);
     if (status != ATTN_OK)
         return status;
-    if (rule->part == ATTN_PART_OUTPUT_FOUND)
+    if (rule->part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
     if (rule->part == ATTN_PART_MLP_BIAS_FOUND)
         binder->config->has_mlp_bias = true;

@@ -199,7 +199,7 @@ def gemma3_text(r):
 def gpt_neox(r):
     n_head, factor = r.randint(1, 4), r.choice([0.25, 0.4, 0.5, 1.0])
     d_head = r.randint(6, 24)
-    while int(d_head * factor) % 2 or int(d_head * factor) == 0:
+    while int(d_head * factor) % 2 or int(d_head * factor) < 4:
         d_head += 1
     return common(r) | {
         "num_attention_heads": n_head, "hidden_size": n_head * d_head,
@@ -213,7 +213,7 @@ def phi(r):
     n_head, n_kv, _ = sizes(r)
     factor = r.choice([0.4, 0.5, 1.0])
     d_head = r.randint(6, 24)
-    while int(d_head * factor) % 2 or int(d_head * factor) == 0:
+    while int(d_head * factor) % 2 or int(d_head * factor) < 4:
         d_head += 1
     return common(r) | {
         "num_attention_heads": n_head, "num_key_value_heads": n_kv, "hidden_size": n_head * d_head,
