@@ -212,21 +212,26 @@ struct row {
     uint64_t n_parameter;
 };
 
-/* The model_type of a config, which may be that of a family that is not read. */
-static void read_family(struct row *row)
+/* The model_type of a config, which may be that of a family that is not read. Only memory can run
+ * out. */
+static enum attn_status read_family(struct row *row)
 {
     static const char *const none[] = {NULL};
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     const char *type = NULL;
 
-    if (attn_file_read_part(&row->found.source, "config.json", &file, NULL) == ATTN_OK &&
-        attn_json_parse_named(&file, none, &json, NULL) == ATTN_OK &&
-        attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL) == ATTN_OK &&
-        type != NULL)
+    enum attn_status status = attn_file_read_part(&row->found.source, "config.json", &file, NULL);
+
+    if (status == ATTN_OK)
+        status = attn_json_parse_named(&file, none, &json, NULL);
+    if (status == ATTN_OK)
+        status = attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
+    if (status == ATTN_OK && type != NULL)
         snprintf(row->family, sizeof row->family, "%.*s", FAMILY_SIZE - 1, type);
     attn_json_free(json);
     attn_file_close(&file);
+    return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 
 /* The last part of the first path or name in 'quotes' of a message: what the failure is about. */
@@ -269,8 +274,9 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
     struct attn_model *model = NULL;
     enum attn_status status = find_name(catalog, name, &row->found, &row->failure);
 
+    if (status == ATTN_OK && read_family(row) == ATTN_NO_MEMORY)
+        return ATTN_NO_MEMORY;
     if (status == ATTN_OK) {
-        read_family(row);
         status = attn_model_open(&row->found.source, NULL, &model, &row->failure);
     } else {
         row->found.source.directory = NULL;

@@ -99,18 +99,22 @@ static bool is_hash(const char *text, size_t size)
 
 /*
  * Reads the hash in FOLDER/REF. It is empty when there is no such file, and when it holds anything
- * else: a hash is the name of a folder.
+ * else: a hash is the name of a folder. Only memory can run out.
  */
-static void read_ref(const char *folder, const char *ref, char hash[HASH_SIZE])
+static enum attn_status read_ref(const char *folder, const char *ref, char hash[HASH_SIZE],
+                                 struct attn_error *err)
 {
     char path[ATTN_PATH_SIZE], text[HASH_SIZE + 2] = "";
     struct attn_file file = {0};
+    enum attn_status status;
     size_t size;
 
     hash[0] = '\0';
-    if (!attn_path_join(folder, ref, path) ||
-        attn_file_open_regular(path, ATTN_MAP, &file, NULL) != ATTN_OK)
-        return;
+    if (!attn_path_join(folder, ref, path))
+        return ATTN_OK;
+    status = attn_file_open_regular(path, ATTN_MAP, &file, NULL);
+    if (status != ATTN_OK)
+        return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
     if (file.size < sizeof text)
         memcpy(text, file.data, file.size);
     attn_file_close(&file);
@@ -119,6 +123,7 @@ static void read_ref(const char *folder, const char *ref, char hash[HASH_SIZE])
         memcpy(hash, text, size);
         hash[size] = '\0';
     }
+    return ATTN_OK;
 }
 
 /* --- Snapshots -------------------------------------------------------------------------------- */
@@ -205,11 +210,14 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
                                struct attn_error *err)
 {
     const char *revision = repository->name->revision;
+    const enum attn_status status =
+        read_ref(repository->ref_folder, revision ? revision : MAIN, hash, err);
 
-    read_ref(repository->ref_folder, revision ? revision : MAIN, hash);
-    if (hash[0] == '\0' && revision)
+    if (status != ATTN_OK || hash[0] != '\0')
+        return status;
+    if (revision)
         return find_hash(repository, hash, err);
-    if (hash[0] == '\0' && repository->refs.n == 0)
+    if (repository->refs.n == 0)
         find_newest(repository, hash);
     return ATTN_OK;
 }
@@ -296,8 +304,8 @@ static enum attn_status tell_refs(struct visit *visit, struct attn_error *err)
     for (size_t i = 0; i < repository->refs.n && status == ATTN_OK; i++) {
         const char *ref = repository->refs.names[i];
 
-        read_ref(repository->ref_folder, ref, visit->hashes[visit->n]);
-        if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
+        status = read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err);
+        if (status != ATTN_OK || visit->hashes[visit->n][0] == '\0' || !is_revision(ref))
             continue; /* no ref: a folder of some, or a name that cannot be typed */
         visit->n++;
         status = tell(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err);

@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "run/catalog.h"
 #include "run/hub.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
@@ -329,8 +330,40 @@ START_TEST(a_list_says_why_a_model_cannot_be_read)
 }
 END_TEST
 
+START_TEST(every_failed_allocation_is_reported)
+{
+    enum { PROBLEM = 4 };
+    char root[256];
+
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    setenv("ATTN_TEST_ROOT", root, 1);
+    attn_folder_enter();
+    link_model("whole", "");
+    make_snapshot("whole", B);
+    link_model("no--weights", "model.safetensors");
+    for (long n = 0;; n++) {
+        struct attn_table *table = NULL;
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        attn_alloc_fail_at(n);
+        status = attn_catalog_list(&hub, &table, &err);
+        attn_alloc_fail_off();
+        if (status == ATTN_OK) {
+            ck_assert_int_gt(n, 20);
+            ck_assert_str_eq(cell(table, "whole", PROBLEM), "-");
+            attn_table_free(table);
+            break;
+        }
+        ck_assert_int_eq(status, ATTN_NO_MEMORY);
+    }
+    leave();
+}
+END_TEST
+
 ATTN_SUITE("catalog", a_name_is_the_snapshot_of_main,
            a_revision_is_a_ref_or_a_commit_or_how_one_begins,
            without_refs_a_name_is_the_newest_snapshot, a_ref_leads_to_a_snapshot_only,
            names_that_lead_elsewhere_are_refused, a_directory_comes_before_the_cache,
-           all_names_are_told_once, a_list_says_why_a_model_cannot_be_read)
+           all_names_are_told_once, a_list_says_why_a_model_cannot_be_read,
+           every_failed_allocation_is_reported)
