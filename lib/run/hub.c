@@ -347,6 +347,7 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
 {
     char text[ATTN_HUB_NAME_SIZE];
     const char *owner, *end;
+    bool is_name;
 
     if (strncmp(entry, PREFIX, strlen(PREFIX)) != 0 || strlen(entry) >= sizeof text)
         return false;
@@ -356,7 +357,9 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
         snprintf(text, sizeof text, "%.*s/%s", (int)(end - owner), owner, end + 2);
     else
         snprintf(text, sizeof text, "%s", owner);
-    return attn_hub_read_name(text, name) && name->revision == NULL;
+    is_name = attn_hub_read_name(text, name) && name->revision == NULL;
+    name->revision = NULL; /* it would lie in `text` */
+    return is_name;
 }
 
 static enum attn_status visit_entry(const char *hub, const char *entry, struct visit *visit,
