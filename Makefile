@@ -71,7 +71,9 @@ UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 # The suites that start threads: ThreadSanitizer runs these alone.
 THREADED_TESTS := $(filter $(addprefix $(BUILD)/tests/unit/test_,base_pool% base_pieces% \
     output_threads% session% run),$(UNIT_TESTS))
-TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o)
+BROWSER_TEST := $(BUILD)/tests/browser/test_browser_page
+BROWSER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/browser/*.c))
+TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o) $(BROWSER_OBJECTS)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
 
 # Fuzz targets: with libFuzzer in MODE=fuzz, else with a main() that replays their corpora.
@@ -169,6 +171,9 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
+$(BROWSER_TEST): $(BROWSER_OBJECTS) $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
+
 $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $^ @$(BUILD)/libraries.libs -o $@
 
@@ -239,6 +244,11 @@ check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq an
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@$(MAKE) check-ctypes
+
+check-browser: ## look at the page of --html in Chromium; where there is none, say so
+	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
+	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
+	    $(MAKE) $(BUILD)/attn-cli $(BROWSER_TEST) && tests/run_unit.sh $(BROWSER_TEST); fi
 
 binding: ## make the Python binding, and what it takes structs for, from attn.h
 	@$(or $(PYTHON),python3) lib/python/make_binding.py
@@ -420,6 +430,9 @@ dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
 
 deps: ## install what build, tests and lint need (Debian, Ubuntu)
 	@tests/tools/dependencies.sh install build test optional draw lint
+
+deps-browser: ## install the browser of check-browser
+	@tests/tools/dependencies.sh install browser
 
 deps-python:
 	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python

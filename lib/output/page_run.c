@@ -10,6 +10,13 @@
 #include <math.h>
 #include <string.h>
 
+const char *attn_page_without_folder(const char *text)
+{
+    const char *folder = text ? strrchr(text, '/') : NULL;
+
+    return folder && folder[1] != '\0' ? folder + 1 : text;
+}
+
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
 static void append_key(struct attn_buffer *out, const char *name)
@@ -152,22 +159,37 @@ static void append_queries(struct attn_buffer *out, const struct attn_writer *wr
     attn_buffer_append_string(out, is_all ? "null" : writer->n_query > 0 ? "]" : "[]");
 }
 
+static void append_options(struct attn_buffer *out, const struct attn_labels *labels)
+{
+    append_key(out, "options");
+    for (size_t i = 0; i < labels->n_option; i++) {
+        const struct attn_option *option = &labels->options[i];
+        const char *value = attn_page_without_folder(option->value);
+
+        attn_buffer_append_string(out, i > 0 ? "," : "{");
+        attn_json_append_escaped(out, option->name, strlen(option->name));
+        attn_buffer_append_char(out, ':');
+        attn_json_append_escaped(out, value, strlen(value));
+    }
+    attn_buffer_append_string(out, labels->n_option > 0 ? "}" : "{}");
+}
+
 static void append_labels(struct attn_buffer *out, const struct attn_page_run *run)
 {
     const struct attn_labels *labels = &run->writer->labels;
+    const char *model = attn_page_without_folder(labels->model);
 
     attn_buffer_append_format(out, "{\n\"schema\": %d,\n\"version\": \"%s\"", ATTN_JSON_SCHEMA,
                               ATTN_VERSION);
     append_key(out, "model");
-    attn_json_append_escaped(out, labels->model, labels->model ? strlen(labels->model) : 0);
+    attn_json_append_escaped(out, model, model ? strlen(model) : 0);
     append_key(out, "title");
     append_string(out, run->title, strlen(run->title));
     append_key(out, "text");
     append_string(out, run->tokens->n > 0 ? run->text : NULL, run->n_text);
     append_key(out, "site");
     attn_buffer_append_string(out, "\"pattern\"");
-    append_key(out, "options");
-    attn_json_append_options(out, labels);
+    append_options(out, labels);
     append_key(out, "tokens");
     attn_json_append_tokens(out, run->tokens);
     append_key(out, "source_tokens");

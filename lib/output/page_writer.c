@@ -84,7 +84,9 @@ static void make_title(struct page_writer *w)
         attn_escape_append(&w->title, given, strlen(given));
     } else {
         if (labels->model) {
-            attn_escape_append(&w->title, labels->model, strlen(labels->model));
+            const char *model = attn_page_without_folder(labels->model);
+
+            attn_escape_append(&w->title, model, strlen(model));
             attn_buffer_append_string(&w->title, ": ");
         }
         if (w->heads.n == 1) {
@@ -189,7 +191,7 @@ static void append_about(struct page_writer *w, struct attn_buffer *out)
         struct attn_buffer option = {0};
 
         attn_buffer_append_format(&option, "%s %s", labels->options[i].name,
-                                  labels->options[i].value);
+                                  attn_page_without_folder(labels->options[i].value));
         attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
         append_escaped(out, &option);
     }

@@ -3,8 +3,9 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, python, clang, fuzz lack on
-#                                            Debian and Ubuntu; does and says nothing when all is there
+#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, python, clang, fuzz,
+#                                            browser lack on Debian and Ubuntu; does and says nothing when all is there
+#   dependencies.sh missing GROUP...         names the packages
 set -eu
 
 cc=${CC:-cc}
@@ -101,6 +102,9 @@ missing() {
         has_program "${PYTHON:-python3}" || echo python3
         "${PYTHON:-python3}" -c 'import numpy' 2>/dev/null || echo python3-numpy
         ;;
+    browser)
+        has_program "${CHROMIUM:-chromium}" || echo chromium
+        ;;
     fuzz) # behind clang, whose version decides
         has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
         ;;
@@ -151,5 +155,6 @@ install() {
 case ${1-} in
 find) find_libraries "$2" "$3" ;;
 install) install "${@:2}" ;;
-*) fail "usage: dependencies.sh find PREFIX build|test, dependencies.sh install GROUP..." ;;
+missing) missing_of "${@:2}" ;;
+*) fail "usage: dependencies.sh find PREFIX build|test, dependencies.sh install|missing GROUP..." ;;
 esac

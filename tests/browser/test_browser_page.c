@@ -1,0 +1,781 @@
+/*
+ * test_browser_page.c - the page of --html in a browser: every view, by mouse and by keys, beside
+ * the numbers of --json; colours beside a table that is not the page's; text from outside; and the
+ * page in dark, on paper, on a telephone, without a script, and under a policy that lets nothing
+ * run.
+ */
+#include "tests/browser/browser.h"
+#include "tests/support/command.h"
+#include "tests/support/folder.h"
+#include "tests/support/naughty.h"
+#include "tests/support/parts.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char root[3000]; /* of the repository, as tests work in a folder of their own */
+static struct attn_browser *browser;
+
+/* Runs attn-cli with ARGS, of which `@` begins a path of the repository; p.html and j.json. */
+static void run(const char *const *args)
+{
+    const char *made[32] = {0};
+    char paths[32][4096];
+    size_t n = 0;
+    struct attn_ran ran;
+
+    for (; args[n]; n++) {
+        snprintf(paths[n], sizeof paths[n], "%s/%s", root, args[n] + 1);
+        made[n] = args[n][0] == '@' ? paths[n] : args[n];
+    }
+    made[n++] = "--html";
+    made[n++] = "p.html";
+    made[n++] = "--json";
+    made[n++] = "j.json";
+    ran = attn_command(made);
+    ck_assert_msg(ran.exit == 0, "%s", ran.err);
+    attn_ran_release(&ran);
+}
+
+static void enter(void)
+{
+    ck_assert_ptr_nonnull(getcwd(root, sizeof root));
+    attn_folder_enter();
+    browser = attn_browser_open(1280, 900);
+}
+
+static void leave(void)
+{
+    attn_browser_assert_quiet(browser);
+    attn_browser_close(browser);
+    ck_assert_int_eq(system("rm -rf -- *"), 0);
+    attn_folder_leave();
+}
+
+#define FABLE(...) ((const char *[]){"run", "-m", "@models/fable", __VA_ARGS__, NULL})
+
+static const char life[] = "Life is short, eat dessert first";
+
+static char *read_text(const char *path)
+{
+    struct attn_part part = attn_part_read(path);
+
+    part.bytes = realloc(part.bytes, part.size + 1);
+    part.bytes[part.size] = '\0';
+    return (char *)part.bytes;
+}
+
+static cJSON *read_json(void)
+{
+    char *text = read_text("j.json");
+    cJSON *json = cJSON_Parse(text);
+
+    ck_assert_ptr_nonnull(json);
+    free(text);
+    return json;
+}
+
+/* The weight in the JSON of the same run; NaN: masked. */
+static double weight_of(const cJSON *json, int layer, int head, int query, int key)
+{
+    char name[64];
+    const cJSON *at;
+
+    snprintf(name, sizeof name, "blocks.%d.attn.hook_pattern", layer);
+    at = cJSON_GetObjectItem(cJSON_GetObjectItem(json, "tensors"), name);
+    at = cJSON_GetArrayItem(cJSON_GetArrayItem(cJSON_GetArrayItem(at, head), query), key);
+    ck_assert_ptr_nonnull(at);
+    return cJSON_IsNull(at) ? (double)NAN : at->valuedouble;
+}
+
+static void assert_text(const char *expression, const char *expected)
+{
+    char *text = attn_browser_text(browser, expression);
+
+    ck_assert_msg(strcmp(text, expected) == 0, "%s is '%s', expected '%s'", expression, text,
+                  expected);
+    free(text);
+}
+
+#define READOUT "document.getElementById('readout').textContent"
+#define VALUE "document.getElementById('value').textContent"
+#define HASH "location.hash"
+
+/* --- A matrix -------------------------------------------------------------------------------- */
+
+struct grid {
+    double x, y, side; /* of the first cell, on the page; and of each */
+};
+
+/* Where cells are, from their labels: those of keys are turned, those of queries are not. */
+static struct grid find_grid(void)
+{
+    char *text = attn_browser_text(
+        browser,
+        "(() => { const box = s => [...document.querySelectorAll(s)].map(e => "
+        "e.getBoundingClientRect()); const q = box('.matrix .queries .label'), k = box('.matrix "
+        ".keys .label'); return [k[0].left, q[0].top, q[1].top - q[0].top].join(' '); })()");
+    struct grid grid;
+
+    ck_assert_int_eq(sscanf(text, "%lf %lf %lf", &grid.x, &grid.y, &grid.side), 3);
+    free(text);
+    return grid;
+}
+
+static void point_at_cell(const struct grid *grid, int query, int key)
+{
+    attn_browser_point(browser, grid->x + (key + 0.5) * grid->side,
+                       grid->y + (query + 0.5) * grid->side);
+}
+
+START_TEST(reads_out_every_weight)
+{
+    cJSON *json;
+    struct grid grid;
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    grid = find_grid();
+    for (int q = 0; q < 7; q++)
+        for (int k = 0; k < 7; k++) {
+            const double weight = weight_of(json, 2, 5, q, k);
+            char expected[32];
+
+            snprintf(expected, sizeof expected, isnan(weight) ? "masked" : "%.4f", weight);
+            point_at_cell(&grid, q, k);
+            assert_text(VALUE, expected);
+        }
+    point_at_cell(&grid, 6, 5);
+    assert_text(READOUT, "query 6 first \u2192 key 5 dessert 0.6305, rank 1 in the row");
+    assert_text("document.querySelector('#strongest td:nth-child(3)').textContent", "0.6305");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* A polynomial that others fitted to viridis (M. Zucker, public domain): true to 3 of 255. */
+static double viridis(double t, int channel)
+{
+    static const double c[7][3] = {{0.2777273272, 0.0054073445, 0.3340998053},
+                                   {0.1050930431, 1.4046135299, 1.3845901626},
+                                   {-0.3308618287, 0.2148475595, 0.0950951630},
+                                   {-4.6342304990, -5.7991009734, -19.3324409563},
+                                   {6.2282699363, 14.1799333668, 56.6905526007},
+                                   {4.7763849977, -13.7451453777, -65.3530326334},
+                                   {-5.4354558559, 4.6458526122, 26.3124352496}};
+    double value = 0;
+
+    for (int i = 6; i >= 0; i--)
+        value = value * t + c[i][channel];
+    return 255 * value;
+}
+
+/* The place in viridis, 0 to 1, whose colour is nearest. */
+static double place_of(const int rgb[3])
+{
+    double best = 1e9, place = 0;
+
+    for (int i = 0; i <= 1000; i++) {
+        double distance = 0;
+
+        for (int c = 0; c < 3; c++)
+            distance += pow(viridis(i / 1000.0, c) - rgb[c], 2);
+        if (distance < best) {
+            best = distance;
+            place = i / 1000.0;
+        }
+    }
+    ck_assert_msg(best < 200, "%d %d %d is no colour of viridis", rgb[0], rgb[1], rgb[2]);
+    return place;
+}
+
+/* The colour of a cell near its corner, where no number stands. */
+static void read_cell(const struct grid *grid, int query, int key, int rgb[3])
+{
+    char expression[512], *text;
+
+    snprintf(expression, sizeof expression,
+             "(() => { const c = document.querySelector('.matrix canvas'), r = "
+             "c.getBoundingClientRect(); return [...c.getContext('2d').getImageData(%f - r.x, %f - "
+             "r.y, 1, 1).data].join(' '); })()",
+             round(grid->x + key * grid->side) + 3, round(grid->y + query * grid->side) + 3);
+    text = attn_browser_text(browser, expression);
+    ck_assert_int_eq(sscanf(text, "%d %d %d", &rgb[0], &rgb[1], &rgb[2]), 3);
+    free(text);
+}
+
+/* Scales by their definition. */
+static double scaled(const char *scale, double weight)
+{
+    if (strcmp(scale, "linear") == 0)
+        return weight;
+    return strcmp(scale, "sqrt") == 0 ? sqrt(weight) : fmax(0, 1 + log10(weight) / 4);
+}
+
+START_TEST(colours_are_weights)
+{
+    static const char *const scales[] = {"sqrt", "linear", "log"};
+    cJSON *json;
+
+    enter();
+    run(FABLE("--heads", "2.1,2.5", life));
+    json = read_json();
+    for (int s = 0; s < 3; s++) {
+        char hash[64];
+        struct grid grid;
+
+        snprintf(hash, sizeof hash, "v=matrix&h=2.5&map=viridis&s=%s", scales[s]);
+        attn_browser_load(browser, "p.html", hash);
+        grid = find_grid();
+        for (int q = 0; q < 7; q++)
+            for (int k = 0; k <= q; k++) {
+                const double weight = weight_of(json, 2, 1, q, k);
+                int rgb[3];
+
+                read_cell(&grid, q, k, rgb);
+                ck_assert_msg(fabs(place_of(rgb) - scaled(scales[s], weight)) < 0.02,
+                              "%s, query %d, key %d: the colour of %g, expected %g", scales[s], q,
+                              k, place_of(rgb), scaled(scales[s], weight));
+            }
+    }
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* Masked, small and left out are three colours, and none is another's. */
+START_TEST(masked_zero_and_left_out_look_different)
+{
+    struct grid grid;
+    int rgb[3];
+
+    enter();
+    run(FABLE("--attention", "window:2", "--heads", "3.2", life));
+    attn_browser_load(browser, "p.html", "v=matrix&map=blues&min=.9");
+    grid = find_grid();
+    read_cell(&grid, 6, 0, rgb); /* outside the window */
+    ck_assert(rgb[0] < 215 && rgb[0] == rgb[1] && rgb[1] == rgb[2]);
+    read_cell(&grid, 6, 5, rgb); /* below the threshold */
+    ck_assert(rgb[0] == 255 && rgb[1] == 255 && rgb[2] == 255);
+    attn_browser_key(browser, "f", 0);
+    attn_browser_wait(browser, "location.hash.includes('first=0')");
+    attn_browser_point(browser, grid.x + 0.5 * grid.side, grid.y + 0.5 * grid.side);
+    assert_text(VALUE, "left out");
+    attn_browser_point(browser, grid.x + 0.5 * grid.side, grid.y + 4.5 * grid.side);
+    ck_assert_int_ge(
+        (int)attn_browser_number(browser, "document.querySelectorAll('#legend .kind').length"), 3);
+    leave();
+}
+END_TEST
+
+/* --- All heads ------------------------------------------------------------------------------- */
+
+START_TEST(all_heads_are_named_and_locked)
+{
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('.thumb canvas').length", "32");
+    assert_text("document.getElementById('name').textContent", "layer 3, head 0");
+    attn_browser_point_at(browser, "#thumb-13");
+    attn_browser_wait(browser, READOUT ".startsWith('layer 1, head 5: first token 0.')");
+    attn_browser_wait(browser, "document.getElementById('name').textContent == 'layer 1, head 5'");
+    attn_browser_click_on(browser, "#thumb-13");
+    attn_browser_point(browser, 2, 2);
+    attn_browser_wait(browser, "location.hash == '#v=grid&h=1.5'");
+    assert_text("document.querySelector('.thumb[aria-selected=true]').id", "thumb-13");
+    attn_browser_text(browser, "(() => { const s = document.getElementById('measure'); s.value = "
+                               "'far'; s.dispatchEvent(new Event('change')); })()");
+    attn_browser_click_on(browser, "#sort");
+    attn_browser_wait(browser, "document.querySelector('#thumbs .thumb').id == 'thumb-24'");
+    leave();
+}
+END_TEST
+
+START_TEST(heads_are_combined)
+{
+    cJSON *json;
+    char expected[32];
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&t=2.5,3.0&c=mean&q=6&k=5");
+    snprintf(expected, sizeof expected, "%.4f",
+             (weight_of(json, 2, 5, 6, 5) + weight_of(json, 3, 0, 6, 5)) / 2);
+    assert_text(VALUE, expected);
+    assert_text("document.getElementById('name').textContent", "mean of 2 heads");
+    attn_browser_key(browser, "c", 0);
+    attn_browser_wait(browser,
+                      "document.getElementById('name').textContent == 'maximum of 2 heads'");
+    snprintf(expected, sizeof expected, "%.4f",
+             fmax(weight_of(json, 2, 5, 6, 5), weight_of(json, 3, 0, 6, 5)));
+    assert_text(VALUE, expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(first_token_is_left_out_and_rows_are_divided)
+{
+    cJSON *json;
+    char expected[32];
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&h=3.0&q=6&k=2");
+    attn_browser_key(browser, "f", 0);
+    attn_browser_key(browser, "r", 0);
+    attn_browser_wait(browser, "location.hash.includes('first=0&r=1')");
+    snprintf(expected, sizeof expected, "%.4f",
+             weight_of(json, 3, 0, 6, 2) / (1 - weight_of(json, 3, 0, 6, 0)));
+    attn_browser_wait(browser, "document.querySelector('#legend').textContent.includes('divided')");
+    assert_text(VALUE, expected);
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* --- Keys and address ------------------------------------------------------------------------ */
+
+START_TEST(keys_do_what_the_mouse_does)
+{
+    static const struct {
+        const char *key;
+        int modifiers;
+        const char *hash; /* what it then is */
+    } steps[] = {
+        {"m", 0, "#v=matrix&h=3.0"},
+        {"ArrowRight", 0, "#v=matrix&h=3.0&k=0"},
+        {"ArrowRight", 0, "#v=matrix&h=3.0&k=1"},
+        {"ArrowUp", 0, "#v=matrix&h=3.0&q=5&k=1"},
+        {"End", 0, "#v=matrix&h=3.0&q=5&k=6"},
+        {"Home", 0, "#v=matrix&h=3.0&q=5&k=0"},
+        {"ArrowRight", ATTN_KEY_SHIFT, "#v=matrix&h=3.1&q=5&k=0"},
+        {"ArrowUp", ATTN_KEY_SHIFT, "#v=matrix&h=2.1&q=5&k=0"},
+        {"Escape", 0, "#v=matrix&h=2.1&q=5"},
+        {"s", 0, "#v=matrix&h=2.1&q=5&s=linear"},
+        {"s", 0, "#v=matrix&h=2.1&q=5&s=log"},
+        {"s", 0, "#v=matrix&h=2.1&q=5"},
+        {"f", 0, "#v=matrix&h=2.1&q=5&first=0"},
+        {"f", 0, "#v=matrix&h=2.1&q=5"},
+        {"r", 0, "#v=matrix&h=2.1&q=5&r=1"},
+        {"r", 0, "#v=matrix&h=2.1&q=5"},
+        {"d", 0, "#v=matrix&h=2.1&q=5&d=dark"},
+        {"d", 0, "#v=matrix&h=2.1&q=5&d=light"},
+        {"t", 0, "#v=tokens&h=2.1&q=5&d=light"},
+        {"t", 0, "#v=tokens&h=2.1&q=5&d=light&dir=to"},
+        {"l", 0, "#v=lines&h=2.1&q=5&d=light&dir=to"},
+        {"n", 0, "#v=lines&h=2.1&q=5&d=light&dir=to&n=5"},
+        {" ", 0, "#v=lines&h=2.1&q=5&d=light&t=2.1&dir=to&n=5"},
+        {"c", 0, "#v=lines&h=2.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
+        {"g", 0, "#v=grid&h=2.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
+        {"ArrowDown", 0, "#v=grid&h=3.1&q=5&d=light&c=mean&t=2.1&dir=to&n=5"},
+    };
+
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "");
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        attn_browser_key(browser, steps[i].key, steps[i].modifiers);
+        assert_text(HASH, steps[i].hash);
+    }
+    attn_browser_key(browser, "?", ATTN_KEY_SHIFT);
+    attn_browser_wait(browser, "document.getElementById('dialog').open");
+    attn_browser_key(browser, "m", 0);
+    assert_text(HASH, steps[sizeof steps / sizeof *steps - 1].hash); /* not while it is open */
+    leave();
+}
+END_TEST
+
+START_TEST(address_brings_a_view_back_and_its_garbage_is_left_out)
+{
+    enter();
+    run(FABLE("--queries", "2-6", life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&q=6&k=5&s=linear&d=dark");
+    assert_text(READOUT, "query 6 first \u2192 key 5 dessert 0.6305, rank 1 in the row");
+    assert_text("document.getElementById('scale').value", "linear");
+    assert_text("document.documentElement.dataset.theme", "dark");
+    attn_browser_load(browser, "p.html",
+                      "v=%3Cscript%3E&h=9.9&q=1&k=99999999&s=__proto__&constructor=1&__proto__=x&"
+                      "=&&&min=1e9&z=0&t=1.1,9.9&p=-1&first=2&map=jet&d=javascript:alert(1)");
+    assert_text("document.getElementById('panes').dataset.view", "grid");
+    assert_text("document.getElementById('name').textContent.startsWith('layer')", "true");
+    assert_text(HASH ".includes('script')", "true"); /* until something changes it */
+    attn_browser_key(browser, "m", 0);
+    assert_text(HASH ".startsWith('#v=matrix&h=')", "true");
+    assert_text(HASH ".includes('script')", "false");
+    assert_text("document.querySelectorAll('.matrix .queries .label').length", "5");
+    leave();
+}
+END_TEST
+
+/* --- Tokens and lines ------------------------------------------------------------------------ */
+
+#define TOKEN(n) "#stage .token:nth-of-type(" #n ")"
+
+START_TEST(tokens_have_the_colours_of_a_row_or_a_column)
+{
+    cJSON *json;
+    char expected[64];
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=tokens&h=2.5");
+    assert_text("document.querySelector('#stage .text').textContent", life);
+    attn_browser_point_at(browser, TOKEN(6));
+    attn_browser_wait(browser, READOUT ".startsWith('query 5 dessert')");
+    snprintf(expected, sizeof expected, "%.4f", weight_of(json, 2, 5, 5, 4));
+    assert_text(VALUE, expected);
+    attn_browser_click_on(browser, TOKEN(6)); /* pinned */
+    attn_browser_click_on(browser, TOKEN(7));
+    attn_browser_point(browser, 2, 2);
+    snprintf(expected, sizeof expected, "sum of 2 pinned queries \u2192  5 dessert %.4f",
+             weight_of(json, 2, 5, 5, 5) + weight_of(json, 2, 5, 6, 5));
+    attn_browser_wait(browser, "location.hash.includes('p=5,6')");
+    assert_text(READOUT ".slice(0, "
+                        "document.getElementById('readout').textContent.indexOf(','))",
+                expected);
+    attn_browser_key(browser, "Escape", 0);
+    attn_browser_key(browser, "t", 0);
+    attn_browser_point_at(browser, TOKEN(3));
+    attn_browser_wait(browser, READOUT ".startsWith('key 2 short')");
+    snprintf(expected, sizeof expected, "%.4f", weight_of(json, 2, 5, 3, 2)); /* the largest */
+    assert_text(VALUE, expected);
+    assert_text("getComputedStyle(document.querySelector('" TOKEN(1) "')).backgroundColor",
+                "rgb(200, 200, 200)"); /* it came before, so it is masked */
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(lines_are_the_strongest_keys)
+{
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1");
+    assert_text("document.querySelectorAll('.lines path').length", "7");
+    assert_text("document.querySelector('.lines path:last-of-type title').textContent",
+                "layer 2, head 5: query 6 \u2192 key 5 0.6305");
+    attn_browser_load(browser, "p.html", "v=lines&h=2.5&n=1&t=2.5,3.0");
+    attn_browser_wait(browser, "document.querySelectorAll('.lines path').length == 14");
+    assert_text("new Set([...document.querySelectorAll('.lines path')].map(p => "
+                "p.getAttribute('stroke-dasharray'))).size",
+                "2");
+    attn_browser_text(browser, "document.querySelector('.lines text.query').dispatchEvent(new "
+                               "PointerEvent('pointerenter'))");
+    assert_text("[...document.querySelectorAll('.lines path')].filter(p => "
+                "p.getAttribute('stroke-opacity') > 0.1).length",
+                "2");
+    leave();
+}
+END_TEST
+
+/* N words, of a token each. */
+static void write_words(char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        memcpy(text + 4 * i, i % 3 == 0 ? "the " : i % 3 == 1 ? "cat " : "sat ", 4);
+    text[4 * n - 1] = '\0';
+}
+
+START_TEST(long_texts_have_fewer_labels_and_digits_and_no_lines)
+{
+    char text[1024];
+
+    enter();
+    write_words(text, 200);
+    run(FABLE(text));
+    attn_browser_load(browser, "p.html", "v=lines");
+    attn_browser_wait(browser,
+                      "document.getElementById('stage').textContent.startsWith('200 queries "
+                      "and 200 keys are too many')");
+    attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=1&k=0");
+    assert_text("/^0\\.[0-9]{2,4}$/.test(" VALUE ")", "true");
+    ck_assert(attn_browser_number(browser, "document.querySelectorAll('.matrix .label').length") <
+              60);
+    attn_browser_load(browser, "p.html", "v=matrix&h=0.3&q=190&k=180&z=18");
+    attn_browser_key(browser, "ArrowDown", 0);
+    attn_browser_wait(browser, "document.querySelector('.matrix').scrollTop > 1000");
+    assert_text("[...document.querySelectorAll('.matrix .queries .label')].some(e => "
+                "e.textContent.startsWith('191'))",
+                "true"); /* labels stay when scrolled */
+    leave();
+}
+END_TEST
+
+/* --- Other runs ------------------------------------------------------------------------------ */
+
+START_TEST(cross_attention_has_two_texts)
+{
+    cJSON *json;
+    char expected[32];
+
+    enter();
+    run((const char *[]){"run", "-m", "@models/cross-attention", "--source", "dessert first",
+                         "Life is short", NULL});
+    json = read_json();
+    attn_browser_load(browser, "p.html", "v=matrix&q=2&k=1");
+    snprintf(expected, sizeof expected, "%.4f", weight_of(json, 0, 0, 2, 1));
+    assert_text(VALUE, expected);
+    assert_text(READOUT ".startsWith('query 2 short \u2192 key 1 first')", "true");
+    attn_browser_key(browser, "t", 0);
+    attn_browser_wait(browser, "document.querySelectorAll('#stage .text').length == 2");
+    attn_browser_point_at(browser, "#stage .text .token");
+    attn_browser_wait(browser, READOUT ".startsWith('query 0 Life')");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+START_TEST(predictions_stand_beside_their_position)
+{
+    enter();
+    run(FABLE("--top", "3", "The keys to the cabinet"));
+    attn_browser_load(browser, "p.html", "v=matrix");
+    assert_text("document.querySelector('#predictions td').textContent", " are");
+    assert_text("document.querySelectorAll('#predictions tr').length", "3");
+    leave();
+}
+END_TEST
+
+/* --- Kept ------------------------------------------------------------------------------------ */
+
+static void wait_for_file(const char *path)
+{
+    for (int i = 0; i < 250 && access(path, R_OK) != 0; i++)
+        usleep(20000);
+    ck_assert_msg(access(path, R_OK) == 0, "'%s' was not saved", path);
+}
+
+START_TEST(views_are_kept)
+{
+    cJSON *json;
+    char folder[4096], expected[64], *text;
+
+    enter();
+    run(FABLE(life));
+    json = read_json();
+    ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
+    attn_browser_save_into(browser, folder);
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    attn_browser_key(browser, "k", 0);
+    attn_browser_wait(browser, "document.getElementById('dialog').open");
+    attn_browser_click_on(browser, "#keep-csv");
+    wait_for_file("fable-L2H5-matrix.csv");
+    text = read_text("fable-L2H5-matrix.csv");
+    ck_assert_ptr_nonnull(strstr(text, "query,0|Life,1| is,2| short,\"3|,\",4| eat"));
+    snprintf(expected, sizeof expected, "6| first,%.4f,%.4f,", weight_of(json, 2, 5, 6, 0),
+             weight_of(json, 2, 5, 6, 1));
+    ck_assert_msg(strstr(text, expected) != NULL, "%s in %s", expected, text);
+    free(text);
+    attn_browser_click_on(browser, "#keep-svg");
+    wait_for_file("fable-L2H5-matrix.svg");
+    text = read_text("fable-L2H5-matrix.svg");
+    ck_assert_ptr_nonnull(strstr(text, "dessert"));
+    ck_assert_int_eq(strncmp(text, "<svg ", 5), 0);
+    free(text);
+    attn_browser_click_on(browser, "#keep-png");
+    wait_for_file("fable-L2H5-matrix.png");
+    assert_text("document.getElementById('link').value == location.href", "true");
+    attn_browser_load(browser, "p.html", "v=grid");
+    attn_browser_key(browser, "k", 0);
+    attn_browser_click_on(browser, "#keep-csv");
+    wait_for_file("fable-heads.csv");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
+/* --- Text from outside ----------------------------------------------------------------------- */
+
+START_TEST(text_stays_text)
+{
+    static const char text[] = "</script><script>window.hit=1</script><!--<script>]]>\"'&amp;"
+                               "<img src=x onerror=window.hit=1>\u2028\u202e\u00e9\u732b";
+    char *shown, expected[512];
+
+    enter();
+    run(FABLE("--title", text, "--heads", "0.*", text));
+    for (int i = 0; i < 4; i++) {
+        static const char *const views[] = {"v=tokens", "v=matrix&a=1", "v=lines", "v=grid"};
+
+        attn_browser_load(browser, "p.html", views[i]);
+        assert_text("window.hit", "undefined");
+        assert_text("document.querySelectorAll('img, script[src]').length", "0");
+    }
+    attn_browser_load(browser, "p.html", "v=tokens");
+    shown = attn_browser_text(browser, "document.querySelector('#stage .text').textContent");
+    snprintf(expected, sizeof expected, "%s",
+             "</script><script>window.hit=1</script><!--<script>]]>\"'&amp;<img src=x "
+             "onerror=window.hit=1>");
+    ck_assert_int_eq(strncmp(shown, expected, strlen(expected)), 0);
+    ck_assert_ptr_nonnull(strstr(shown, "\\x"));
+    free(shown);
+    shown = attn_browser_text(browser, "document.querySelector('h1').textContent");
+    ck_assert_int_eq(strncmp(shown, expected, strlen(expected)), 0);
+    free(shown);
+    leave();
+}
+END_TEST
+
+START_TEST(naughty_strings_stay_text)
+{
+    enter();
+    for (size_t i = 0; i < attn_n_naughty; i += 16) {
+        if (!attn_naughty_is_argument(&attn_naughty[i]) || attn_naughty[i].size == 0 ||
+            !attn_naughty_is_utf8(&attn_naughty[i]) || attn_naughty[i].text[0] == '@')
+            continue;
+        run(FABLE("--title", attn_naughty[i].text, "--heads", "0.0", "-p", attn_naughty[i].text));
+        attn_browser_load(browser, "p.html", "v=tokens");
+        attn_browser_assert_quiet(browser);
+    }
+    leave();
+}
+END_TEST
+
+/* --- Light, paper, size ---------------------------------------------------------------------- */
+
+#define GROUND "getComputedStyle(document.documentElement).backgroundColor"
+
+static void wait_for_frame(void)
+{
+    free(attn_browser_text(
+        browser, "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))"));
+}
+
+START_TEST(dark_light_and_paper)
+{
+    struct grid grid;
+    int rgb[3];
+
+    enter();
+    run(FABLE(life));
+    attn_browser_set_media(browser, "", "dark");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
+    assert_text(GROUND, "rgb(16, 19, 23)");
+    grid = find_grid();
+    read_cell(&grid, 0, 0, rgb); /* viridis ends in yellow */
+    ck_assert(rgb[0] > 230 && rgb[1] > 210 && rgb[2] < 90);
+    attn_browser_set_media(browser, "", "light");
+    attn_browser_wait(browser, GROUND " == 'rgb(255, 255, 255)'");
+    wait_for_frame();
+    read_cell(&grid, 0, 0, rgb); /* blues ends in near black */
+    ck_assert(rgb[0] < 60 && rgb[1] < 60 && rgb[2] < 60);
+    attn_browser_key(browser, "d", 0);
+    attn_browser_wait(browser, GROUND " == 'rgb(16, 19, 23)'");
+    attn_browser_text(browser, "dispatchEvent(new Event('beforeprint'))");
+    attn_browser_set_media(browser, "print", "dark");
+    assert_text(GROUND, "rgb(255, 255, 255)");
+    assert_text("getComputedStyle(document.getElementById('bar')).display", "none");
+    grid = find_grid();
+    read_cell(&grid, 0, 0, rgb);
+    ck_assert(rgb[0] < 60 && rgb[1] < 60 && rgb[2] < 60);
+    leave();
+}
+END_TEST
+
+START_TEST(fits_a_telephone)
+{
+    static const char *const views[] = {"v=grid", "v=matrix", "v=tokens", "v=lines"};
+    char text[1024];
+
+    enter();
+    write_words(text, 40);
+    run(FABLE(text));
+    attn_browser_resize(browser, 360, 640);
+    for (int i = 0; i < 4; i++) {
+        attn_browser_load(browser, "p.html", views[i]);
+        ck_assert_msg(attn_browser_number(browser, "document.documentElement.scrollWidth") <= 360,
+                      "%s is wider than its screen", views[i]);
+    }
+    leave();
+}
+END_TEST
+
+START_TEST(shows_a_picture_and_a_table_without_a_script)
+{
+    char *text, *with;
+    FILE *file;
+
+    enter();
+    run(FABLE(life));
+    attn_browser_set_script(browser, false);
+    attn_browser_load_plain(browser, "p.html");
+    attn_browser_set_script(browser, true);
+    attn_browser_wait(browser, "document.querySelector('#static img').naturalWidth > 100");
+    assert_text("document.querySelector('#static table').rows[7].cells[1].textContent", "0.0946");
+    assert_text("document.getElementById('app').hidden", "true");
+    attn_browser_assert_quiet(browser);
+
+    text = read_text("p.html"); /* a policy of whoever serves it */
+    file = fopen("strict.html", "w");
+    with = strstr(text, "<meta name=\"viewport\"");
+    fprintf(file,
+            "%.*s<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'none'\">%s",
+            (int)(with - text), text, with);
+    fclose(file);
+    free(text);
+    attn_browser_load_plain(browser, "strict.html");
+    attn_browser_wait(browser, "document.querySelector('#static img').naturalWidth > 100");
+    assert_text("document.getElementById('app').hidden", "true");
+    attn_browser_forgive(browser); /* it says that the policy stopped the script */
+    leave();
+}
+END_TEST
+
+START_TEST(has_names_for_everything_and_few_tab_stops)
+{
+    enter();
+    run(FABLE(life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&q=6&k=5");
+    assert_text("[...document.querySelectorAll('button, select, input')].filter(e => "
+                "!(e.textContent.trim() || e.getAttribute('aria-label') || "
+                "e.closest('label'))).length",
+                "0");
+    assert_text("document.querySelectorAll('.matrix[role=grid][tabindex=\"0\"]').length", "1");
+    assert_text("document.querySelectorAll('#thumbs[role=grid] [tabindex]').length", "0");
+    assert_text("document.getElementById(document.querySelector('.matrix').getAttribute('aria-"
+                "activedescendant')).textContent.includes('0.6305')",
+                "true");
+    attn_browser_click_on(browser, "#as-table");
+    attn_browser_wait(browser, "document.querySelector('#stage table')");
+    assert_text("document.querySelector('#stage table').rows[7].cells[6].textContent", "0.6305");
+    leave();
+}
+END_TEST
+
+/* The picture of the README, beside the program. */
+START_TEST(is_seen)
+{
+    char path[4096];
+
+    enter();
+    run(FABLE("The keys to the cabinet are on the table"));
+    attn_browser_resize(browser, 1120, 800);
+    attn_browser_load(browser, "p.html", "v=grid&h=2.5&q=5&k=1");
+    snprintf(path, sizeof path, "%s/%s/page.png", root,
+             getenv("BUILD") ? getenv("BUILD") : "build/release");
+    attn_browser_screenshot(browser, path);
+    leave();
+}
+END_TEST
+
+ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
+           masked_zero_and_left_out_look_different, all_heads_are_named_and_locked,
+           heads_are_combined, first_token_is_left_out_and_rows_are_divided,
+           keys_do_what_the_mouse_does, address_brings_a_view_back_and_its_garbage_is_left_out,
+           tokens_have_the_colours_of_a_row_or_a_column, lines_are_the_strongest_keys,
+           long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
+           predictions_stand_beside_their_position, views_are_kept, text_stays_text,
+           naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
+           shows_a_picture_and_a_table_without_a_script, has_names_for_everything_and_few_tab_stops,
+           is_seen)
