@@ -50,6 +50,12 @@ static const struct option attention_rows[] = {
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct attention_args, similarity),
      .help = "what scores are of a query and a key"},
+    {.name = "algorithm",
+     .argument = "auto|dense|blockwise",
+     .heading = "Attention",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct attention_args, algorithm),
+     .help = "how full attention is computed: blockwise never holds a row of the matrix"},
     {.name = "dropout",
      .argument = "P",
      .heading = "Attention",
@@ -64,15 +70,16 @@ static const struct option attention_rows[] = {
      .max = INT64_MAX,
      .offset = offsetof(struct attention_args, seed),
      .help = "which weights are dropped; default: 0"},
-    {.name = "algorithm",
-     .argument = "auto|dense|blockwise",
-     .heading = "Attention",
-     .kind = OPTION_CHOICE,
-     .offset = offsetof(struct attention_args, algorithm),
-     .help = "how full attention is computed: blockwise never holds a row of the matrix"},
 };
 
 const struct option_group attention_options = OPTION_GROUP(attention_rows);
+
+enum { N_DROPOUT_ROW = 2 }; /* the last rows, --dropout and its --seed */
+
+const struct option_group attention_step_options = {
+    .rows = attention_rows,
+    .n = sizeof(attention_rows) / sizeof(attention_rows[0]) - N_DROPOUT_ROW,
+};
 
 /* The file that --mask names, or NULL. */
 static const char *mask_file(const struct attention_args *args)

@@ -37,6 +37,10 @@ struct attention_args {
 /* Options that fill a struct attention_args. */
 extern const struct option_group attention_options;
 
+/* The same without dropout, for what goes on token by token: its weights are drawn of a whole
+ * sequence. */
+extern const struct option_group attention_step_options;
+
 /* Whether the parts are well formed and go together, whatever the model. Reports and returns an
  * exit code. */
 int attention_check(const struct attention_args *args);

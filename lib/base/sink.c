@@ -332,6 +332,11 @@ void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
         sink->position += size;
 }
 
+void attn_sink_flush(struct attn_sink *sink)
+{
+    flush(sink);
+}
+
 bool attn_sink_is_seekable(const struct attn_sink *sink)
 {
     return sink->kind != STREAM;

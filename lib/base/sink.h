@@ -61,6 +61,9 @@ ATTN_API void attn_sink_free(struct attn_sink *sink);
 /* Whether attn_sink_write_at works: files and memory do, pipes do not. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);
 
+/* Writes what has been appended so far out, as for a reader who waits for it. */
+void attn_sink_flush(struct attn_sink *sink);
+
 /* Writes SIZE bytes at OFFSET from the beginning, past the end too; the place for appending is not
  * moved. */
 void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size);

@@ -47,7 +47,7 @@ static enum attn_status create(const struct attn_trial *trial, const struct attn
     const struct attn_host_options *host = &run->host->options;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
 
-    options.n_max = run->text.n;
+    options.n_max = run->text.n + trial->n_more;
     options.n_source = run->source.n;
     options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
     options.has_logits = trial->has_logits;

@@ -21,6 +21,7 @@ struct attn_trial {
     size_t n_edit;
     int layer;          /* where it begins; ATTN_NO_LAYER: with the input */
     const float *resid; /* [T, D] resid_pre of that layer, of n_layer what the output reads */
+    size_t n_more;      /* positions that are fed later */
     bool has_logits;    /* the output layer's, of all positions */
 };
 

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* All norms of a model are of one kind. RMSNorm: Zhang and Sennrich 1910.07467. */
 enum attn_norm {
@@ -70,6 +71,8 @@ struct attn_rope {
     double attention_factor;     /* of yarn: cosines and sines are multiplied by it */
 };
 
+enum { ATTN_CONFIG_N_END = 8 };
+
 struct attn_config {
     const char *model_type; /* as config.json says it: "gpt2", "llama", ...; constant */
     size_t n_layer, n_head;
@@ -102,6 +105,9 @@ struct attn_config {
     bool has_output_bias; /* of the output layer, own or tied */
     double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
+    int32_t end_ids[ATTN_CONFIG_N_END];     /* [n_end_id] tokens that end a text (eos_token_id), the
+                                           first few */
+    size_t n_end_id;
 };
 
 /*

@@ -66,12 +66,44 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
                           attn_quote_string(attn_json_name(json)).text, types);
 }
 
+static void add_end_id(const struct attn_node *node, struct attn_config *config)
+{
+    int64_t id;
+
+    if (config->n_end_id < ATTN_CONFIG_N_END && attn_node_int(node, &id) && id >= 0 &&
+        (uint64_t)id < config->n_vocab)
+        config->end_ids[config->n_end_id++] = (int32_t)id;
+}
+
+/* eos_token_id is an id, or a list of some. What is no token of the model ends nothing. */
+static void read_end_ids(const struct attn_json *json, struct attn_config *config)
+{
+    const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
+
+    config->n_end_id = 0;
+    if (node == NULL)
+        return;
+    if (!attn_node_is_array(node))
+        add_end_id(node, config);
+    for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node != NULL;
+         node = attn_node_next(node))
+        add_end_id(node, config);
+}
+
 enum attn_status attn_family_parse_config(const struct attn_file *file, struct attn_json **json,
                                           struct attn_error *err)
 {
-    static const char *const names[] = {
-        "architectures", "attention_layers",    "attention_types", "blocks",       "layer_types",
-        "pruned_heads",  "quantization_config", "rope_parameters", "rope_scaling", NULL};
+    static const char *const names[] = {"architectures",
+                                        "attention_layers",
+                                        "attention_types",
+                                        "blocks",
+                                        "eos_token_id",
+                                        "layer_types",
+                                        "pruned_heads",
+                                        "quantization_config",
+                                        "rope_parameters",
+                                        "rope_scaling",
+                                        NULL};
 
     return attn_json_parse_named(file, names, json, err);
 }
@@ -95,5 +127,6 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     }
     config->model_type = family->model_type;
     status = family->read_config(json, config, layers, err);
+    read_end_ids(json, config);
     return status == ATTN_OK ? attn_config_check(json, config, err) : status;
 }

@@ -281,7 +281,7 @@ enum attn_status attn_layer_attention_check_next(const struct attn_attention *la
 
     if (!why_not)
         return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "--next feeds more tokens after the text: %s", why_not);
+    attn_error_set(err, ATTN_INVALID, "more tokens are fed after the text: %s", why_not);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 

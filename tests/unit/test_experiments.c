@@ -279,6 +279,62 @@ static void attribute_by_token(struct fixture *f)
     attn_table_free(keys);
 }
 
+/* --- Generation ------------------------------------------------------------------------------- */
+
+/* Each token is the most probable one of a run over all before it. */
+static void generate_greedily(struct fixture *f)
+{
+    struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
+    struct attn_generation made;
+
+    args.n_most = 4;
+    f->request.input.n_id -= 3; /* one model takes no more */
+    ck_assert_msg(attn_generate(f->host, &f->request, &args, &made, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    f->request.predict.top = 1;
+    for (size_t i = 0; i < made.n; i++) {
+        struct attn_result result = {0};
+
+        f->request.input = (struct attn_input){.ids = made.ids, .n_id = made.n_prompt + i};
+        ck_assert(attn_run_request(f->host, &f->request, &result, &f->err) == ATTN_OK);
+        ck_assert_int_eq(made.ids[made.n_prompt + i], result.predictions.top[0].id);
+        assert_near(f, "log-probability", i, made.log_probabilities[i],
+                    log(result.predictions.top[0].probability));
+        attn_result_release(&result);
+    }
+    attn_generation_release(&made);
+}
+
+/* Over many seeds the first token comes as often as it is probable. */
+static void generate_by_chance(struct fixture *f)
+{
+    enum { N_DRAW = 400 };
+    struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
+    const struct attn_config *config = attn_model_config(attn_host_model(f->host));
+    struct attn_result result = {0};
+    double p, n_first = 0;
+
+    f->request.input.n_id--; /* one model takes no more */
+    f->request.predict.top = 1;
+    ck_assert(attn_run_request(f->host, &f->request, &result, &f->err) == ATTN_OK);
+    p = result.predictions.top[0].probability;
+    f->request.predict.top = 0;
+    args.n_most = 1;
+    args.temperature = 1;
+    for (args.seed = 0; args.seed < N_DRAW; args.seed++) {
+        struct attn_generation made;
+
+        ck_assert(attn_generate(f->host, &f->request, &args, &made, &f->err) == ATTN_OK);
+        if (made.n == 1) /* else it was the end of the text */
+            n_first += made.ids[made.n_prompt] == result.predictions.top[0].id;
+        else
+            n_first += config->end_ids[0] == result.predictions.top[0].id;
+        attn_generation_release(&made);
+    }
+    ck_assert_double_le(fabs(n_first - N_DRAW * p), 4 * sqrt(N_DRAW * p * (1 - p)) + 1);
+    attn_result_release(&result);
+}
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -306,8 +362,12 @@ FOR_EACH_MODEL(a_lens_reads_what_each_head_adds, read_heads_with_the_lens)
 FOR_EACH_MODEL(the_last_reading_is_the_models_own, compare_lens_with_run)
 FOR_EACH_MODEL(attributions_are_right_and_add_up_to_the_logit, attribute_all)
 FOR_EACH_MODEL(keys_of_a_head_add_up_to_it, attribute_by_token)
+FOR_EACH_MODEL(greedy_tokens_are_those_of_a_run_over_all_before, generate_greedily)
+FOR_EACH_MODEL(drawn_tokens_come_as_often_as_they_are_probable, generate_by_chance)
 
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
            a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
-           attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it)
+           attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
+           greedy_tokens_are_those_of_a_run_over_all_before,
+           drawn_tokens_come_as_often_as_they_are_probable)

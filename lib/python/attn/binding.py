@@ -127,6 +127,7 @@ ATTN_ROPE_LINEAR = 1
 ATTN_ROPE_LLAMA3 = 2
 ATTN_ROPE_YARN = 3
 ATTN_ROPE_DYNAMIC = 4
+ATTN_CONFIG_N_END = 8
 ATTN_JSON_SCHEMA = 1
 ATTN_TABLE_ALIGNED = 0
 ATTN_TABLE_TABBED = 1
@@ -233,6 +234,10 @@ ATTN_ANSWER_PROB = 4
 ATTN_ANSWER_KL = 5
 ATTN_ANSWER_CE = 6
 ATTN_N_ANSWER_METRIC = 7
+ATTN_GENERATION_LENGTH = 0
+ATTN_GENERATION_CONTEXT = 1
+ATTN_GENERATION_TEXT_END = 2
+ATTN_GENERATION_STOP = 3
 
 
 class attn_error(Structure):
@@ -459,6 +464,14 @@ class attn_attribute_args(Structure):
     pass
 
 
+class attn_generate_args(Structure):
+    pass
+
+
+class attn_generation(Structure):
+    pass
+
+
 class attn_lens_args(Structure):
     pass
 
@@ -476,6 +489,7 @@ attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
+attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_char_p, c_size_t, POINTER(attn_error))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -619,6 +633,8 @@ attn_config._fields_ = [
     ("has_output_bias", c_bool),
     ("logits_cap", c_double),
     ("attention", POINTER(attn_attention)),
+    ("end_ids", c_int32 * 8),
+    ("n_end_id", c_size_t),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),
@@ -1044,6 +1060,28 @@ attn_attribute_args._fields_ = [
     ("by_token", c_bool),
     ("n_most", c_size_t),
 ]
+attn_generate_args._fields_ = [
+    ("size", c_size_t),
+    ("n_most", c_size_t),
+    ("temperature", c_double),
+    ("top_k", c_size_t),
+    ("top_p", c_double),
+    ("min_p", c_double),
+    ("seed", c_uint64),
+    ("stops", POINTER(c_char_p)),
+    ("n_stop", c_size_t),
+    ("on_token", attn_token_fn),
+    ("user", c_void_p),
+]
+attn_generation._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("n_prompt", c_size_t),
+    ("n", c_size_t),
+    ("log_probabilities", POINTER(c_double)),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+    ("end", c_int),
+]
 attn_lens_args._fields_ = [
     ("size", c_size_t),
     ("top", c_size_t),
@@ -1091,6 +1129,10 @@ def ATTN_ENCODE_DEFAULT():
 
 def ATTN_EXPLAIN_ARGS_DEFAULT():
     return attn_explain_args(size=sizeof(attn_explain_args))
+
+
+def ATTN_GENERATE_ARGS_DEFAULT():
+    return attn_generate_args(size=sizeof(attn_generate_args))
 
 
 def ATTN_HOST_OPTIONS_DEFAULT():
@@ -1235,6 +1277,9 @@ FUNCTIONS = {
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_generation_release": (None, [POINTER(attn_generation)]),
+    "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
 }
