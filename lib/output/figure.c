@@ -96,11 +96,19 @@ static void append_shortened(struct attn_buffer *out, const char *text, size_t s
     attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
 }
 
+/* The text that the subtitle ends in, or NULL. */
+static const char *run_text(const struct attn_figure_pen *pen, size_t *n)
+{
+    const char *text = attn_shapes_note(pen->shapes, "Text", n);
+
+    return pen->has_text ? text : NULL;
+}
+
 double attn_figure_heading_width(struct attn_figure_pen *pen)
 {
     size_t n_title, n_text;
     const char *title = attn_shapes_note(pen->shapes, "Title", &n_title);
-    const char *text = attn_shapes_note(pen->shapes, "Text", &n_text);
+    const char *text = run_text(pen, &n_text);
     size_t n_column = text ? attn_text_width(text, n_text) : 0;
     double width = title ? attn_figure_text_width(attn_text_width(title, n_title), TITLE_SIZE) : 0;
 
@@ -114,7 +122,7 @@ static bool has_subtitle(const struct attn_figure_pen *pen)
 {
     size_t n;
 
-    return pen->subtitle.size > 0 || attn_shapes_note(pen->shapes, "Text", &n);
+    return pen->subtitle.size > 0 || run_text(pen, &n);
 }
 
 double attn_figure_heading_height(struct attn_figure_pen *pen)
@@ -144,7 +152,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
         line.y += 20;
     }
     said.size = 0;
-    text = attn_shapes_note(pen->shapes, "Text", &n);
+    text = run_text(pen, &n);
     attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
     if (text && n_column > said.size + 1)
         append_shortened(&said, text, n, n_column - said.size);
@@ -361,6 +369,17 @@ static void open_pen(struct attn_figure_pen *pen)
     find_subtitle(pen);
 }
 
+enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+
+    if (attn_site_layout(matrix->site) == ATTN_LAYOUT_MATRIX)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the columns of '%s' are no keys, which '--figure %s' shows",
+                          attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
+}
+
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
@@ -395,11 +414,16 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
         [ATTN_FIGURE_MATRIX] = attn_figure_draw_matrix,
         [ATTN_FIGURE_GRID] = attn_figure_draw_grid,
+        [ATTN_FIGURE_LINES] = attn_figure_draw_lines,
+        [ATTN_FIGURE_TOKENS] = attn_figure_draw_tokens,
+        [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
+        [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
     struct attn_figure_pen pen = {.content = content,
                                   .options = content->writer->options.picture,
                                   .shapes = shapes,
-                                  .is_measuring = is_measuring};
+                                  .is_measuring = is_measuring,
+                                  .has_text = true};
     enum attn_status status;
 
     open_pen(&pen);

@@ -29,9 +29,29 @@ uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
     return rgb_of(attn_colormap_color(pen->map, pen->options->theme, level));
 }
 
+bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
+{
+    return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
+}
+
 uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
 {
     return rgb_of(attn_cell_color(kind, theme));
+}
+
+/* The cell of row R and column C of VIEW. */
+static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
+{
+    const size_t at = view.first + r * view.n_col + c, n = view.matrix->n_cell_column;
+
+    return attn_level_cell(view.matrix, at / n, at % n, value);
+}
+
+static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_t c)
+{
+    float value;
+
+    return cell_of(view, r, c, &value);
 }
 
 /* The range of ROW, or of the whole matrix. */
@@ -53,38 +73,56 @@ static struct attn_color_range range_of(const struct attn_figure_pen *pen,
     return attn_color_range(&pen->scale, least, most);
 }
 
+/* That of row R of VIEW. */
+static struct attn_color_range range_in(const struct attn_figure_pen *pen,
+                                        struct attn_figure_view view, size_t r)
+{
+    return range_of(pen, view.matrix, (view.first + r * view.n_col) / view.matrix->n_cell_column);
+}
+
+struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
+{
+    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
+}
+
+struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix, size_t row)
+{
+    return range_of(pen, matrix, row);
+}
+
 int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                       size_t row, double value)
 {
     return attn_color_level(&pen->scale, range_of(pen, matrix, row), value);
 }
 
-static void see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
+void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
 {
     pen->has_masked |= kind == ATTN_CELL_MASKED;
     pen->has_hidden |= kind == ATTN_CELL_HIDDEN;
     pen->has_not_finite |= kind == ATTN_CELL_NOT_FINITE;
 }
 
-void attn_figure_add_cells(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
     const struct attn_shape_cells cells = {.x = place.x,
                                            .y = place.y,
                                            .width = place.side,
                                            .height = place.side,
-                                           .n_row = matrix->n_cell_row,
-                                           .n_col = matrix->n_cell_column};
+                                           .n_row = view.n_row,
+                                           .n_col = view.n_col};
     uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
 
     for (size_t r = 0; colors && r < cells.n_row; r++) {
-        const struct attn_color_range range = range_of(pen, matrix, r);
+        const struct attn_color_range range = range_in(pen, view, r);
 
         for (size_t c = 0; c < cells.n_col; c++) {
             float value = 0;
-            const enum attn_cell_kind kind = attn_level_cell(matrix, r, c, &value);
+            const enum attn_cell_kind kind = cell_of(view, r, c, &value);
 
-            see(pen, kind);
+            attn_figure_see(pen, kind);
             *colors++ = kind == ATTN_CELL_VALUE
                             ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
                             : (uint16_t)(FIRST_NOTHING + (int)kind);
@@ -94,32 +132,24 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, const struct attn_level_
 
 /* --- Hatches and lines ------------------------------------------------------------------------- */
 
-static bool has_lines(const struct attn_level_matrix *matrix, struct attn_figure_place place)
+static bool has_lines(struct attn_figure_view view, struct attn_figure_place place)
 {
-    return place.side >= ATTN_FIGURE_HATCHED &&
-           matrix->n_cell_row * matrix->n_cell_column <= MOST_LINED;
-}
-
-static enum attn_cell_kind kind_at(const struct attn_level_matrix *matrix, size_t r, size_t c)
-{
-    float value;
-
-    return attn_level_cell(matrix, r, c, &value);
+    return place.side >= ATTN_FIGURE_HATCHED && view.n_row * view.n_col <= MOST_LINED;
 }
 
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
-static void hatch_diagonal(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
 {
     const uint32_t color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
-    const size_t n_row = matrix->n_cell_row;
+    const size_t n_row = view.n_row;
     const size_t first = sum < n_row ? 0 : sum - n_row + 1;
-    const size_t end = sum < matrix->n_cell_column ? sum + 1 : matrix->n_cell_column;
+    const size_t end = sum < view.n_col ? sum + 1 : view.n_col;
 
     for (size_t c = first, begin; c < end; c++) {
-        if (kind_at(matrix, sum - c, c) != kind)
+        if (kind_at(view, sum - c, c) != kind)
             continue;
-        for (begin = c; c + 1 < end && kind_at(matrix, sum - c - 1, c + 1) == kind;)
+        for (begin = c; c + 1 < end && kind_at(view, sum - c - 1, c + 1) == kind;)
             c++;
         attn_shapes_add_line(pen->shapes, (struct attn_shape_line){
                                               .x = place.x + (double)begin * place.side,
@@ -132,46 +162,46 @@ static void hatch_diagonal(struct attn_figure_pen *pen, const struct attn_level_
     }
 }
 
-void attn_figure_add_hatches(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place)
 {
-    const size_t n_sum = matrix->n_cell_row + matrix->n_cell_column - 1;
+    const size_t n_sum = view.n_row + view.n_col - 1;
     const bool has_kind[] = {[ATTN_CELL_MASKED] = pen->has_masked,
                              [ATTN_CELL_HIDDEN] = pen->has_hidden,
                              [ATTN_CELL_NOT_FINITE] = pen->has_not_finite};
 
-    if (!has_lines(matrix, place))
+    if (!has_lines(view, place))
         return;
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
-            hatch_diagonal(pen, matrix, place, (enum attn_cell_kind)kind, sum);
+            hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
 }
 
 /* Whether a line runs before cell I of row or column K: one of its two cells has a value. */
-static bool is_ruled(const struct attn_level_matrix *matrix, bool is_down, size_t k, size_t i)
+static bool is_ruled(struct attn_figure_view view, bool is_down, size_t k, size_t i)
 {
-    const size_t n = is_down ? matrix->n_cell_column : matrix->n_cell_row;
+    const size_t n = is_down ? view.n_col : view.n_row;
     const bool is_after =
-        k < n && (is_down ? kind_at(matrix, i, k) : kind_at(matrix, k, i)) != ATTN_CELL_MASKED;
+        k < n && (is_down ? kind_at(view, i, k) : kind_at(view, k, i)) != ATTN_CELL_MASKED;
 
-    return is_after || (k > 0 && (is_down ? kind_at(matrix, i, k - 1)
-                                          : kind_at(matrix, k - 1, i)) != ATTN_CELL_MASKED);
+    return is_after || (k > 0 && (is_down ? kind_at(view, i, k - 1) : kind_at(view, k - 1, i)) !=
+                                     ATTN_CELL_MASKED);
 }
 
 /* The line between rows, or where IS_DOWN columns, K - 1 and K. */
-static void add_rule(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
                      struct attn_figure_place place, bool is_down, size_t k)
 {
-    const size_t n = is_down ? matrix->n_cell_row : matrix->n_cell_column;
+    const size_t n = is_down ? view.n_row : view.n_col;
     const double at = (is_down ? place.x : place.y) + (double)k * place.side + 0.5;
     const double origin = is_down ? place.y : place.x;
 
     for (size_t i = 0, begin; i < n; i++) {
         struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->rule};
 
-        if (!is_ruled(matrix, is_down, k, i))
+        if (!is_ruled(view, is_down, k, i))
             continue;
-        for (begin = i; i + 1 < n && is_ruled(matrix, is_down, k, i + 1);)
+        for (begin = i; i + 1 < n && is_ruled(view, is_down, k, i + 1);)
             i++;
         line.x = line.x2 = line.y = line.y2 = at;
         *(is_down ? &line.y : &line.x) = origin + (double)begin * place.side;
@@ -180,15 +210,15 @@ static void add_rule(struct attn_figure_pen *pen, const struct attn_level_matrix
     }
 }
 
-void attn_figure_add_rules(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place)
 {
-    if (!has_lines(matrix, place))
+    if (!has_lines(view, place))
         return;
-    for (size_t r = 0; r <= matrix->n_cell_row; r++)
-        add_rule(pen, matrix, place, false, r);
-    for (size_t c = 0; c <= matrix->n_cell_column; c++)
-        add_rule(pen, matrix, place, true, c);
+    for (size_t r = 0; r <= view.n_row; r++)
+        add_rule(pen, view, place, false, r);
+    for (size_t c = 0; c <= view.n_col; c++)
+        add_rule(pen, view, place, true, c);
 }
 
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
@@ -231,12 +261,12 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
 /* --- Numbers in cells -------------------------------------------------------------------------- */
 
 /* Whether the numbers are shares of 1, which are shown in percent. */
-static bool is_percent(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix)
+static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)
 {
-    const enum attn_site_layout layout = attn_site_layout(matrix->site);
+    const enum attn_site_layout layout = attn_site_layout(view.matrix->site);
 
     return (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK) &&
-           matrix->site != ATTN_SITE_QK && matrix->site != ATTN_SITE_ATTN_SCORES &&
+           view.matrix->site != ATTN_SITE_QK && view.matrix->site != ATTN_SITE_ATTN_SCORES &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
@@ -252,18 +282,17 @@ static size_t write_value(double value, bool is_share, char text[ATTN_FIXED_TEXT
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
-static bool has_values(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
-                       double side)
+static bool has_values(const struct attn_figure_pen *pen, struct attn_figure_view view, double side)
 {
     const enum attn_cell_text wish = pen->options->values;
 
     if (wish != ATTN_CELL_TEXT_AUTO)
         return wish == ATTN_CELL_TEXT_ALWAYS;
-    return side >= VALUE_SIDE && matrix->n_cell_column <= VALUE_COLUMNS;
+    return side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
 }
 
 /* Numbers all have one size, in which the longest fits its cell. */
-static double value_size(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
                          double side)
 {
     const double usual = fmax(ATTN_FIGURE_SMALL, side * 0.42);
@@ -271,41 +300,38 @@ static double value_size(const struct attn_figure_pen *pen, const struct attn_le
     size_t longest = 2;
     float value;
 
-    for (size_t r = 0; r < matrix->n_cell_row; r++)
-        for (size_t c = 0; c < matrix->n_cell_column; c++)
-            if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE) {
-                const size_t n = write_value((double)value, is_percent(pen, matrix), text);
+    for (size_t r = 0; r < view.n_row; r++)
+        for (size_t c = 0; c < view.n_col; c++)
+            if (cell_of(view, r, c, &value) == ATTN_CELL_VALUE) {
+                const size_t n = write_value((double)value, is_percent(pen, view), text);
 
                 longest = n > longest ? n : longest;
             }
     return fmin(usual, side * 0.94 / attn_figure_text_width(longest, 1));
 }
 
-void attn_figure_add_values(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place)
 {
-    const bool is_share = is_percent(pen, matrix);
+    const bool is_share = is_percent(pen, view);
     struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
     char number[ATTN_FIXED_TEXT_SIZE];
     float value;
 
-    if (!has_values(pen, matrix, place.side))
+    if (!has_values(pen, view, place.side))
         return;
-    text.size = value_size(pen, matrix, place.side);
-    for (size_t r = 0; r < matrix->n_cell_row; r++) {
-        const struct attn_color_range range = range_of(pen, matrix, r);
+    text.size = value_size(pen, view, place.side);
+    for (size_t r = 0; r < view.n_row; r++) {
+        const struct attn_color_range range = range_in(pen, view, r);
 
         text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
-        for (size_t c = 0; c < matrix->n_cell_column; c++) {
+        for (size_t c = 0; c < view.n_col; c++) {
             int level;
 
-            if (attn_level_cell(matrix, r, c, &value) != ATTN_CELL_VALUE)
+            if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
                 continue;
             level = attn_color_level(&pen->scale, range, (double)value);
-            text.color =
-                attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level))
-                    ? 0
-                    : 0xffffff;
+            text.color = attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
             text.x = place.x + ((double)c + 0.5) * place.side;
             attn_shapes_add_text(pen->shapes, &text, number,
                                  write_value((double)value, is_share, number));

@@ -123,12 +123,12 @@ static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)
     for (size_t i = 0; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-        attn_figure_add_cells(pen, matrix, place_of(pen, grid, matrix));
+        attn_figure_add_cells(pen, attn_figure_whole(matrix), place_of(pen, grid, matrix));
     }
     for (size_t i = 0; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
 
-        attn_figure_add_hatches(pen, matrix, place_of(pen, grid, matrix));
+        attn_figure_add_hatches(pen, attn_figure_whole(matrix), place_of(pen, grid, matrix));
     }
     for (size_t i = 0; i < pen->content->n; i++) {
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);

@@ -27,7 +27,8 @@ struct attn_figure_pen {
     struct attn_shapes *shapes;
     struct attn_color_scale scale;
     const struct attn_colormap *map;
-    bool is_measuring;                           /* only shapes->width and ->height are wanted */
+    bool is_measuring; /* only shapes->width and ->height are wanted */
+    bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
     bool has_masked, has_hidden, has_not_finite; /* cells that were drawn */
     uint32_t ink, faint, rule, frame;            /* of text, less important text, lines, frames */
     struct attn_buffer subtitle; /* what is said in front of the text; parts end in "; " */
@@ -39,6 +40,13 @@ typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct a
 
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+
+/* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
+enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
 
 /* Matrix I of the content, from 0. */
 const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i);
@@ -91,7 +99,20 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
 
 /* --- Cells (figure_cells.c) ------------------------------------------------------------------ */
 
-/* A matrix in its place. */
+/* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
+ * other, from number FIRST on. */
+struct attn_figure_view {
+    const struct attn_level_matrix *matrix;
+    size_t first, n_row, n_col;
+};
+
+struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix);
+
+/* The numbers that the ends of the map stand for in row ROW of MATRIX. */
+struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix, size_t row);
+
+/* Where a rectangle of cells goes. */
 struct attn_figure_place {
     double x, y, side; /* of a cell; whole numbers */
 };
@@ -103,23 +124,29 @@ uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xR
 
 uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme);
 
+/* Whether black text can be read better than white on the color of LEVEL. */
+bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level);
+
+/* Remembers a cell that is drawn, for the legend. */
+void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind);
+
 /* One cell of KIND, which is no value, with its hatch and a frame. */
 void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
                              struct attn_figure_place place);
 
-void attn_figure_add_cells(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place);
 
 /* After all cells: hatches, and lines between cells, where these are large enough. */
-void attn_figure_add_hatches(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place);
-void attn_figure_add_rules(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place);
 void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
                            double height);
 
 /* The numbers in cells of SIDE, where they are wanted. */
-void attn_figure_add_values(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
 
 /* The side that --cell asks for, in units, whole; USUAL without it. Sets shapes->points. */

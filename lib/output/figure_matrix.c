@@ -155,8 +155,7 @@ static void add_positions(struct attn_figure_pen *pen, const struct layout *layo
     char number[24];
 
     for (size_t i = 0; labels->has_positions && i < labels->axis.n; i++) {
-        struct attn_shape_text text =
-            place_label(layout, labels, i, labels->depth + BETWEEN);
+        struct attn_shape_text text = place_label(layout, labels, i, labels->depth + BETWEEN);
 
         text.size *= 0.8;
         text.color = pen->faint;
@@ -185,6 +184,7 @@ static void add_axis_titles(struct attn_figure_pen *pen, const struct layout *la
 
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err)
 {
+    const struct attn_figure_view view = attn_figure_whole(attn_figure_matrix(pen, 0));
     struct layout layout = {0};
 
     (void)err;
@@ -192,10 +192,10 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     if (pen->is_measuring)
         return ATTN_OK;
     attn_figure_add_heading(pen);
-    attn_figure_add_cells(pen, layout.matrix, layout.place);
-    attn_figure_add_hatches(pen, layout.matrix, layout.place);
-    attn_figure_add_rules(pen, layout.matrix, layout.place);
-    attn_figure_add_values(pen, layout.matrix, layout.place);
+    attn_figure_add_cells(pen, view, layout.place);
+    attn_figure_add_hatches(pen, view, layout.place);
+    attn_figure_add_rules(pen, view, layout.place);
+    attn_figure_add_values(pen, view, layout.place);
     attn_figure_add_frame(pen, layout.place.x, layout.place.y, layout.width, layout.height);
     add_axis_titles(pen, &layout);
     add_labels(pen, &layout, &layout.rows);

@@ -217,6 +217,125 @@ START_TEST(a_grid_shows_each_head_in_its_place)
 }
 END_TEST
 
+/* --- Lines, tokens, patches, points ------------------------------------------------------------ */
+
+START_TEST(tokens_lie_on_the_colors_of_their_weights)
+{
+    const char *const args[] = {"run", "--sites",  "pattern", "--heads", "3.0", "--queries",
+                                "8",   "--figure", "tokens",  TEXT,      NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    uint32_t colors[MOST_CELLS];
+    size_t n = 0;
+
+    for (size_t i = 0; i < svg.n; i++)
+        if (strcmp(svg.items[i].name, "rect") == 0 &&
+            attn_svg_number(&svg.items[i], "height") == 22)
+            colors[n++] =
+                (uint32_t)strtoul(attn_svg_value(&svg, &svg.items[i], "fill") + 1, NULL, 16);
+    ck_assert_uint_eq(n, csv.n_col - 1);
+    assert_same(&csv, colors);
+    for (size_t c = 1; c < csv.n_col; c++) /* as they stand in the text, with their blanks */
+        ck_assert_ptr_nonnull(attn_svg_text(&svg, strchr(csv.cells[c], '|') + 1, 0));
+    ck_assert_ptr_nonnull(attn_svg_text(&svg, "query 8 table", 0));
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
+/* How many weights of the row are larger. */
+static size_t rank_of(const struct attn_csv *csv, size_t r, size_t c)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k + 1 < csv->n_col; k++)
+        n += strtod(cell(csv, r, k), NULL) > strtod(cell(csv, r, c), NULL);
+    return n;
+}
+
+/* Fails unless the lines of PATH, which look alike, show their weights; rows are 18 high, the first
+ * is at TOP. Returns how many lines there are. */
+static size_t assert_lines(const struct attn_csv *csv, const struct attn_svg *svg,
+                           const struct attn_svg_item *path, double top)
+{
+    size_t n = 0;
+
+    for (const char *at = attn_svg_value(svg, path, "d"); *at == 'M'; n++) {
+        double x, y, x2, y2, width;
+        int size;
+        size_t r, c;
+
+        if (sscanf(at, "M%lf %lfL%lf %lf%n", &x, &y, &x2, &y2, &size) != 4) {
+            ck_assert_int_eq(sscanf(at, "M%lf %lfH%lf%n", &x, &y, &x2, &size), 3);
+            y2 = y;
+        }
+        at += size;
+        r = (size_t)((y - top) / 18);
+        c = (size_t)((y2 - top) / 18);
+        width = 6 * sqrt(strtod(cell(csv, r, c), NULL));
+        ck_assert_double_eq_tol(attn_svg_number(path, "stroke-width"), width < 0.5 ? 0.5 : width,
+                                0.006);
+        ck_assert_uint_lt(rank_of(csv, r, c), 3);
+    }
+    return n;
+}
+
+START_TEST(lines_go_to_the_strongest_keys)
+{
+    const char *const args[] = {"run",      "--sites", "pattern", "--heads", "2.5",
+                                "--figure", "lines",   TEXT,      NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    const struct attn_svg_item *first = attn_svg_text(&svg, "The", 1); /* the title holds another */
+    size_t n = 0;
+
+    ck_assert_ptr_nonnull(first);
+    for (size_t i = 0; i < svg.n; i++)
+        if (strcmp(svg.items[i].name, "path") == 0)
+            n += assert_lines(&csv, &svg, &svg.items[i], attn_svg_number(first, "y") - 13.72);
+    ck_assert_uint_eq(n, 1 + 2 + 3 * (csv.n_row - 3));
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
+START_TEST(patches_are_the_row_as_an_image)
+{
+    const char *const args[] = {"run", "--sites",  "pattern",     "--heads", "2.5", "--queries",
+                                "-1",  "--figure", "patches:3x4", TEXT,      NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    uint32_t colors[12];
+
+    ck_assert_uint_eq(csv.n_col, 13);
+    attn_svg_cells(&svg, 0, 18, 3, 4, colors);
+    assert_same(&csv, colors);
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
+START_TEST(points_have_their_tokens_and_axes)
+{
+    static const char *const words[] = {"Your", "journey", "starts", "with", "one", "step", "X"};
+    size_t n = 0;
+    struct attn_svg svg = svg_of((const char *const[]){"run", "-m", "models/your-journey",
+                                                       "--sites", "embed", "--figure", "points",
+                                                       "Your journey starts with one step", NULL});
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        ck_assert_ptr_nonnull(attn_svg_text(&svg, words[i], 0));
+    attn_svg_release(&svg);
+    svg = svg_of((const char *const[]){"run", "--sites", "resid_post", "--layers", "3", "--figure",
+                                       "points", TEXT, NULL});
+    for (size_t i = 0; i < svg.n; i++)
+        n += strncmp(svg.items[i].text, "component ", 10) == 0 &&
+             strstr(svg.items[i].text, " % of the variance)");
+    ck_assert_uint_eq(n, 2);
+    attn_svg_release(&svg);
+}
+END_TEST
+
 /* --- PNG and PDF ------------------------------------------------------------------------------- */
 
 /* Whether pango is there to draw with; says so where not. */
@@ -450,7 +569,9 @@ END_TEST
 
 ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            masked_cells_lie_where_the_mask_has_them, cells_have_the_side_that_is_asked_for,
-           a_grid_shows_each_head_in_its_place, a_png_shows_the_numbers_of_the_csv,
+           a_grid_shows_each_head_in_its_place, tokens_lie_on_the_colors_of_their_weights,
+           lines_go_to_the_strongest_keys, patches_are_the_row_as_an_image,
+           points_have_their_tokens_and_axes, a_png_shows_the_numbers_of_the_csv,
            a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
