@@ -7,9 +7,13 @@
 #include "tool.h"
 #include "typo.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct option model_rows[] = {
@@ -202,10 +206,52 @@ static int find_model(const char *name, struct attn_found *found)
     return code;
 }
 
+/* Copies what the pipe IN gives to OUT, and no more of it than is too much for any text. Returns
+ * whether that worked. */
+static bool copy_pipe(int in, int out)
+{
+    enum { TOO_MUCH = (64 << 20) + 1 };
+    char bytes[1 << 14];
+    size_t n_byte = 0;
+    ssize_t size;
+    do {
+        size = read(in, bytes, sizeof(bytes));
+        for (ssize_t at = 0, n; at < size; at += n)
+            if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
+                return false;
+        n_byte += size > 0 ? (size_t)size : 0;
+    } while ((size > 0 && n_byte < TOO_MUCH) || (size < 0 && errno == EINTR));
+    return size >= 0;
+}
+
+/*
+ * A pipe gives its bytes once, and a text is read by the model and by its tokenizer: they get a
+ * file of memory that has these bytes, until the program ends. Writes its path into HELD. Where
+ * that fails the pipe is left, and opening it again tells why.
+ */
+static const char *hold_pipe(const char *name, const char *path, char held[32])
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return path;
+    int in = open(path, O_RDONLY | O_CLOEXEC);
+    int out = memfd_create(name, MFD_CLOEXEC);
+    snprintf(held, 32, "/proc/self/fd/%d", out);
+    bool is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
+    if (in >= 0)
+        close(in);
+    return is_held ? held : path;
+}
+
 static void add_override(struct model_source *found, const char *name, const char *path)
 {
-    if (path)
-        found->overrides[found->source.n_override++] = (struct attn_override){name, path};
+    size_t i = found->source.n_override;
+    if (!path)
+        return;
+    bool is_text = strcmp(name, "model.safetensors") != 0;
+    found->overrides[i] =
+        (struct attn_override){name, is_text ? hold_pipe(name, path, found->held[i]) : path};
+    found->source.n_override++;
 }
 
 int model_source_find(const struct model_args *args, struct model_source *found)

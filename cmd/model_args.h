@@ -46,6 +46,7 @@ void model_catalog_release(struct model_catalog *catalog);
 struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];
+    char held[MODEL_N_OVERRIDE][32]; /* paths of what pipes gave */
     struct attn_found found;
 };
 
