@@ -156,12 +156,12 @@ static int list(const struct output_args *args, bool is_of_tensors, struct attn_
     return EXIT_DONE;
 }
 
-int outputs_list(const struct output_args *args, struct attn_sink *standard,
+int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
                  struct attn_output **items, size_t *n)
 {
     int code = list(args, true, standard, items, n);
-    if (code == EXIT_DONE && *n == 0)
-        (*items)[(*n)++] = output_of(args, attn_format_find("text"), standard);
+    if (code == EXIT_DONE && (text || *n == 0))
+        (*items)[(*n)++] = output_of(args, attn_format_find(text ? text : "text"), standard);
     return code;
 }
 

@@ -40,9 +40,9 @@ int outputs_check_tables(const struct output_args *args);
 int outputs_write_tables(const struct output_args *args, struct attn_table *const *tables,
                          size_t n_table, struct attn_sink *standard);
 
-/* What ARGS ask for of tensors, or else text, which goes to STANDARD as "-" does. free() *items.
- * Reports and returns an exit code. */
-int outputs_list(const struct output_args *args, struct attn_sink *standard,
+/* What ARGS ask for of tensors, and the format TEXT on STANDARD, where "-" goes too: when it is NULL
+ * and nothing is asked for, text. free() *items. Reports and returns an exit code. */
+int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
                  struct attn_output **items, size_t *n);
 
 /* Refuses predictions, which are printed on standard output, where ARGS put data there and have no

@@ -8,6 +8,7 @@
 #include "options.h"
 #include "print.h"
 #include "report.h"
+#include "tool.h"
 
 #include <stdlib.h>
 
@@ -61,7 +62,7 @@ static bool shows_tensors(const struct served *served)
     const struct attn_question *question = &served->request.predict;
     if (served->args->is_compared)
         return false;
-    return outputs_have_tensors(&served->args->output) ||
+    return outputs_have_tensors(&served->args->output) || served->args->picture.is_heatmap ||
            !(served->args->is_explained || question->top > 0 || question->n_next > 0);
 }
 
@@ -76,7 +77,8 @@ int request_fill(struct served *served, const char *keep_path)
         code = outputs_list_options(served->command, served->given, &served->options,
                                     &request->n_option);
     if (code == EXIT_DONE && shows_tensors(served))
-        code = outputs_list(&args->output, served->out, &served->outputs, &request->n_output);
+        code = outputs_list(&args->output, args->picture.is_heatmap ? "heatmap" : NULL, served->out,
+                            &served->outputs, &request->n_output);
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
     request->sites = args->selection.sites;
@@ -170,6 +172,34 @@ static int perform(struct served *served)
     return code;
 }
 
+enum { MOST_WHOLE_HEADS = 2 }; /* of a model that is shown whole, in numbers */
+
+/* Whether nothing was asked for, and the model has more heads than can be shown whole. */
+static bool shows_first_screen(const struct served *served)
+{
+    const struct selection_args *asked = &served->args->selection;
+    const struct attn_selection *selection = attn_run_labels(served->run)->selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    return served->has_first_screen && served->request.n_output == 1 &&
+           served->outputs[0].format == attn_format_find("text") &&
+           !served->args->picture.is_full && !asked->sites && !asked->layers && !asked->heads &&
+           !asked->queries && attn_selection_has_site(selection, ATTN_SITE_PATTERN) &&
+           dims->n_layer * dims->n_head > MOST_WHOLE_HEADS;
+}
+
+static void choose_first_screen(struct served *served)
+{
+    size_t n_split;
+    if (!shows_first_screen(served))
+        return;
+    served->outputs[0].format = attn_format_find("screen");
+    n_split = attn_token_labels_n_split(attn_run_labels(served->run));
+    if (n_split > 0 && !served->args->running.is_quiet)
+        note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
+             "bytes: each piece is shown as its character with a number, as in \xe2\x82\xac/1",
+             n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
+}
+
 int request_serve(struct served *served)
 {
     struct attn_error err = {0};
@@ -177,6 +207,7 @@ int request_serve(struct served *served)
         return EXIT_INTERNAL;
     if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK)
         return report_error(&err);
+    choose_first_screen(served);
     stopwatch_note(&served->watch, &served->args->running, "opened");
     if (interrupt_is_pending())
         return EXIT_INTERNAL;

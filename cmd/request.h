@@ -55,6 +55,7 @@ struct served {
     struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;
+    bool has_first_screen; /* shown when nothing was asked for */
     bool is_standard_used; /* by data, so nothing else may be printed there */
     struct stopwatch watch;
 };

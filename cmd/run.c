@@ -125,7 +125,8 @@ static int perform(const struct run_args *args, struct served *served)
 static int run_main(int argc, char **argv)
 {
     struct run_args args = {.request = REQUEST_ARGS_DEFAULT};
-    struct served served = {.command = &command_run, .args = &args.request};
+    struct served served = {
+        .command = &command_run, .args = &args.request, .has_first_screen = true};
     int code = request_parse(&served, argc, argv, &args);
     if (served.out && help_is_asked(args.request.selection.sites))
         sites_print(served.out);

@@ -22,6 +22,7 @@
 #include "output/float_text.h"
 #include "output/picture.h"
 #include "output/text_table.h"
+#include "output/token_text.h"
 #include "text/token_table.h"
 #include "text/word_list.h"
 

@@ -93,18 +93,25 @@ static void set(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind,
         half[i] = kind == ATTN_CELL_VALUE ? half_of(value) : (uint16_t)(half_nothing | kind);
 }
 
-/* Puts a cell of the matrix into cell I, which may hold others already. */
-static void put(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind, float value)
+bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
+                         float other_value)
 {
     static const int ranks[] = {[ATTN_CELL_MASKED] = 0,
                                 [ATTN_CELL_HIDDEN] = 1,
                                 [ATTN_CELL_VALUE] = 2,
                                 [ATTN_CELL_NOT_FINITE] = 3};
+
+    return ranks[kind] > ranks[other_kind] ||
+           (kind == ATTN_CELL_VALUE && other_kind == kind && fabsf(value) > fabsf(other_value));
+}
+
+/* Puts a cell of the matrix into cell I, which may hold others already. */
+static void put(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind, float value)
+{
     float there = 0;
     const enum attn_cell_kind old = get(m, i, &there);
 
-    if (ranks[kind] > ranks[old] ||
-        (kind == ATTN_CELL_VALUE && old == kind && fabsf(value) > fabsf(there)))
+    if (attn_cell_outweighs(kind, value, old, there))
         set(m, i, kind, value);
 }
 

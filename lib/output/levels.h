@@ -69,6 +69,10 @@ const struct attn_level_matrix *attn_levels_find(const struct attn_levels *level
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
+/* Whether a cell of KIND and VALUE, and not the OTHER one, stands for both in a pooled cell. */
+bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
+                         float other_value);
+
 /* Frees the cells of a matrix that was drawn, when it is not needed any more. */
 void attn_levels_drop(struct attn_levels *levels, size_t i);
 

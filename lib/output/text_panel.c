@@ -3,24 +3,31 @@
 
 #include "base/memory.h"
 
+#include <stdlib.h>
+
+enum { SHOWN_POSITIONS = 16, SHOWN_COMPONENTS = 8 };
+
+struct attn_text_limits attn_text_limits(bool is_full)
+{
+    return is_full ? (struct attn_text_limits){SIZE_MAX, SIZE_MAX}
+                   : (struct attn_text_limits){SHOWN_POSITIONS, SHOWN_COMPONENTS};
+}
+
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
-                                          const struct attn_place *place)
+                                          const struct attn_place *place,
+                                          const struct attn_text_limits *limits)
 {
     enum attn_site_layout layout = attn_site_layout(event->site);
     bool is_matrix = layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK;
     const struct attn_extent *extent = &place->extent;
-    struct attn_text_panel panel = {
+
+    return (struct attn_text_panel){
         .site = event->site,
         .layer = event->layer,
         .head = event->head,
-        .heads = window_of(extent->n_head, ATTN_SHOWN_HEADS),
-        .rows = window_of(extent->n_row, ATTN_SHOWN_POSITIONS),
-        .columns =
-            window_of(extent->n_col, is_matrix ? ATTN_SHOWN_POSITIONS : ATTN_SHOWN_COMPONENTS),
+        .rows = window_of(extent->n_row, limits->positions),
+        .columns = window_of(extent->n_col, is_matrix ? limits->positions : limits->components),
     };
-
-    panel.head_place = window_place(panel.heads, place->head);
-    return panel;
 }
 
 static enum attn_status add(struct attn_text_panels *panels, struct attn_text_panel panel,
@@ -57,19 +64,50 @@ static void keep_row(struct attn_text_panel *panel, struct attn_row row, size_t 
         }
 }
 
+/* The place of a panel, panels->n when it is not there. The one that is looked for came last, or
+ * is near it. */
+static size_t find(const struct attn_text_panels *panels, enum attn_site site, int layer, int head)
+{
+    for (size_t i = panels->n; i-- > 0;) {
+        const struct attn_text_panel *panel = &panels->items[i];
+
+        if (panel->site == site && panel->layer == layer && panel->head == head)
+            return i;
+    }
+    return panels->n;
+}
+
+const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
+                                                    enum attn_site site, int layer, int head)
+{
+    const size_t i = find(panels, site, layer, head);
+
+    return i < panels->n ? &panels->items[i] : NULL;
+}
+
+static int compare_panels(const void *a, const void *b)
+{
+    const struct attn_text_panel *first = a, *second = b;
+
+    if (first->site != second->site)
+        return first->site < second->site ? -1 : 1;
+    return (first->head > second->head) - (first->head < second->head);
+}
+
+void attn_text_panels_sort(struct attn_text_panels *panels)
+{
+    if (panels->n > 0)
+        qsort(panels->items, panels->n, sizeof *panels->items, compare_panels);
+}
+
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err)
 {
     enum attn_status status;
-    size_t i = 0;
+    size_t i = find(panels, shape->site, shape->layer, shape->head);
 
-    if (shape->head_place == SIZE_MAX)
-        return ATTN_OK;
-    while (i < panels->n && (panels->items[i].site != shape->site ||
-                             panels->items[i].head_place != shape->head_place))
-        i++;
     status = i < panels->n ? ATTN_OK : add(panels, *shape, err);
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
         size_t row = window_place(shape->rows, place->row + r);

@@ -1,8 +1,9 @@
 /*
- * text_panel.h - what tables will show of a matrix or of vectors: the first and the last few heads,
- * rows and columns. Only these cells are kept, from the time that they come until they are printed.
+ * text_panel.h - what tables will show of a matrix or of vectors: the first and the last few rows
+ * and columns. Only these cells are kept, from the time that they come until they are printed.
  *
- *     struct attn_text_panel shape = attn_text_panel_of(event, place);
+ *     const struct attn_text_limits limits = attn_text_limits(false);
+ *     struct attn_text_panel shape = attn_text_panel_of(event, place, &limits);
  *     attn_text_panels_keep(&panels, &shape, event, place, &err);
  *     ... panels.items[i].values ...
  *     attn_text_panels_release(&panels);
@@ -50,14 +51,20 @@ static inline bool has_gap(struct window w, size_t place)
     return is_shortened(w) && place == w.half;
 }
 
-enum { ATTN_SHOWN_HEADS = 6, ATTN_SHOWN_POSITIONS = 16, ATTN_SHOWN_COMPONENTS = 8 };
+/* How many are shown. */
+struct attn_text_limits {
+    size_t positions;  /* rows, and columns that are keys */
+    size_t components; /* of vectors */
+};
+
+/* 16 and 8, or without limits when IS_FULL. */
+struct attn_text_limits attn_text_limits(bool is_full);
 
 /* A head of a site in one layer. */
 struct attn_text_panel {
     enum attn_site site;
     int layer, head;
-    size_t head_place; /* among the shown heads; SIZE_MAX: it is not shown */
-    struct window heads, rows, columns;
+    struct window rows, columns;
     float *values;    /* [rows.n_shown, columns.n_shown] owns */
     bool *is_visible; /* likewise: false for masked cells */
 };
@@ -70,13 +77,21 @@ struct attn_text_panels {
 
 /* What will be shown of the event's head, without room for the cells. */
 struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
-                                          const struct attn_place *place);
+                                          const struct attn_place *place,
+                                          const struct attn_text_limits *limits);
 
 /* Keeps those cells of the event that SHAPE, its panel, shows. */
 enum attn_status attn_text_panels_keep(struct attn_text_panels *panels,
                                        const struct attn_text_panel *shape,
                                        const struct attn_trace_event *event,
                                        const struct attn_place *place, struct attn_error *err);
+
+/* The panel of a head, or NULL. */
+const struct attn_text_panel *attn_text_panels_find(const struct attn_text_panels *panels,
+                                                    enum attn_site site, int layer, int head);
+
+/* Orders the panels by site and head. */
+void attn_text_panels_sort(struct attn_text_panels *panels);
 
 void attn_text_panels_release(struct attn_text_panels *panels);
 

@@ -25,6 +25,20 @@ enum attn_status attn_token_texts_init_source(struct attn_token_texts *texts,
                                               const struct attn_labels *run,
                                               struct attn_error *err);
 
+/*
+ * The same for pictures and for tables that people read. Tokens that are pieces of one character,
+ * as byte-level vocabularies make them of scripts that they do not know, are shown as that
+ * character with the number of the piece: the three of a Chinese one are "\xe4\xbd\xa0/1" and so on.
+ */
+enum attn_status attn_token_labels_init(struct attn_token_texts *texts,
+                                        const struct attn_labels *run, struct attn_error *err);
+enum attn_status attn_token_labels_init_source(struct attn_token_texts *texts,
+                                               const struct attn_labels *run,
+                                               struct attn_error *err);
+
+/* How many characters of the run's tokens are in several pieces. */
+size_t attn_token_labels_n_split(const struct attn_labels *run);
+
 /* The text of POSITION, not terminated, borrowed; empty without tokens. */
 const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
 

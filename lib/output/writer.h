@@ -122,6 +122,8 @@ struct attn_writer_ops {
 /* The formats, one line each, in the order of their options. */
 #define ATTN_FORMAT_MAP(X)                                                                         \
     X(text)                                                                                        \
+    X(heatmap)                                                                                     \
+    X(screen)                                                                                      \
     X(csv)                                                                                         \
     X(tidy)                                                                                        \
     X(npy)                                                                                         \

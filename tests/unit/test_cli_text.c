@@ -267,6 +267,18 @@ static void check_files(const struct attn_naughty *tokens, size_t n)
     ck_assert_uint_eq(attn_folder_count(), 4); /* t, tidy, json, npz */
 }
 
+/* Takes out the marks U+200E that the tool itself puts behind labels with letters from right to
+ * left, so that a terminal leaves the numbers where they are. A text's own are escaped. */
+static void drop_marks(struct attn_ran *ran)
+{
+    static const char mark[] = "\xe2\x80\x8e";
+
+    for (char *at = ran->out; (at = strstr(at, mark)) != NULL;) {
+        memmove(at, at + sizeof mark - 1, strlen(at + sizeof mark - 1) + 1);
+        ran->n_out -= sizeof mark - 1;
+    }
+}
+
 START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
 {
     enum { N_CTX = 17 };
@@ -299,6 +311,7 @@ START_TEST(a_text_of_byte_pairs_reads_back_from_every_output)
             attn_assert_failed(string->text, &run, 4);
         } else {
             ck_assert_msg(run.exit == 0, "%s", run.err);
+            drop_marks(&run);
             attn_assert_printable(string->text, run.out, run.n_out);
             if (strcmp(string->text, "<|endoftext|>") != 0) {
                 check_files(tokens, n);
