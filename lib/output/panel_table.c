@@ -32,8 +32,8 @@ void attn_panel_table_release(struct attn_panel_table *t)
 
 /* A token for the edge of a matrix: without the blanks around it, which BPE tokens begin with, and
  * cut to LABEL_WIDTH. A token of blanks alone is quoted. */
-static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
-                      size_t position)
+static void make_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
+                       size_t position)
 {
     size_t size, width;
     const char *text = attn_token_text(tokens, position, &size);
@@ -53,6 +53,12 @@ static void add_label(struct attn_panel_table *t, const struct attn_token_texts 
     } else {
         attn_buffer_append(&t->label, text, size);
     }
+}
+
+static void add_label(struct attn_panel_table *t, const struct attn_token_texts *tokens,
+                      size_t position)
+{
+    make_label(t, tokens, position);
     attn_text_table_cell(&t->table, t->label.data, t->label.size);
 }
 
@@ -85,10 +91,32 @@ static void add_header(struct attn_panel_table *t, const struct attn_text_panel 
     }
 }
 
+/* Columns of the positions and labels of its rows. */
+static size_t label_columns(struct attn_panel_table *t, const struct attn_text_panel *panel)
+{
+    const char *corner = attn_writer_row_name(t->writer, panel->site);
+    size_t widest = strlen(corner), digits = 1;
+
+    for (size_t n = t->writer->n_position; n > 10; n /= 10)
+        digits++;
+    if (!attn_panel_table_has_tokens(t))
+        return digits > widest ? digits : widest;
+    for (size_t r = 0; r < panel->rows.n_shown; r++) {
+        const size_t row = window_thing(panel->rows, r);
+        size_t width;
+
+        make_label(t, &t->tokens, t->writer->queries[row]);
+        width = attn_text_width(t->label.data, t->label.size);
+        widest = width > widest ? width : widest;
+    }
+    if (is_shortened(panel->rows) && digits < strlen("..."))
+        digits = strlen("...");
+    return digits + 2 + widest;
+}
+
 size_t attn_panel_table_width(struct attn_panel_table *t, const struct attn_text_panel *panel)
 {
-    size_t width = strlen("100") + (attn_panel_table_has_tokens(t) ? 2 + LABEL_WIDTH : 0) +
-                   (is_shortened(panel->columns) ? 2 + strlen("...") : 0);
+    size_t width = label_columns(t, panel) + (is_shortened(panel->columns) ? 2 + strlen("...") : 0);
 
     for (size_t c = 0; c < panel->columns.n_shown; c++) {
         size_t widest = 0;

@@ -203,14 +203,15 @@ static enum attn_status draw_next(struct screen_writer *w, const struct attn_lev
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
+    const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
     const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
 
     attn_sink_write(w->base.sink, "\n", 1);
     w->map.label.size = 0;
     attn_buffer_append_format(&w->map.label,
-                              "--heads %d.%d: another head   --html FILE: all, in a browser   "
+                              "--heads %d.%d: another head%s--html FILE: all, in a browser%s"
                               "--csv DIR: numbers",
-                              layer, (matrix->head + step) % n_head);
+                              layer, (matrix->head + step) % n_head, gap, gap);
     append_label(w);
     return end_line(w, err);
 }
