@@ -16,6 +16,7 @@
     X(inspect)                                                                                     \
     X(models)                                                                                      \
     X(attribute)                                                                                   \
+    X(diff)                                                                                        \
     X(generate)                                                                                    \
     X(lens)                                                                                        \
     X(score)                                                                                       \

@@ -71,6 +71,7 @@
 #include "experiment/explain.h"
 #include "experiment/answer.h"
 #include "experiment/attribute.h"
+#include "experiment/diff.h"
 #include "experiment/generate.h"
 #include "experiment/lens.h"
 #include "experiment/score.h"

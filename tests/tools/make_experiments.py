@@ -184,7 +184,10 @@ class OfTransformers:
             hooks += [hook(*parts) for parts in self.modules(i)]
         with torch.no_grad():
             embed = self.model.get_input_embeddings()(torch.tensor(ids)[None])
-            sites["logits"] = self.model(torch.tensor(ids)[None], use_cache=False).logits[0].numpy()
+            out = self.model(torch.tensor(ids)[None], use_cache=False, output_attentions=True)
+            sites["logits"] = out.logits[0].numpy()
+            for i, pattern in enumerate(out.attentions):
+                sites[f"blocks.{i}.attn.hook_pattern"] = pattern[0].numpy()
         for h in hooks:
             h.remove()
         sites["hook_embed"] = sites["blocks.0.hook_resid_pre"]
@@ -371,12 +374,28 @@ def patch(model, clean, corrupted, question):
                 [[effect(name, take_head(name, h)) for h in range(base[name].shape[1])]
                  for name in names])
     names = [f"blocks.{i}.attn.hook_pattern" for i in range(model.n_layer)]
-    if names[0] in base:
+    if isinstance(model, OfDecoder):
         found["patch_pattern"] = np.array(
             [[effect(name, lambda x, h=h: np.where(np.arange(len(x))[:, None, None] == h,
                                                    kept[name], x))
               for h in range(model.n_head)] for name in names])
     return found
+
+
+def diff(model, a, b):
+    """[layer and head, 4]: tv_mean, tv_max, at, js of the rows from the first difference on."""
+    first = int(np.flatnonzero(a != b)[0])
+    one, two = model.run(a), model.run(b)
+    rows = []
+    for i in range(model.n_layer):
+        name = f"blocks.{i}.attn.hook_pattern"
+        for p, q in zip(one[name][:, first:], two[name][:, first:]):
+            m = (p + q) / 2
+            with np.errstate(divide="ignore", invalid="ignore"):
+                js = np.nansum(p * np.log(p / m) + q * np.log(q / m), 1) / 2
+            tv = np.abs(p - q).sum(1) / 2
+            rows.append([tv.mean(), tv.max(), first + tv.argmax(), js.mean()])
+    return np.array(rows)
 
 
 def open_model(name):
@@ -411,6 +430,7 @@ def main():
                   "lens_of_heads": lens_of_heads(model, ids, target),
                   "attribute": attribute(model, ids, len(ids) - 1, target, foil)}
         arrays |= ablate(model, ids, question)
+        arrays["diff"] = diff(model, ids, corrupted)
         arrays |= patch(model, ids, corrupted, question)
         write_archive(OUT / f"{name}.npz", arrays)
         print(name, {k: v.shape for k, v in arrays.items()})

@@ -335,6 +335,75 @@ static void generate_by_chance(struct fixture *f)
     attn_result_release(&result);
 }
 
+/* --- Differences ------------------------------------------------------------------------------ */
+
+static struct attn_request corrupted_of(const struct fixture *f)
+{
+    struct attn_request request = f->request;
+
+    request.input = (struct attn_input){.ids = f->corrupted, .n_id = f->request.input.n_id};
+    return request;
+}
+
+static void differ(struct fixture *f)
+{
+    const struct attn_request corrupted = corrupted_of(f);
+    struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
+    struct attn_diff_sum sum;
+    struct attn_table *table;
+
+    args.request = &corrupted;
+    ck_assert_msg(attn_diff(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    ck_assert_uint_eq(sum.n_same, 2); /* ids 2 and 5 differ */
+    compare_column(f, table, 0, "tv_mean", "diff", 0);
+    compare_column(f, table, 0, "tv_max", "diff", 1);
+    compare_column(f, table, 0, "at", "diff", 2);
+    compare_column(f, table, 0, "js", "diff", 3);
+    attn_table_free(table);
+}
+
+static void differ_from_itself(struct fixture *f)
+{
+    struct attn_diff_sum sum;
+    struct attn_table *table;
+
+    ck_assert(attn_diff(f->host, &f->request, NULL, &table, &sum, &f->err) == ATTN_OK);
+    ck_assert_uint_eq(sum.n_same, 0);
+    ck_assert_uint_eq(sum.n_row, f->request.input.n_id);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        ck_assert_double_eq(number_at(table, row, "tv_max"), 0);
+        ck_assert_double_eq(number_at(table, row, "js"), 0);
+    }
+    attn_table_free(table);
+}
+
+/* A token more: what comes before it is the same, and its end is compared. */
+static void differ_in_length(struct fixture *f)
+{
+    int32_t ids[16];
+    const size_t n = f->request.input.n_id - 1;
+    struct attn_request shorter = f->request;
+    struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
+    struct attn_diff_sum sum;
+    struct attn_table *table;
+
+    for (size_t i = 0; i < n; i++) /* without the token at 3 */
+        ids[i] = f->ids[i < 3 ? i : i + 1];
+    shorter.input = (struct attn_input){.ids = ids, .n_id = n};
+    args.request = &shorter;
+    ck_assert_msg(attn_diff(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    ck_assert(sum.is_aligned);
+    ck_assert_uint_eq(sum.n_same, 3);
+    ck_assert_uint_eq(sum.n_row, n - 3);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        ck_assert_double_le(number_at(table, row, "tv_max"), 1 + 1e-6);
+        ck_assert_double_ge(number_at(table, row, "at"), 4);
+    }
+    attn_table_free(table);
+}
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -364,10 +433,14 @@ FOR_EACH_MODEL(attributions_are_right_and_add_up_to_the_logit, attribute_all)
 FOR_EACH_MODEL(keys_of_a_head_add_up_to_it, attribute_by_token)
 FOR_EACH_MODEL(greedy_tokens_are_those_of_a_run_over_all_before, generate_greedily)
 FOR_EACH_MODEL(drawn_tokens_come_as_often_as_they_are_probable, generate_by_chance)
+FOR_EACH_MODEL(rows_of_two_texts_differ_as_in_float64, differ)
+FOR_EACH_MODEL(a_text_does_not_differ_from_itself, differ_from_itself)
+FOR_EACH_MODEL(texts_of_two_lengths_are_compared_at_their_ends, differ_in_length)
 
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
            a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
            attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
            greedy_tokens_are_those_of_a_run_over_all_before,
-           drawn_tokens_come_as_often_as_they_are_probable)
+           drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,
+           a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends)

@@ -464,6 +464,14 @@ class attn_attribute_args(Structure):
     pass
 
 
+class attn_diff_args(Structure):
+    pass
+
+
+class attn_diff_sum(Structure):
+    pass
+
+
 class attn_generate_args(Structure):
     pass
 
@@ -1060,6 +1068,16 @@ attn_attribute_args._fields_ = [
     ("by_token", c_bool),
     ("n_most", c_size_t),
 ]
+attn_diff_args._fields_ = [
+    ("size", c_size_t),
+    ("host", c_void_p),
+    ("request", POINTER(attn_request)),
+]
+attn_diff_sum._fields_ = [
+    ("n_same", c_size_t),
+    ("n_row", c_size_t),
+    ("is_aligned", c_bool),
+]
 attn_generate_args._fields_ = [
     ("size", c_size_t),
     ("n_most", c_size_t),
@@ -1117,6 +1135,10 @@ def ATTN_CATALOG_DEFAULT():
 
 def ATTN_COLOR_SCALE_DEFAULT():
     return attn_color_scale(curve=0, span=0)
+
+
+def ATTN_DIFF_ARGS_DEFAULT():
+    return attn_diff_args(size=sizeof(attn_diff_args))
 
 
 def ATTN_EDIT_DEFAULT():
@@ -1277,6 +1299,7 @@ FUNCTIONS = {
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
