@@ -71,13 +71,13 @@ static void find_subtitle(struct attn_figure_pen *pen)
         }
 }
 
-/* The text that was run, as far as its tokens tell. */
+/* The text that was run, as far as its tokens tell. Labels of arrays are no text. */
 static void append_run_text(const struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &pen->content->writer->labels;
     const size_t n = attn_selection_dims(labels->selection)->n_position;
 
-    for (size_t i = 0; labels->tokens && i < n; i++) {
+    for (size_t i = 0; labels->tokens && !labels->axes && i < n; i++) {
         if (i > 0 && labels->begin && labels->begin[i] > labels->end[i - 1])
             attn_buffer_append_char(out, ' ');
         attn_buffer_append(out, labels->tokens[i], labels->token_sizes[i]);

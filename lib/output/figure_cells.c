@@ -137,6 +137,23 @@ static bool has_lines(struct attn_figure_view view, struct attn_figure_place pla
     return place.side >= ATTN_FIGURE_HATCHED && view.n_row * view.n_col <= MOST_LINED;
 }
 
+/* A hatch of KIND through one cell, upwards or downwards. */
+static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                       struct attn_figure_place place, bool is_downwards)
+{
+    const double bottom = place.y + place.side;
+
+    attn_shapes_add_line(pen->shapes,
+                         (struct attn_shape_line){
+                             .x = place.x,
+                             .y = is_downwards ? place.y : bottom,
+                             .x2 = place.x + place.side,
+                             .y2 = is_downwards ? bottom : place.y,
+                             .width = 1,
+                             .opacity = 1,
+                             .color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme))});
+}
+
 /* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
 static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
                            struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
@@ -162,6 +179,21 @@ static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view 
     }
 }
 
+/* Lines the other way through the cells that are not finite, so that they are crossed out. */
+static void cross_out(struct attn_figure_pen *pen, struct attn_figure_view view,
+                      struct attn_figure_place place)
+{
+    for (size_t i = 0; i < view.n_row * view.n_col; i++) {
+        const size_t r = i / view.n_col, c = i % view.n_col;
+
+        if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
+            add_stroke(pen, ATTN_CELL_NOT_FINITE,
+                       (struct attn_figure_place){place.x + (double)c * place.side,
+                                                  place.y + (double)r * place.side, place.side},
+                       true);
+    }
+}
+
 void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
                              struct attn_figure_place place)
 {
@@ -172,6 +204,8 @@ void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_vie
 
     if (!has_lines(view, place))
         return;
+    if (pen->has_not_finite)
+        cross_out(pen, view, place);
     for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
         for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
             hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
@@ -247,14 +281,9 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
     attn_shapes_add_box(pen->shapes,
                         (struct attn_shape_box){place.x, place.y, place.side, place.side,
                                                 attn_figure_nothing_color(kind, theme)});
-    attn_shapes_add_line(
-        pen->shapes, (struct attn_shape_line){.x = place.x,
-                                              .y = place.y + place.side,
-                                              .x2 = place.x + place.side,
-                                              .y2 = place.y,
-                                              .width = 1,
-                                              .opacity = 1,
-                                              .color = rgb_of(attn_cell_hatch_color(kind, theme))});
+    add_stroke(pen, kind, place, false);
+    if (kind == ATTN_CELL_NOT_FINITE)
+        add_stroke(pen, kind, place, true);
     attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
 }
 
