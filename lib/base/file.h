@@ -36,7 +36,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
 /*
  * X(part, bytes). How large the text files beside the weights may be. Directories come from
  * outside, so sizes have limits. Each has several times the room of the largest that are known: 2
- * KB of config, 256,000 tokens, 92,000 tensors in an index.
+ * KB of config, 256,000 tokens (33 MB of tokenizer.json), 92,000 tensors in an index.
  */
 #define ATTN_TEXT_BOUND_MAP(X)                                                                     \
     X("config.json", 1 << 20)                                                                      \
@@ -45,6 +45,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("added_tokens.json", 16 << 20)                                                               \
     X("vocab.json", 16 << 20)                                                                      \
     X("merges.txt", 16 << 20)                                                                      \
+    X("tokenizer.json", 128 << 20)                                                                 \
     X("model.safetensors.index.json", 32 << 20)
 
 enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */

@@ -229,6 +229,14 @@ bool attn_node_is_null(const struct attn_node *node)
     return cJSON_IsNull(item_of(node));
 }
 
+bool attn_node_is_bool(const struct attn_node *node, bool *value)
+{
+    if (!cJSON_IsBool(item_of(node)))
+        return false;
+    *value = cJSON_IsTrue(item_of(node));
+    return true;
+}
+
 const char *attn_node_string(const struct attn_node *node)
 {
     return cJSON_GetStringValue(item_of(node));

@@ -47,6 +47,7 @@ const char *attn_node_key(const struct attn_node *node);
 bool attn_node_is_object(const struct attn_node *node);
 bool attn_node_is_array(const struct attn_node *node);
 bool attn_node_is_null(const struct attn_node *node);
+bool attn_node_is_bool(const struct attn_node *node, bool *value);  /* sets *value when it is one */
 const char *attn_node_string(const struct attn_node *node);         /* NULL when it is no string */
 bool attn_node_int(const struct attn_node *node, int64_t *value);   /* integral, |value| < 2^53 */
 bool attn_node_double(const struct attn_node *node, double *value); /* finite */

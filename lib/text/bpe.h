@@ -2,10 +2,10 @@
  * bpe.h - merges the tokens of one piece of text: byte pair encoding (Sennrich et al. 2016), in the
  * order of OpenAI's encoder.py.
  *
- *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte
+ *     attn_bpe_begin(&work, n, err);                         // n tokens, one a byte or character
  *     for (i = 0; i < n; i++) work.symbols[i].id = ...;
  *     attn_bpe_merge(&work, n, merges);
- *     for (i = 0; i < n; i = work.symbols[i].next) ...       // what is left; i is its first byte
+ *     for (i = 0; i < n; i = work.symbols[i].next) ...       // what is left
  */
 #ifndef ATTN_TEXT_BPE_H
 #define ATTN_TEXT_BPE_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A token of the piece. Its index is that of its first byte, so it keeps its place when it
+/* A token of the piece. Its index is that of its first part, so it keeps its place when it
  * grows. */
 struct attn_bpe_symbol {
     int32_t id;
@@ -29,11 +29,11 @@ struct attn_bpe_work {
     struct attn_bpe_symbol *symbols; /* owns */
     uint64_t *heap;                  /* owns; candidates, rank << 32 | index of the left symbol */
     uint32_t *round;                 /* owns; the places where the pair of this round is */
-    size_t capacity;                 /* bytes of a piece that there is room for */
+    size_t capacity;                 /* tokens of a piece that there is room for */
     size_t n_heap;
 };
 
-/* Makes room for a piece of N bytes; a piece of 4 GiB or more is ATTN_UNSUPPORTED. */
+/* Makes room for a piece of N tokens; 4 Gi or more are ATTN_UNSUPPORTED. */
 enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct attn_error *err);
 
 void attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges);

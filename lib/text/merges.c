@@ -4,7 +4,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 /* One line of the file, without its end. */
@@ -12,11 +11,6 @@ struct merge_line {
     const char *text;
     size_t size;
     size_t number; /* from 1 */
-};
-
-/* The three tokens of a merge. */
-struct merge {
-    int32_t left, right, merged;
 };
 
 /* Cuts the next line off TEXT..END; false at the end. */
@@ -48,7 +42,7 @@ static enum attn_status refuse(const struct merge_line *line, const char *path, 
 /* Looks up the two tokens of LINE and the one they make; JOINED is scratch. */
 static enum attn_status parse_line(const struct merge_line *line, const char *path,
                                    const struct attn_vocabulary *vocabulary,
-                                   struct attn_buffer *joined, struct merge *merge,
+                                   struct attn_buffer *joined, struct attn_merge *merge,
                                    struct attn_error *err)
 {
     const char *space = memchr(line->text, ' ', line->size);
@@ -73,20 +67,14 @@ static enum attn_status parse_line(const struct merge_line *line, const char *pa
     return ATTN_OK;
 }
 
-/* Room for every line of the file that can be a merge: three bytes and the end of the line. */
-static enum attn_status allocate(struct attn_merges *merges, const struct attn_file *file,
-                                 struct attn_error *err)
+enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
+                                      struct attn_error *err)
 {
-    const char *text = (const char *)file->data, *end = text + file->size;
-    struct merge_line line = {0};
-    size_t n_slot = 2, n = file->size / 4 + 1;
+    size_t n_slot = 2;
 
-    while (next_line(&text, end, &line))
-        ;
-    if (line.number >= INT32_MAX)
-        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu lines, at most %d can be used",
-                              attn_quote_string(file->path).text, line.number, INT32_MAX - 1);
-    n = line.number < n ? line.number : n;
+    if (n >= INT32_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu merges, at most %d can be used",
+                              attn_quote_string(name).text, n, INT32_MAX - 1);
     while (n_slot < n * 2)
         n_slot *= 2;
     merges->merged = attn_alloc_uninitialized(n, sizeof *merges->merged, err);
@@ -99,21 +87,38 @@ static enum attn_status allocate(struct attn_merges *merges, const struct attn_f
     return ATTN_OK;
 }
 
-/* Gives MERGE the next rank; false when its pair has one. */
-static bool add(struct attn_merges *merges, const struct merge *merge)
+bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
+                     bool is_last_winner)
 {
     uint64_t pair = attn_merges_pair(merge->left, merge->right);
     size_t slot = (size_t)attn_hash_mix(pair) & merges->mask;
+    bool is_new = true;
 
     while (merges->pairs[slot] != UINT64_MAX) {
-        if (merges->pairs[slot] == pair)
-            return false;
+        if (merges->pairs[slot] == pair) {
+            is_new = false;
+            break;
+        }
         slot = (slot + 1) & merges->mask;
     }
+    if (!is_new && !is_last_winner)
+        return false;
     merges->pairs[slot] = pair;
     merges->ranks[slot] = (uint32_t)merges->n;
     merges->merged[merges->n++] = merge->merged;
-    return true;
+    return is_new;
+}
+
+/* How many lines of the file can be merges: three bytes and the end of the line. */
+static size_t count_lines(const struct attn_file *file)
+{
+    const char *text = (const char *)file->data, *end = text + file->size;
+    struct merge_line line = {0};
+    size_t n = file->size / 4 + 1;
+
+    while (next_line(&text, end, &line))
+        ;
+    return line.number < n ? line.number : n;
 }
 
 enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
@@ -123,17 +128,17 @@ enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_
     const char *text = (const char *)file->data, *end = text + file->size;
     struct merge_line line = {0};
     struct attn_buffer joined = {0};
-    enum attn_status status = allocate(merges, file, err);
+    enum attn_status status = attn_merges_allocate(merges, count_lines(file), file->path, err);
 
     while (status == ATTN_OK && next_line(&text, end, &line)) {
-        struct merge merge = {0};
+        struct attn_merge merge = {0};
 
         /* Only the first line can be a header: GPT-2 merges "#" with "#". */
         if (line.number == 1 && line.size >= sizeof header - 1 &&
             memcmp(line.text, header, sizeof header - 1) == 0)
             continue;
         status = parse_line(&line, file->path, vocabulary, &joined, &merge, err);
-        if (status == ATTN_OK && !add(merges, &merge))
+        if (status == ATTN_OK && !attn_merges_add(merges, &merge, false))
             status = refuse(&line, file->path, "is there a second time", err);
     }
     attn_buffer_release(&joined);

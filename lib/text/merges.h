@@ -1,12 +1,12 @@
 /*
- * merges.h - the merges of a byte-level BPE: which pair of tokens becomes which token, and in which
- * order.
+ * merges.h - the merges of a BPE: which pair of tokens becomes which token, and in which order.
  */
 #ifndef ATTN_TEXT_MERGES_H
 #define ATTN_TEXT_MERGES_H
 
 #include "text/vocabulary.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +21,20 @@ struct attn_merges {
     uint32_t *ranks; /* owns; [mask + 1] of the pair in the same slot */
     size_t mask;     /* slots - 1, slots a power of two and at least 2 n */
 };
+
+/* The three tokens of a merge. */
+struct attn_merge {
+    int32_t left, right, merged;
+};
+
+/* Makes room for N merges, at most INT32_MAX; NAME is the file's. Call once. */
+enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
+                                      struct attn_error *err);
+
+/* Gives MERGE the next rank, for which there is room; false when its pair has one already: that
+ * stays, or when IS_LAST_WINNER holds it gets the next. */
+bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
+                     bool is_last_winner);
 
 /*
  * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),

@@ -5,17 +5,16 @@
 #include "base/memory.h"
 #include "formats/json.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Marks KEY when the vocabulary has it; an empty token would be found everywhere. */
-static void mark(struct attn_specials *specials, const struct attn_vocabulary *vocabulary,
-                 const char *key, size_t size)
+static void mark(bool *is_special, const struct attn_vocabulary *vocabulary, const char *key,
+                 size_t size)
 {
     int32_t id = size > 0 ? attn_vocabulary_find(vocabulary, key, size) : -1;
 
     if (id >= 0)
-        specials->is_special[id] = true;
+        is_special[id] = true;
 }
 
 /* Reads added_tokens.json into ADDED and adds the keys that are new to VOCABULARY. */
@@ -48,8 +47,7 @@ static enum attn_status read_added(const struct attn_source *source, struct attn
 }
 
 /* Marks the token that VALUE, a string or an object with "content", names. */
-static enum attn_status mark_value(struct attn_specials *specials,
-                                   const struct attn_vocabulary *vocabulary,
+static enum attn_status mark_value(bool *is_special, const struct attn_vocabulary *vocabulary,
                                    const struct attn_json *json, const struct attn_node *value,
                                    struct attn_error *err)
 {
@@ -70,11 +68,11 @@ static enum attn_status mark_value(struct attn_specials *specials,
             return status;
     }
     if (content)
-        mark(specials, vocabulary, content, strlen(content));
+        mark(is_special, vocabulary, content, strlen(content));
     return ATTN_OK;
 }
 
-static enum attn_status read_map(struct attn_specials *specials, const struct attn_source *source,
+static enum attn_status read_map(bool *is_special, const struct attn_source *source,
                                  const struct attn_vocabulary *vocabulary, struct attn_error *err)
 {
     struct attn_file file = {0};
@@ -91,102 +89,58 @@ static enum attn_status read_map(struct attn_specials *specials, const struct at
         const struct attn_node *item = attn_node_is_array(member) ? attn_node_first(member) : NULL;
 
         if (!attn_node_is_array(member))
-            status = mark_value(specials, vocabulary, json, member, err);
+            status = mark_value(is_special, vocabulary, json, member, err);
         for (; item && status == ATTN_OK; item = attn_node_next(item))
-            status = mark_value(specials, vocabulary, json, item, err);
+            status = mark_value(is_special, vocabulary, json, item, err);
     }
     attn_json_free(json);
     return status;
 }
 
-static int compare_tokens(const void *left, const void *right)
+/* Appends what is marked. */
+static enum attn_status append_marked(struct attn_added *added, const bool *is_special,
+                                      const struct attn_vocabulary *vocabulary,
+                                      struct attn_error *err)
 {
-    const struct attn_special_token *a = left, *b = right;
-    int by_byte = (unsigned char)a->text[0] - (unsigned char)b->text[0];
-
-    return by_byte != 0 ? by_byte : (a->size < b->size) - (a->size > b->size);
-}
-
-/* Collects and sorts what is marked. */
-static enum attn_status list_tokens(struct attn_specials *specials,
-                                    const struct attn_vocabulary *vocabulary,
-                                    struct attn_error *err)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < vocabulary->n; i++)
-        n += specials->is_special[i];
-    specials->tokens = attn_alloc(n, sizeof *specials->tokens, err);
-    if (!specials->tokens)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        struct attn_special_token *token = &specials->tokens[specials->n];
-
-        if (!specials->is_special[i])
-            continue;
-        token->id = (int32_t)i;
-        token->text = attn_vocabulary_key(vocabulary, token->id, &token->size);
-        specials->first[(unsigned char)token->text[0] + 1]++;
-        specials->n++;
-    }
-    for (size_t byte = 0; byte < 256; byte++)
-        specials->first[byte + 1] += specials->first[byte];
-    qsort(specials->tokens, specials->n, sizeof *specials->tokens, compare_tokens);
-    return ATTN_OK;
-}
-
-enum attn_status attn_specials_read(struct attn_specials *specials,
-                                    const struct attn_source *source,
-                                    struct attn_vocabulary *vocabulary, struct attn_error *err)
-{
-    static const char end_of_text[] = "<|endoftext|>";
-    struct attn_vocabulary added = {0};
     enum attn_status status = ATTN_OK;
 
-    if (attn_source_has_part(source, "added_tokens.json"))
-        status = read_added(source, &added, vocabulary, err);
-    if (status != ATTN_OK)
-        goto done;
-    specials->is_special = attn_alloc(vocabulary->n, sizeof *specials->is_special, err);
-    if (!specials->is_special) {
-        status = ATTN_NO_MEMORY;
-        goto done;
+    for (size_t i = 0; status == ATTN_OK && i < vocabulary->n; i++) {
+        const struct attn_added_token token = {.id = (int32_t)i, .is_special = true};
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, token.id, &size);
+
+        if (is_special[i])
+            status = attn_added_append(added, token, key, size, err);
     }
-    mark(specials, vocabulary, end_of_text, sizeof end_of_text - 1);
-    for (size_t i = 0; i < added.n; i++)
-        mark(specials, vocabulary, added.keys.data + added.entries[i].begin, added.entries[i].size);
-    if (attn_source_has_part(source, "special_tokens_map.json"))
-        status = read_map(specials, source, vocabulary, err);
-    if (status == ATTN_OK)
-        status = list_tokens(specials, vocabulary, err);
-done:
-    attn_vocabulary_release(&added);
     return status;
 }
 
-void attn_specials_release(struct attn_specials *specials)
+enum attn_status attn_specials_read(struct attn_added *added, const struct attn_source *source,
+                                    struct attn_vocabulary *vocabulary, struct attn_error *err)
 {
-    attn_free(specials->tokens);
-    attn_free(specials->is_special);
-    *specials = (struct attn_specials){0};
-}
+    static const char end_of_text[] = "<|endoftext|>";
+    struct attn_vocabulary more = {0};
+    bool *is_special = NULL;
+    enum attn_status status = ATTN_OK;
 
-const struct attn_special_token *attn_specials_find(const struct attn_specials *specials,
-                                                    const char *text, size_t size, size_t from,
-                                                    size_t *begin)
-{
-    for (size_t at = from; at < size; at++) {
-        size_t byte = (unsigned char)text[at];
-
-        for (size_t i = specials->first[byte]; i < specials->first[byte + 1]; i++) {
-            const struct attn_special_token *token = &specials->tokens[i];
-
-            if (token->size <= size - at && memcmp(token->text, text + at, token->size) == 0) {
-                *begin = at;
-                return token;
-            }
-        }
+    if (attn_source_has_part(source, "added_tokens.json"))
+        status = read_added(source, &more, vocabulary, err);
+    if (status != ATTN_OK)
+        goto done;
+    is_special = attn_alloc(vocabulary->n, sizeof *is_special, err);
+    if (!is_special) {
+        status = ATTN_NO_MEMORY;
+        goto done;
     }
-    *begin = size;
-    return NULL;
+    mark(is_special, vocabulary, end_of_text, sizeof end_of_text - 1);
+    for (size_t i = 0; i < more.n; i++)
+        mark(is_special, vocabulary, more.keys.data + more.entries[i].begin, more.entries[i].size);
+    if (attn_source_has_part(source, "special_tokens_map.json"))
+        status = read_map(is_special, source, vocabulary, err);
+    if (status == ATTN_OK)
+        status = append_marked(added, is_special, vocabulary, err);
+done:
+    attn_free(is_special);
+    attn_vocabulary_release(&more);
+    return status;
 }

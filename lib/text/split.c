@@ -1,137 +1,189 @@
 /* split.c - see split.h. */
 #include "text/split.h"
 
-#include "base/memory.h"
 #include "base/utf8.h"
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
-
-#define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
-#define WHITE_SPACE ATTN_WHITE_SPACE_MAP(RANGE)
-
-/* encoder.py: 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+ */
-static const char pattern[] = "'s|'t|'re|'ve|'m|'ll|'d"
-                              "| ?\\p{L}+"
-                              "| ?\\p{N}+"
-                              "| ?[^" WHITE_SPACE "\\p{L}\\p{N}]+"
-                              "|[" WHITE_SPACE "]+(?![^" WHITE_SPACE "])"
-                              "|[" WHITE_SPACE "]+";
-
-struct attn_split {
-    pcre2_general_context *memory; /* owns */
-    pcre2_code *code;              /* owns */
+/* Told of each part of a slice in order: a match, or what lies between two. */
+struct splitter {
+    struct attn_walk *walk;
+    size_t at;               /* of the stage */
+    struct attn_slice piece; /* that is not handed on yet; empty: none */
+    bool is_match;           /* whether the part before was one */
+    enum attn_status (*part)(struct splitter *splitter, struct attn_slice part, bool is_match,
+                             struct attn_error *err);
 };
 
-struct attn_split_walk {
-    const struct attn_split *split; /* borrows */
-    pcre2_match_data *match;        /* owns */
+static enum attn_status isolate(struct splitter *splitter, struct attn_slice part, bool is_match,
+                                struct attn_error *err)
+{
+    (void)is_match;
+    return attn_walk_next(splitter->walk, splitter->at, part, err);
+}
+
+/* Hands on the piece that was held, and holds PART. */
+static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
+                             struct attn_error *err)
+{
+    const struct attn_slice piece = splitter->piece;
+
+    splitter->piece = part;
+    return attn_walk_next(splitter->walk, splitter->at, piece, err);
+}
+
+static enum attn_status end_piece(struct splitter *splitter, struct attn_slice part, bool is_match,
+                                  struct attn_error *err)
+{
+    const bool joins = is_match && !splitter->is_match && splitter->piece.layer != NULL;
+
+    splitter->is_match = is_match;
+    if (!joins)
+        return hold(splitter, part, err);
+    splitter->piece.end = part.end;
+    return ATTN_OK;
+}
+
+/* A match waits for what follows: it joins that unless it is a match too. */
+static enum attn_status begin_piece(struct splitter *splitter, struct attn_slice part,
+                                    bool is_match, struct attn_error *err)
+{
+    const bool joins = splitter->is_match && !is_match;
+
+    splitter->is_match = is_match;
+    if (!joins)
+        return hold(splitter, part, err);
+    splitter->piece.end = part.end;
+    return ATTN_OK;
+}
+
+/* The parts of SLICE, which is UTF-8. Nothing is matched across its ends. */
+struct parts {
+    struct splitter *splitter;
+    struct attn_slice slice;
+    size_t done; /* told of */
 };
 
-static void *allocate(size_t size, void *context)
+static enum attn_status tell(struct parts *parts, size_t end, bool is_match, struct attn_error *err)
 {
-    (void)context;
-    return attn_alloc_uninitialized(size, 1, NULL);
+    const struct attn_slice part = {parts->slice.layer, parts->slice.begin + parts->done,
+                                    parts->slice.begin + end};
+
+    parts->done = end;
+    return parts->splitter->part(parts->splitter, part, is_match, err);
 }
 
-static void release(void *block, void *context)
+static size_t character_length(const char *text, size_t size, size_t at)
 {
-    (void)context;
-    attn_free(block);
+    uint32_t code_point;
+
+    return at < size ? attn_utf8_decode(text + at, size - at, &code_point) : 1;
 }
 
-static enum attn_status refuse(int code, const char *what, struct attn_error *err)
+static enum attn_status split_valid(struct splitter *splitter, struct attn_slice slice,
+                                    struct attn_error *err)
 {
-    PCRE2_UCHAR text[128] = {0};
+    struct attn_match *match = splitter->walk->scratch[splitter->at];
+    struct parts parts = {splitter, slice, 0};
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    size_t from = 0, last = SIZE_MAX /* end of the match before */, begin, end;
+    enum attn_status status = ATTN_OK;
 
-    if (code == PCRE2_ERROR_NOMEMORY || code == PCRE2_ERROR_HEAPLIMIT ||
-        code == 121 /* pcre2_compile's own number for lack of memory */)
-        return attn_error_no_memory(err);
-    pcre2_get_error_message(code, text, sizeof text);
-    return attn_error_set(err, ATTN_UNSUPPORTED, "PCRE2 cannot %s: %s", what, (const char *)text);
-}
-
-static enum attn_status compile(struct attn_split *split, struct attn_error *err)
-{
-    pcre2_compile_context *context;
-    int code;
-    size_t offset;
-
-    split->memory = pcre2_general_context_create(allocate, release, NULL);
-    if (!split->memory)
-        return attn_error_no_memory(err);
-    context = pcre2_compile_context_create(split->memory);
-    if (!context)
-        return attn_error_no_memory(err);
-    split->code = pcre2_compile((PCRE2_SPTR)pattern, sizeof pattern - 1, PCRE2_UTF | PCRE2_UCP,
-                                &code, &offset, context);
-    pcre2_compile_context_free(context);
-    if (!split->code)
-        return refuse(code, "compile the split rule", err);
-    /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
-    (void)pcre2_jit_compile(split->code, PCRE2_JIT_COMPLETE);
-    return ATTN_OK;
-}
-
-enum attn_status attn_split_create(struct attn_split **out, struct attn_error *err)
-{
-    struct attn_split *split = attn_alloc(1, sizeof *split, err);
-    enum attn_status status;
-
-    if (!split)
-        return ATTN_NO_MEMORY;
-    status = compile(split, err);
-    if (status != ATTN_OK) {
-        attn_split_free(split);
-        return status;
+    while (status == ATTN_OK && from < size) {
+        status = attn_match_find(match, text, size, from, &begin, &end, err);
+        if (status != ATTN_OK || begin > size)
+            break;
+        from = end;
+        if (begin == end && begin == last) { /* empty, where a match ended: look further on */
+            from += character_length(text, size, from);
+            continue;
+        }
+        last = end;
+        if (begin > parts.done)
+            status = tell(&parts, begin, false, err);
+        if (status == ATTN_OK)
+            status = tell(&parts, end, true, err);
     }
-    *out = split;
-    return ATTN_OK;
+    if (status == ATTN_OK && parts.done < size)
+        status = tell(&parts, size, false, err);
+    return status;
 }
 
-void attn_split_free(struct attn_split *split)
+/* Tells of the parts of SLICE; bytes that are not UTF-8 go to the model. */
+static enum attn_status split(struct splitter *splitter, struct attn_slice slice,
+                              struct attn_error *err)
 {
-    if (!split)
-        return;
-    pcre2_code_free(split->code);
-    pcre2_general_context_free(split->memory);
-    attn_free(split);
-}
+    const char *text = slice.layer->text;
+    enum attn_status status = ATTN_OK;
 
-enum attn_status attn_split_walk_create(const struct attn_split *split,
-                                        struct attn_split_walk **out, struct attn_error *err)
-{
-    struct attn_split_walk *walk = attn_alloc(1, sizeof *walk, err);
+    if (splitter->walk->is_utf8)
+        return split_valid(splitter, slice, err);
+    for (size_t at = slice.begin; at < slice.end && status == ATTN_OK;) {
+        size_t bad = at + attn_utf8_valid_length(text + at, slice.end - at), good = bad;
+        uint32_t n_bad;
 
-    if (!walk)
-        return ATTN_NO_MEMORY;
-    walk->split = split;
-    walk->match = pcre2_match_data_create(1, split->memory);
-    if (!walk->match) {
-        attn_free(walk);
-        return attn_error_no_memory(err);
+        if (bad > at)
+            status = split_valid(splitter, (struct attn_slice){slice.layer, at, bad}, err);
+        while (good < slice.end && attn_utf8_decode(text + good, slice.end - good, &n_bad) == 0)
+            good += n_bad;
+        if (status == ATTN_OK)
+            status = hold(splitter, (struct attn_slice){0}, err);
+        if (status == ATTN_OK)
+            status =
+                attn_walk_model(splitter->walk, (struct attn_slice){slice.layer, bad, good}, err);
+        at = good;
     }
-    *out = walk;
-    return ATTN_OK;
+    return status;
 }
 
-void attn_split_walk_free(struct attn_split_walk *walk)
+static enum attn_status run_isolated(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
 {
-    if (!walk)
-        return;
-    pcre2_match_data_free(walk->match);
-    attn_free(walk);
+    struct splitter splitter = {.walk = walk, .at = at, .part = isolate};
+
+    return split(&splitter, slice, err);
 }
 
-enum attn_status attn_split_next(struct attn_split_walk *walk, const char *text, size_t size,
-                                 size_t begin, size_t *end, struct attn_error *err)
+static enum attn_status run_behind(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                   struct attn_error *err)
 {
-    int code = pcre2_match(walk->split->code, (PCRE2_SPTR)text, size, begin, PCRE2_NO_UTF_CHECK,
-                           walk->match, NULL);
+    struct splitter splitter = {.walk = walk, .at = at, .part = end_piece};
+    enum attn_status status = split(&splitter, slice, err);
 
-    /* Every character begins a match, so there is one, at BEGIN, and it is not empty. */
-    if (code < 0)
-        return refuse(code, "split the text", err);
-    *end = pcre2_get_ovector_pointer(walk->match)[1];
-    return ATTN_OK;
+    return status == ATTN_OK ? hold(&splitter, (struct attn_slice){0}, err) : status;
 }
+
+static enum attn_status run_before(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                   struct attn_error *err)
+{
+    struct splitter splitter = {.walk = walk, .at = at, .part = begin_piece};
+    enum attn_status status = split(&splitter, slice, err);
+
+    return status == ATTN_OK ? hold(&splitter, (struct attn_slice){0}, err) : status;
+}
+
+/* --- The rows --------------------------------------------------------------------------------- */
+
+static enum attn_status begin_match(const void *data, size_t n, void **scratch,
+                                    struct attn_error *err)
+{
+    struct attn_match *match = NULL;
+    enum attn_status status = attn_match_create(data, n, &match, err);
+
+    *scratch = match;
+    return status;
+}
+
+static void end_match(void *scratch)
+{
+    attn_match_free(scratch);
+}
+
+static void free_pattern(void *data)
+{
+    attn_pattern_free(data);
+}
+
+const struct attn_stage_kind attn_split_isolated = {run_isolated, begin_match, end_match,
+                                                    free_pattern};
+const struct attn_stage_kind attn_split_behind = {run_behind, begin_match, end_match, free_pattern};
+const struct attn_stage_kind attn_split_before = {run_before, begin_match, end_match, free_pattern};

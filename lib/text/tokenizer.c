@@ -1,102 +1,17 @@
-/* tokenizer.c - see tokenizer.h: opening, and the choice between the two kinds. */
+/* tokenizer.c - see tokenizer.h. */
 #include "text/tokenizer.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "text/byte_level.h"
-#include "text/normalized.h"
-#include "text/settings.h"
+#include "text/tokenizer_files.h"
 #include "text/tokenizer_internal.h"
-#include "text/word_level.h"
+#include "text/tokenizer_json.h"
 
 #include <string.h>
 
-struct attn_tokenizer {
-    enum attn_tokenizer_kind kind;
-    struct attn_settings settings;
-    struct attn_vocabulary vocabulary;
-    struct attn_word_level words; /* the other kinds */
-    struct attn_byte_level bpe;   /* ATTN_TOKENIZER_BPE */
-};
-
-static enum attn_status read_vocabulary(struct attn_vocabulary *vocabulary,
-                                        const struct attn_source *source, struct attn_error *err)
-{
-    struct attn_file file = {0};
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, "vocab.json") &&
-        attn_source_has_part(source, "tokenizer.json"))
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'tokenizer.json' alone is not supported, expected 'vocab.json' (and "
-                              "'merges.txt') beside it");
-    status = attn_file_read_part(source, "vocab.json", &file, err);
-    if (status == ATTN_OK)
-        status = attn_vocabulary_read(vocabulary, &file, err);
-    if (status == ATTN_OK)
-        status = attn_vocabulary_finish(vocabulary, file.path, err);
-    attn_file_close(&file);
-    return status;
-}
-
-/* Words rarely begin with the letter that stands for a space in byte-level vocabularies. */
-static enum attn_status check_is_words(const struct attn_vocabulary *vocabulary,
-                                       struct attn_error *err)
-{
-    static const char space[] = "\xc4\xa0"; /* U+0120 */
-    size_t n_space = 0;
-
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
-    }
-    if (n_space <= vocabulary->n / 32)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
-                   "'%s'), but 'merges.txt' is missing",
-                   n_space, vocabulary->n, space);
-    attn_error_hint(err,
-                    "if its tokens are words, say so in config.json: \"tokenizer\": {\"type\": "
-                    "\"word\"}");
-    return ATTN_FORMAT;
-}
-
-static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    const char *unk = tokenizer->settings.unk;
-    enum attn_status status = ATTN_OK;
-
-    if (!tokenizer->settings.has_kind)
-        status = check_is_words(&tokenizer->vocabulary, err);
-    tokenizer->words =
-        (struct attn_word_level){.vocabulary = &tokenizer->vocabulary,
-                                 .rule = {tokenizer->kind == ATTN_TOKENIZER_CHARACTER,
-                                          tokenizer->settings.drop, tokenizer->settings.n_drop},
-                                 .unk = -1};
-    if (status != ATTN_OK || !unk)
-        return status;
-    tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));
-    if (tokenizer->words.unk < 0)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "the config's 'unk' token '%s' is not in the vocabulary",
-                              attn_quote_string(unk).text);
-    return ATTN_OK;
-}
-
-static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
-                                 struct attn_error *err)
-{
-    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "the config's 'drop' and 'unk' are for word level, but the tokenizer "
-                              "is byte-level BPE");
-    return attn_byte_level_open(&tokenizer->bpe, source, &tokenizer->vocabulary, err);
-}
+/* --- Opening ---------------------------------------------------------------------------------- */
 
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)
@@ -106,26 +21,101 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
 
     if (!tokenizer)
         return ATTN_NO_MEMORY;
-    status = attn_settings_read(&tokenizer->settings, source, err);
+    if (attn_source_has_part(source, "tokenizer.json"))
+        status = attn_tokenizer_json_read(tokenizer, source, err);
+    else
+        status = attn_tokenizer_files_read(tokenizer, source, err);
     if (status == ATTN_OK)
-        status = read_vocabulary(&tokenizer->vocabulary, source, err);
-    if (status != ATTN_OK)
-        goto fail;
-    if (tokenizer->settings.has_kind)
-        tokenizer->kind = tokenizer->settings.kind;
+        status = attn_tokenizer_finish(tokenizer, err);
+    if (status == ATTN_OK)
+        *out = tokenizer;
     else
-        tokenizer->kind =
-            attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
-    if (tokenizer->kind == ATTN_TOKENIZER_BPE)
-        status = open_bpe(tokenizer, source, err);
-    else
-        status = open_words(tokenizer, err);
-    if (status != ATTN_OK)
-        goto fail;
-    *out = tokenizer;
+        attn_tokenizer_close(tokenizer);
+    return status;
+}
+
+enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const size_t n = tokenizer->vocabulary.n;
+
+    tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
+    tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
+    if (!tokenizer->is_added || !tokenizer->is_special)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokenizer->added.n; i++) {
+        const struct attn_added_token *token = &tokenizer->added.tokens[i];
+
+        tokenizer->is_added[token->id] = true;
+        tokenizer->is_special[token->id] = token->is_special;
+    }
     return ATTN_OK;
-fail:
-    attn_tokenizer_close(tokenizer);
+}
+
+/* Appends what KEY stands for by itself: in GPT-2's alphabet if the model is one of bytes, otherwise
+ * by the steps of the decoder that look at one token. */
+static void append_bytes(const struct attn_tokenizer *tokenizer, const char *key, size_t size,
+                         struct attn_strings *one, struct attn_buffer *out)
+{
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+    const int byte = attn_decode_named_byte(key, size);
+    size_t n;
+    char *to = attn_buffer_reserve(out, size + 1);
+
+    if (!to)
+        return;
+    if (tokenizer->bpe.is_by_byte &&
+        attn_alphabet_to_bytes(&tokenizer->bpe.alphabet, key, size, to, &n)) {
+        out->size += n;
+        return;
+    }
+    if (byte >= 0 && tokenizer->bpe.has_byte_fallback) {
+        attn_buffer_append_char(out, (char)byte);
+        return;
+    }
+    attn_buffer_reset(&one->bytes);
+    one->n = 0;
+    attn_strings_append(one, key, size);
+    for (size_t i = 0; i < decoder->n; i++) {
+        struct attn_decode_step step = decoder->steps[i];
+        struct attn_strings made = {0};
+
+        if (step.run != attn_decode_replace && step.run != attn_decode_metaspace)
+            continue;
+        step.start = 0; /* a token that is not the first */
+        step.run(&step, one, &made);
+        attn_strings_release(one);
+        *one = made;
+    }
+    attn_buffer_append(out, one->bytes.data, one->bytes.size);
+    out->has_failed = out->has_failed || one->has_failed || one->bytes.has_failed;
+}
+
+enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_buffer bytes = {0};
+    struct attn_strings one = {0};
+    enum attn_status status = ATTN_OK;
+
+    if (!tokenizer->is_special)
+        status = attn_tokenizer_mark(tokenizer, err);
+    tokenizer->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *tokenizer->begin, err);
+    if (status != ATTN_OK || !tokenizer->begin)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        tokenizer->begin[i] = bytes.size;
+        if (tokenizer->is_added[i] || tokenizer->kind != ATTN_TOKENIZER_BPE)
+            attn_buffer_append(&bytes, key, size); /* they stand for themselves */
+        else
+            append_bytes(tokenizer, key, size, &one, &bytes);
+    }
+    tokenizer->begin[vocabulary->n] = bytes.size;
+    attn_strings_release(&one);
+    status = attn_buffer_check(&bytes, err);
+    tokenizer->bytes = bytes.data; /* the buffer's memory is handed on */
     return status;
 }
 
@@ -135,7 +125,16 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
         return;
     attn_settings_release(&tokenizer->settings);
     attn_vocabulary_release(&tokenizer->vocabulary);
-    attn_byte_level_release(&tokenizer->bpe);
+    attn_added_release(&tokenizer->added);
+    attn_bpe_model_release(&tokenizer->bpe);
+    attn_stages_release(&tokenizer->stages);
+    attn_post_process_release(&tokenizer->post);
+    attn_decode_release(&tokenizer->decoder);
+    attn_free(tokenizer->is_added);
+    attn_free(tokenizer->is_special);
+    attn_free(tokenizer->bytes);
+    attn_free(tokenizer->begin);
+    attn_free(tokenizer->note);
     attn_free(tokenizer);
 }
 
@@ -151,23 +150,61 @@ size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
 
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
 {
-    return tokenizer->bpe.note;
+    return tokenizer->note;
 }
 
-/* Words of TEXT with the bytes that are not UTF-8 replaced, if that is asked. */
-static enum attn_status encode_words(const struct attn_word_level *words, const char *text,
-                                     size_t size, bool replace, struct attn_encoding *encoding,
-                                     struct attn_error *err)
+const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
 {
-    struct attn_normalized normalized = {0};
-    enum attn_status status = attn_normalized_set(
-        &normalized, text, size, (struct attn_normalization){.replaces_invalid = replace}, err);
+    return tokenizer->detail;
+}
 
+/* --- Encoding --------------------------------------------------------------------------------- */
+
+/* Whether every text has tokens: then bytes that are not UTF-8 have some too. */
+static bool takes_bytes(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer->kind == ATTN_TOKENIZER_BPE && tokenizer->bpe.is_by_byte;
+}
+
+/* Checks that TEXT is UTF-8, or that OPTIONS say what is to be done about it. */
+static enum attn_status check_text(const struct attn_tokenizer *tokenizer, const char *text,
+                                   size_t size, struct attn_encode_options *options,
+                                   struct attn_error *err)
+{
+    const size_t n_valid = attn_utf8_valid_length(text, size);
+
+    if (n_valid == size)
+        options->invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
+    else if (options->invalid == ATTN_INVALID_TEXT_REFUSE)
+        return attn_error_set(err, ATTN_INVALID, "the text is not UTF-8 at byte %zu: found '%s'",
+                              n_valid, attn_quote(text + n_valid, 1).text);
+    else if (options->invalid == ATTN_INVALID_TEXT_BYTES && !takes_bytes(tokenizer))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the text is not UTF-8 at byte %zu, and only a byte-level BPE can "
+                              "encode bytes",
+                              n_valid);
+    return ATTN_OK;
+}
+
+static enum attn_status encode(const struct attn_tokenizer *tokenizer, const char *text,
+                               size_t size, const struct attn_encode_options *options,
+                               struct attn_encoding *encoding, struct attn_error *err)
+{
+    const struct attn_post_process *post = &tokenizer->post;
+    const bool is_on = options->special_tokens == ATTN_SPECIAL_TOKENS_ON;
+    enum attn_status status = ATTN_OK;
+
+    if (is_on)
+        status = attn_post_process_append(&post->front, encoding, err);
+    encoding->n_front = encoding->n;
     if (status == ATTN_OK)
-        status = attn_word_level_encode(words, &normalized, encoding, err);
-    if (status == ATTN_OK)
-        attn_normalized_map_offsets(&normalized, 0, 0, encoding);
-    attn_normalized_release(&normalized);
+        status = attn_stages_encode(&tokenizer->stages, text, size, options, encoding, err);
+    if (status == ATTN_OK && post->trims)
+        attn_post_process_trim(post, tokenizer, text, encoding);
+    if (status == ATTN_OK && is_on) {
+        encoding->n_back = post->back.n;
+        status = attn_post_process_append(&post->back, encoding, err);
+    }
     return status;
 }
 
@@ -176,78 +213,78 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
                                        struct attn_encoding *encoding, struct attn_error *err)
 {
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
-    size_t n_valid = attn_utf8_valid_length(text, size);
-    bool is_word = tokenizer->kind != ATTN_TOKENIZER_BPE;
     enum attn_status status = attn_options_read(given, &options, err);
 
     encoding->n = encoding->n_front = encoding->n_back = 0;
+    if (status == ATTN_OK)
+        status = check_text(tokenizer, text, size, &options, err);
+    if (status == ATTN_OK)
+        status = encode(tokenizer, text, size, &options, encoding, err);
     if (status != ATTN_OK)
-        return status;
-    if (n_valid == size)
-        options.invalid = ATTN_INVALID_TEXT_REFUSE; /* there is nothing to do about */
-    else if (options.invalid == ATTN_INVALID_TEXT_REFUSE)
-        return attn_error_set(err, ATTN_INVALID, "the text is not UTF-8 at byte %zu: found '%s'",
-                              n_valid, attn_quote(text + n_valid, 1).text);
-    else if (options.invalid == ATTN_INVALID_TEXT_BYTES && is_word)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the text is not UTF-8 at byte %zu, and only a byte-level BPE can "
-                              "encode bytes",
-                              n_valid);
-    if (is_word)
-        status = encode_words(&tokenizer->words, text, size,
-                              options.invalid == ATTN_INVALID_TEXT_REPLACE, encoding, err);
-    else
-        status = attn_byte_level_encode(&tokenizer->bpe, text, size, &options, encoding, err);
-    if (status != ATTN_OK)
-        encoding->n = 0;
+        encoding->n = encoding->n_front = encoding->n_back = 0;
     return status;
 }
 
+/* --- Tokens and decoding ---------------------------------------------------------------------- */
+
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
-    if (id < 0 || (size_t)id >= tokenizer->vocabulary.n)
+    if (!attn_vocabulary_has(&tokenizer->vocabulary, id))
         return NULL;
-    if (tokenizer->kind == ATTN_TOKENIZER_BPE)
-        return attn_byte_level_token(&tokenizer->bpe, id, size);
-    return attn_vocabulary_key(&tokenizer->vocabulary, id, size);
+    *size = tokenizer->begin[id + 1] - tokenizer->begin[id];
+    return *size > 0 ? tokenizer->bytes + tokenizer->begin[id] : "";
+}
+
+const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    return attn_vocabulary_has(&tokenizer->vocabulary, id)
+               ? attn_vocabulary_key(&tokenizer->vocabulary, id, size)
+               : NULL;
 }
 
 bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id)
 {
-    return tokenizer->kind == ATTN_TOKENIZER_BPE && id >= 0 &&
-           (size_t)id < tokenizer->vocabulary.n && tokenizer->bpe.specials.is_special[id];
+    return attn_vocabulary_has(&tokenizer->vocabulary, id) && tokenizer->is_special[id];
+}
+
+/* Appends the string of each id to STRINGS: what its decoder takes. */
+static enum attn_status append_tokens(const struct attn_tokenizer *tokenizer, const int32_t *ids,
+                                      size_t n, struct attn_strings *strings,
+                                      struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t size = 0;
+        const char *token = tokenizer->keeps_bytes ? attn_tokenizer_token(tokenizer, ids[i], &size)
+                                                   : attn_tokenizer_key(tokenizer, ids[i], &size);
+
+        if (token)
+            attn_strings_append(strings, token, size);
+        else if (!tokenizer->skips_unknown_ids || ids[i] < 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "id %d at position %zu is not in the vocabulary, expected 0..%zu",
+                                  (int)ids[i], i, tokenizer->vocabulary.n - 1);
+    }
+    return ATTN_OK;
 }
 
 enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, char **text, size_t *size, struct attn_error *err)
 {
-    struct attn_buffer out = {0};
-    enum attn_status status = ATTN_OK;
+    struct attn_strings strings = {0};
+    enum attn_status status = append_tokens(tokenizer, ids, n, &strings, err);
 
-    for (size_t i = 0; i < n; i++) {
-        size_t token_size = 0;
-        const char *token = attn_tokenizer_token(tokenizer, ids[i], &token_size);
-
-        if (!token) {
-            status =
-                attn_error_set(err, ATTN_INVALID,
-                               "id %d at position %zu is not in the vocabulary, expected 0..%zu",
-                               (int)ids[i], i, tokenizer->vocabulary.n - 1);
-            goto fail;
-        }
-        if (i > 0 && tokenizer->kind == ATTN_TOKENIZER_WORD)
-            attn_buffer_append_char(&out, ' ');
-        attn_buffer_append(&out, token, token_size);
+    if (status == ATTN_OK)
+        status = attn_decode_run(&tokenizer->decoder, &strings, err);
+    if (status == ATTN_OK) {
+        (void)attn_buffer_string(&strings.bytes);
+        status = attn_buffer_check(&strings.bytes, err);
     }
-    (void)attn_buffer_string(&out);
-    status = attn_buffer_check(&out, err);
-    if (status != ATTN_OK)
-        goto fail;
-    *text = out.data; /* the buffer's memory is handed on */
-    *size = out.size;
-    return ATTN_OK;
-fail:
-    attn_buffer_release(&out);
+    if (status == ATTN_OK) {
+        *text = strings.bytes.data; /* the buffer's memory is handed on */
+        *size = strings.bytes.size;
+        strings.bytes = (struct attn_buffer){0};
+    }
+    attn_strings_release(&strings);
     return status;
 }
 
@@ -255,6 +292,8 @@ void attn_text_free(char *text)
 {
     attn_free(text);
 }
+
+/* --- Encodings -------------------------------------------------------------------------------- */
 
 /* Grows one of the arrays; *CAPACITY is what all of them have and stays as it is. */
 static enum attn_status grow_array(void **array, size_t capacity, size_t need, size_t size,

@@ -9,10 +9,14 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * Two kinds. Byte-level BPE (vocab.json and merges.txt, Radford et al. 2019; the reference is
- * OpenAI's encoder.py): every text has ids. Word level (vocab.json alone): words between Unicode
- * white space, or single characters; unknown ones are errors unless the vocabulary names a token
- * for them. The split rule uses PCRE2's character tables (Unicode 14 in Debian 12).
+ * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the normalizers,
+ * pre-tokenizers, post-processors and decoders that the table in README.md lists, and with added
+ * tokens. What the library tokenizers makes of the file is what comes out here. Otherwise from
+ * vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is OpenAI's
+ * encoder.py), alone word level: words between Unicode white space, or single characters.
+ *
+ * Patterns use PCRE2's character tables (Unicode 14 in Debian 12): characters that came later are
+ * neither letters nor numbers here.
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -71,11 +75,13 @@ struct attn_encoding {
 };
 
 /*
- * Opens the tokenizer of SOURCE; reads no weights. The files: vocab.json; merges.txt, which makes
- * it byte-level BPE; config.json's "tokenizer": {"type": "word"|"char"|"bpe", "drop": ",", "unk":
- * null}; for BPE also added_tokens.json, special_tokens_map.json and "add_prefix_space" of
- * tokenizer_config.json. ATTN_FORMAT for gaps, duplicates, bad merges, and merges that
- * do not make three or more of the tokens.
+ * Opens the tokenizer of SOURCE; reads no weights. The files: tokenizer.json alone; or vocab.json;
+ * merges.txt, which makes it byte-level BPE; config.json's "tokenizer": {"type":
+ * "word"|"char"|"bpe", "drop": ",", "unk": null}; for BPE also added_tokens.json,
+ * special_tokens_map.json and "add_prefix_space" of tokenizer_config.json. ATTN_FORMAT for
+ * duplicates, bad merges, ids of added tokens that the library would not give, and, of vocab.json,
+ * gaps and merges that do not make three or more of the tokens. ATTN_UNSUPPORTED names a part of
+ * tokenizer.json that is not known.
  */
 ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_tokenizer **tokenizer,
@@ -88,11 +94,20 @@ ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
  * Borrowed. */
 ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
+/* What a user may want to know who asks for details: that tokenizer.json was read, and vocab.json
+ * beside it was not. NULL: nothing. Borrowed. */
+ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
+
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
  * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
- * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text. A text without
- * words has no tokens.
+ * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text, but for what a
+ * pattern of tokenizer.json takes: ATTN_UNSUPPORTED when it would be too long. A text without words
+ * has no tokens but those that are added.
+ *
+ * Offsets are of the given text, whatever was done to it before. A space or U+2581 that was put in
+ * front belongs to the first character, a composed character to the first that it was made of; where
+ * the post-processor trims offsets, white space at the ends of a token is left out.
  */
 ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer,
                                                 const char *text, size_t size,
@@ -104,15 +119,16 @@ ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 /*
  * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
  * of a character), "eat" for words. NULL for an id that the vocabulary lacks (a model may have more
- * rows).
+ * rows, and tokenizer.json may have holes).
  */
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
 /*
- * The text of N ids: bytes joined for BPE, words separated by single spaces, characters joined.
- * *text is allocated, its size excludes a terminating NUL; free it with attn_text_free.
- * ATTN_INVALID for an unknown id.
+ * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes joined
+ * for BPE, words separated by single spaces, characters joined. *text is allocated, its size
+ * excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for an unknown id;
+ * tokenizer.json skips those from 0 on.
  */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,
@@ -123,7 +139,8 @@ ATTN_API void attn_text_free(char *text); /* NULL is allowed */
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 
-/* Whether ID is found in a text before it is split, like <|endoftext|>; words have none such. */
+/* Whether ID is special, like <|endoftext|>: what a file of the tokenizer says; words have none
+ * such. */
 bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 #endif

@@ -1,10 +1,50 @@
 /*
- * tokenizer_internal.h - how the kinds of tokenizers append tokens to an encoding.
+ * tokenizer_internal.h - what a tokenizer is made of, for the files that open one, and how stages
+ * append tokens to an encoding.
  */
 #ifndef ATTN_TEXT_TOKENIZER_INTERNAL_H
 #define ATTN_TEXT_TOKENIZER_INTERNAL_H
 
+#include "text/added.h"
+#include "text/bpe_model.h"
+#include "text/decode.h"
+#include "text/post_process.h"
+#include "text/settings.h"
+#include "text/stage.h"
 #include "text/tokenizer.h"
+#include "text/word_level.h"
+
+/*
+ * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the last
+ * stage borrows, the stages, what is done at the end, and the decoder. attn_tokenizer_finish makes
+ * the rest.
+ */
+struct attn_tokenizer {
+    enum attn_tokenizer_kind kind;
+    struct attn_settings settings;
+    struct attn_vocabulary vocabulary;
+    struct attn_added added;
+    struct attn_bpe_model bpe;    /* ATTN_TOKENIZER_BPE */
+    struct attn_word_level words; /* the other kinds */
+    struct attn_stages stages;
+    struct attn_post_process post;
+    struct attn_decode_steps decoder;
+    bool skips_unknown_ids; /* when decoding; otherwise they are errors */
+    bool keeps_bytes;       /* decoding joins the bytes of the tokens as they are */
+    bool *is_added;         /* owns; by id */
+    bool *is_special;       /* owns; by id */
+    char *bytes;            /* owns; what the tokens stand for, one after another */
+    size_t *begin;          /* owns; [n_vocab + 1] where in `bytes` */
+    char *note;             /* owns; what is odd about the vocabulary (unmade.h), or NULL */
+    const char *detail;     /* which files were read, or NULL; not owned */
+};
+
+/* Marks the added tokens, and finds what each token stands for. */
+enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err);
+enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err);
+
+/* The key of token ID as the files have it, or NULL. Borrowed. */
+const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
 
 /* Makes room for NEED tokens in all. On failure the encoding is as before. */
 enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t need,

@@ -25,8 +25,8 @@ static void add(struct unmade *unmade, int32_t id)
 /* What looking at keys takes. */
 struct key_reader {
     struct attn_alphabet alphabet;
-    struct attn_split_walk *walk; /* owns */
-    struct attn_buffer bytes;     /* scratch: what a key stands for */
+    struct attn_match *match; /* owns */
+    struct attn_buffer bytes; /* scratch: what a key stands for */
 };
 
 /* Whether what KEY stands for is one piece of a text, or a part of a character. */
@@ -34,7 +34,7 @@ static enum attn_status find_is_whole(struct key_reader *reader, const char *key
                                       bool *is_whole, struct attn_error *err)
 {
     char *bytes;
-    size_t n = 0, end = 0;
+    size_t n = 0, begin = 0, end = 0;
     enum attn_status status = ATTN_OK;
 
     attn_buffer_reset(&reader->bytes);
@@ -43,18 +43,18 @@ static enum attn_status find_is_whole(struct key_reader *reader, const char *key
         return attn_error_no_memory(err);
     *is_whole = attn_alphabet_to_bytes(&reader->alphabet, key, size, bytes, &n) && n > 0;
     if (*is_whole && attn_utf8_valid_length(bytes, n) == n) {
-        status = attn_split_next(reader->walk, bytes, n, 0, &end, err);
+        status = attn_match_find(reader->match, bytes, n, 0, &begin, &end, err);
         *is_whole = end == n;
     }
     return status;
 }
 
-static enum attn_status sort_out(const struct attn_byte_level *bpe,
+static enum attn_status sort_out(const struct attn_pattern *pattern,
                                  const struct attn_vocabulary *vocabulary, const bool *is_made,
                                  struct unmade *whole, struct unmade *added, struct attn_error *err)
 {
-    struct key_reader reader = {.walk = NULL};
-    enum attn_status status = attn_split_walk_create(bpe->split, &reader.walk, err);
+    struct key_reader reader = {.match = NULL};
+    enum attn_status status = attn_match_create(pattern, vocabulary->keys.size, &reader.match, err);
 
     attn_alphabet_init(&reader.alphabet);
     for (size_t i = 0; status == ATTN_OK && i < vocabulary->n; i++) {
@@ -69,7 +69,7 @@ static enum attn_status sort_out(const struct attn_byte_level *bpe,
         add(is_whole ? whole : added, id);
     }
     attn_buffer_release(&reader.bytes);
-    attn_split_walk_free(reader.walk);
+    attn_match_free(reader.match);
     return status;
 }
 
@@ -131,23 +131,24 @@ static enum attn_status make_note(const struct attn_vocabulary *vocabulary,
     return ATTN_OK;
 }
 
-enum attn_status attn_unmade_check(const struct attn_byte_level *bpe,
-                                   const struct attn_vocabulary *vocabulary, const char *path,
+enum attn_status attn_unmade_check(const struct attn_bpe_model *model, const bool *is_special,
+                                   const struct attn_pattern *pattern, const char *path,
                                    char **note, struct attn_error *err)
 {
+    const struct attn_vocabulary *vocabulary = model->vocabulary;
     struct unmade whole = {0}, added = {0};
     bool *is_made = attn_alloc(vocabulary->n, sizeof *is_made, err);
     enum attn_status status;
 
     if (is_made == NULL)
         return ATTN_NO_MEMORY;
-    memcpy(is_made, bpe->specials.is_special, vocabulary->n * sizeof *is_made);
+    memcpy(is_made, is_special, vocabulary->n * sizeof *is_made);
     for (size_t byte = 0; byte < 256; byte++)
-        if (bpe->byte_ids[byte] >= 0)
-            is_made[bpe->byte_ids[byte]] = true;
-    for (size_t i = 0; i < bpe->merges.n; i++)
-        is_made[bpe->merges.merged[i]] = true;
-    status = sort_out(bpe, vocabulary, is_made, &whole, &added, err);
+        if (model->byte_ids[byte] >= 0)
+            is_made[model->byte_ids[byte]] = true;
+    for (size_t i = 0; i < model->merges.n; i++)
+        is_made[model->merges.merged[i]] = true;
+    status = sort_out(pattern, vocabulary, is_made, &whole, &added, err);
     attn_free(is_made);
     if (status != ATTN_OK)
         return status;

@@ -15,15 +15,17 @@
 #ifndef ATTN_TEXT_UNMADE_H
 #define ATTN_TEXT_UNMADE_H
 
-#include "text/byte_level.h"
+#include "text/bpe_model.h"
+#include "text/pattern.h"
 
 /*
- * Looks for them in VOCABULARY; BPE has its special tokens, bytes, merges and split rule by now.
- * PATH is that of the merges, for messages. ATTN_FORMAT where the list is refused. *note is a line
- * to tell the user, which the caller owns, or NULL.
+ * Looks for them in the vocabulary of MODEL, which has its merges and bytes by now; IS_SPECIAL
+ * [n_vocab] are no such tokens, and PATTERN splits texts. PATH is that of the merges, for messages.
+ * ATTN_FORMAT where the list is refused. *note is a line to tell the user, which the caller owns, or
+ * NULL.
  */
-enum attn_status attn_unmade_check(const struct attn_byte_level *bpe,
-                                   const struct attn_vocabulary *vocabulary, const char *path,
+enum attn_status attn_unmade_check(const struct attn_bpe_model *model, const bool *is_special,
+                                   const struct attn_pattern *pattern, const char *path,
                                    char **note, struct attn_error *err);
 
 #endif

@@ -8,9 +8,10 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "formats/json_reader.h"
 
 #include <string.h>
+
+enum { MOST_HOLES = 1000000 };
 
 enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
                                      size_t size, int32_t id, struct attn_error *err)
@@ -70,7 +71,24 @@ static enum attn_status read_members(struct attn_vocabulary *vocabulary,
             (status = attn_vocabulary_add(vocabulary, key->data, key->size, id, err)) != ATTN_OK)
             return status;
     }
-    return status == ATTN_OK ? attn_json_next(reader, &token, err) : status; /* the end */
+    return status;
+}
+
+enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
+                                             struct attn_json_reader *reader,
+                                             struct attn_error *err)
+{
+    struct attn_json_token token;
+    struct attn_buffer key = {0};
+    enum attn_status status = attn_json_next(reader, &token, err);
+
+    if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
+        status = attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
+                                attn_quote_string(reader->name).text);
+    if (status == ATTN_OK)
+        status = read_members(vocabulary, reader, &key, err);
+    attn_buffer_release(&key);
+    return status;
 }
 
 enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
@@ -79,16 +97,9 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     struct attn_json_reader reader =
         attn_json_reader_init((const char *)file->data, file->size, file->path);
     struct attn_json_token token;
-    struct attn_buffer key = {0};
-    enum attn_status status = attn_json_next(&reader, &token, err);
+    enum attn_status status = attn_vocabulary_read_object(vocabulary, &reader, err);
 
-    if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
-        status = attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
-                                attn_quote_string(file->path).text);
-    if (status == ATTN_OK)
-        status = read_members(vocabulary, &reader, &key, err);
-    attn_buffer_release(&key);
-    return status;
+    return status == ATTN_OK ? attn_json_next(&reader, &token, err) : status; /* the end */
 }
 
 static enum attn_status report_duplicate_id(const struct attn_vocabulary *vocabulary,
@@ -104,22 +115,21 @@ static enum attn_status report_duplicate_id(const struct attn_vocabulary *vocabu
                           (int)a->id);
 }
 
-/* Moves every entry to the place of its id. n different ids below n leave no gap. */
-static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, const char *name,
+/* Moves every entry to the place of its id, of which there are N; others stay out. */
+static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
-    size_t n = vocabulary->n;
     struct attn_vocabulary_entry *sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
 
     if (!sorted)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        sorted[i].id = -1;
-    for (size_t i = 0; i < n; i++) {
+        sorted[i] = (struct attn_vocabulary_entry){.id = -1};
+    for (size_t i = 0; i < vocabulary->n; i++) {
         const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
 
-        if ((size_t)entry->id >= n)
-            continue; /* somewhere below n an id is missing; found in the next loop */
+        if (entry->id < 0 || (size_t)entry->id >= n)
+            continue;
         if (sorted[entry->id].id >= 0) {
             enum attn_status status =
                 report_duplicate_id(vocabulary, &sorted[entry->id], entry, name, err);
@@ -129,17 +139,23 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, const c
         }
         sorted[entry->id] = *entry;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (sorted[i].id < 0) {
-            attn_free(sorted);
+    attn_free(vocabulary->entries);
+    vocabulary->entries = sorted;
+    vocabulary->n = vocabulary->capacity = n;
+    return ATTN_OK;
+}
+
+/* n different ids below n leave no gap. */
+static enum attn_status check_gaps(const struct attn_vocabulary *vocabulary, const char *name,
+                                   struct attn_error *err)
+{
+    const size_t n = vocabulary->n;
+
+    for (size_t i = 0; i < n; i++)
+        if (vocabulary->entries[i].id < 0)
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' has %zu token%s but none with id %zu, expected ids 0..%zu",
                                   attn_quote_string(name).text, n, n == 1 ? "" : "s", i, n - 1);
-        }
-    }
-    attn_free(vocabulary->entries);
-    vocabulary->entries = sorted;
-    vocabulary->capacity = n;
     return ATTN_OK;
 }
 
@@ -165,7 +181,7 @@ static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const cha
 {
     size_t n_slot = 2;
 
-    while (n_slot < vocabulary->n * 2)
+    while (n_slot < vocabulary->n_key * 2)
         n_slot *= 2;
     attn_free(vocabulary->slots);
     vocabulary->slots = attn_alloc_uninitialized(n_slot, sizeof *vocabulary->slots, err);
@@ -174,10 +190,12 @@ static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const cha
     memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */
     vocabulary->n_slot = n_slot;
     for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
+        size_t size, slot;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-        size_t slot = find_slot(vocabulary, key, size);
 
+        if (vocabulary->entries[i].id < 0)
+            continue;
+        slot = find_slot(vocabulary, key, size);
         if (vocabulary->slots[slot] >= 0)
             return attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
                                   attn_quote(key, size).text, attn_quote_string(name).text,
@@ -187,17 +205,56 @@ static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const cha
     return ATTN_OK;
 }
 
-enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
-                                        struct attn_error *err)
+static enum attn_status check_number(const struct attn_vocabulary *vocabulary, const char *name,
+                                     struct attn_error *err)
 {
-    enum attn_status status;
-
     if (vocabulary->n == 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no tokens", attn_quote_string(name).text);
     if (vocabulary->n > INT32_MAX)
         return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has %zu tokens, at most %d can be used",
                               attn_quote_string(name).text, vocabulary->n, INT32_MAX);
-    status = sort_entries(vocabulary, name, err);
+    return ATTN_OK;
+}
+
+enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
+                                        struct attn_error *err)
+{
+    enum attn_status status = check_number(vocabulary, name, err);
+
+    vocabulary->n_key = vocabulary->n;
+    /* An entry that stays out leaves a gap. */
+    if (status == ATTN_OK)
+        status = sort_entries(vocabulary, vocabulary->n, name, err);
+    if (status == ATTN_OK)
+        status = check_gaps(vocabulary, name, err);
+    return status == ATTN_OK ? index_keys(vocabulary, name, err) : status;
+}
+
+enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
+                                                   const char *name, struct attn_error *err)
+{
+    size_t n = 0, n_key = 0;
+    enum attn_status status = check_number(vocabulary, name, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        const struct attn_vocabulary_entry *entry = &vocabulary->entries[i];
+        const size_t most = 2 * vocabulary->n + MOST_HOLES;
+
+        if (entry->id < 0)
+            continue;
+        if ((size_t)entry->id > most)
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED,
+                "'%s' in '%s' has id %d, expected at most %zu with %zu tokens",
+                attn_quote(vocabulary->keys.data + entry->begin, entry->size).text,
+                attn_quote_string(name).text, (int)entry->id, most, vocabulary->n);
+        n = (size_t)entry->id >= n ? (size_t)entry->id + 1 : n;
+        n_key++;
+    }
+    vocabulary->n_key = n_key;
+    status = sort_entries(vocabulary, n, name, err);
     return status == ATTN_OK ? index_keys(vocabulary, name, err) : status;
 }
 

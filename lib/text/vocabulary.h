@@ -1,28 +1,31 @@
 /*
- * vocabulary.h - the keys of vocab.json (and added_tokens.json), by id and by key.
+ * vocabulary.h - the tokens of a tokenizer, by id and by key.
  *
- * Add every key with its id, then finish: the ids must be 0..n-1, each once, and no key may be
- * there twice.
+ * Add every key with its id, then finish: no id and no key may be there twice.
  */
 #ifndef ATTN_TEXT_VOCABULARY_H
 #define ATTN_TEXT_VOCABULARY_H
 
 #include "base/buffer.h"
 #include "base/file.h"
+#include "formats/json_reader.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct attn_vocabulary_entry {
     size_t begin, size; /* of the key in `keys`, bytes */
-    int32_t id;
+    int32_t id;         /* -1 where there is none */
 };
 
 /* Initialize with = {0}; end with attn_vocabulary_release. */
 struct attn_vocabulary {
     struct attn_buffer keys;               /* the keys one after another */
     struct attn_vocabulary_entry *entries; /* owns; [n], by id once finished */
-    size_t n, capacity;
+    size_t n;                              /* ids, once finished: the highest and one more */
+    size_t n_key;                          /* of these that have a key */
+    size_t capacity;
     int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free */
     size_t n_slot;  /* power of two, at least 2 n */
 };
@@ -34,10 +37,19 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
 enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
                                      size_t size, int32_t id, struct attn_error *err);
 
-/* Sorts and indexes what was added; NAME is the file's, for messages. May be called again after
- * more was added. */
+/* Adds the members of the object that READER is about to enter. */
+enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
+                                             struct attn_json_reader *reader,
+                                             struct attn_error *err);
+
+/* Sorts and indexes what was added, whose ids must be 0..n-1; NAME is the file's, for messages. May
+ * be called again after more was added. */
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         struct attn_error *err);
+
+/* The same for ids that may have holes: not above twice their number and a million. */
+enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
+                                                   const char *name, struct attn_error *err);
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 
@@ -45,7 +57,12 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 
-/* The key of ID, 0 <= ID < n; not terminated. Borrowed. */
+static inline bool attn_vocabulary_has(const struct attn_vocabulary *vocabulary, int32_t id)
+{
+    return id >= 0 && (size_t)id < vocabulary->n && vocabulary->entries[id].id >= 0;
+}
+
+/* The key of ID, 0 <= ID < n; not terminated; of no size where there is none. Borrowed. */
 static inline const char *attn_vocabulary_key(const struct attn_vocabulary *vocabulary, int32_t id,
                                               size_t *size)
 {

@@ -43,8 +43,7 @@ bool attn_word_next(struct attn_word_walk *walk)
     return walk->kept.size > 0 && !walk->kept.has_failed;
 }
 
-static enum attn_status refuse(const struct attn_word_level *words,
-                               const struct attn_normalized *text,
+static enum attn_status refuse(const struct attn_word_level *words, const struct attn_layer *layer,
                                const struct attn_word_walk *walk, size_t number,
                                struct attn_error *err)
 {
@@ -52,18 +51,19 @@ static enum attn_status refuse(const struct attn_word_level *words,
     enum attn_status status =
         attn_error_set(err, ATTN_INVALID, "unknown %s '%s' (%s %zu, byte %zu)", what,
                        attn_quote(walk->kept.data, walk->kept.size).text, what, number,
-                       attn_normalized_begin(text, walk->begin));
+                       attn_layer_origin(layer, walk->begin));
 
     if (!words->rule.is_by_character) /* every character is near every other */
         attn_nearest_hint(words->vocabulary, walk->kept.data, walk->kept.size, err);
     return status;
 }
 
-enum attn_status attn_word_level_encode(const struct attn_word_level *words,
-                                        const struct attn_normalized *text,
-                                        struct attn_encoding *encoding, struct attn_error *err)
+static enum attn_status run(struct attn_walk *text_walk, size_t at, struct attn_slice slice,
+                            struct attn_error *err)
 {
-    struct attn_word_walk walk = {words->rule, text->text, text->size, .at = 0};
+    const struct attn_word_level *words = text_walk->stages->list[at].data;
+    struct attn_encoding *encoding = text_walk->encoding;
+    struct attn_word_walk walk = {words->rule, slice.layer->text, slice.end, .at = slice.begin};
     enum attn_status status = ATTN_OK;
 
     while (status == ATTN_OK && attn_word_next(&walk)) {
@@ -72,7 +72,7 @@ enum attn_status attn_word_level_encode(const struct attn_word_level *words,
         if (id < 0)
             id = words->unk;
         if (id < 0)
-            status = refuse(words, text, &walk, encoding->n, err);
+            status = refuse(words, slice.layer, &walk, encoding->n, err);
         else
             status = attn_encoding_push(encoding, id, walk.begin, walk.end, err);
     }
@@ -81,3 +81,5 @@ enum attn_status attn_word_level_encode(const struct attn_word_level *words,
     attn_buffer_release(&walk.kept);
     return status;
 }
+
+const struct attn_stage_kind attn_word_stage = {.run = run};

@@ -6,8 +6,7 @@
 #define ATTN_TEXT_WORD_LEVEL_H
 
 #include "base/buffer.h"
-#include "text/normalized.h"
-#include "text/tokenizer.h"
+#include "text/stage.h"
 #include "text/vocabulary.h"
 
 #include <stdbool.h>
@@ -39,9 +38,7 @@ struct attn_word_level {
     int32_t unk;                              /* id of unknown words, or -1: they are errors */
 };
 
-/* Appends the words of TEXT, with offsets in the normalized text. */
-enum attn_status attn_word_level_encode(const struct attn_word_level *words,
-                                        const struct attn_normalized *text,
-                                        struct attn_encoding *encoding, struct attn_error *err);
+/* The stage that encodes words; its data is a struct attn_word_level, which it borrows. */
+extern const struct attn_stage_kind attn_word_stage;
 
 #endif

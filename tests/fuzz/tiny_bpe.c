@@ -3,7 +3,7 @@
 
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/byte_level.h"
+#include "text/alphabet.h"
 
 enum file { VOCAB, MERGES };
 
@@ -48,7 +48,8 @@ const struct attn_tokenizer *attn_tiny_bpe(bool with_prefix)
 static void open_parts(struct attn_tiny_parts *parts)
 {
     struct attn_file vocab = open_blob(blob_of(VOCAB)), merges = open_blob(blob_of(MERGES));
-    static struct attn_split *split; /* the walk borrows it */
+    static const char rule[] = ATTN_GPT2_PATTERN;
+    static struct attn_pattern *pattern; /* the match borrows it */
     struct attn_alphabet alphabet;
     struct attn_error err = {0};
     char key[4];
@@ -56,8 +57,8 @@ static void open_parts(struct attn_tiny_parts *parts)
     FUZZ_CHECK(attn_vocabulary_read(&parts->vocabulary, &vocab, &err) == ATTN_OK);
     FUZZ_CHECK(attn_vocabulary_finish(&parts->vocabulary, vocab.path, &err) == ATTN_OK);
     FUZZ_CHECK(attn_merges_read(&parts->merges, &merges, &parts->vocabulary, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_split_create(&split, &err) == ATTN_OK);
-    FUZZ_CHECK(attn_split_walk_create(split, &parts->walk, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_pattern_create(rule, sizeof rule - 1, "rule", &pattern, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_match_create(pattern, 1 << 20, &parts->match, &err) == ATTN_OK);
     attn_alphabet_init(&alphabet);
     for (int byte = 0; byte < 256; byte++) {
         const size_t size = attn_utf8_encode(alphabet.code_point[byte], key);
@@ -72,7 +73,7 @@ const struct attn_tiny_parts *attn_tiny_parts(void)
 {
     static struct attn_tiny_parts parts;
 
-    if (parts.walk == NULL)
+    if (parts.match == NULL)
         open_parts(&parts);
     return &parts;
 }

@@ -5,7 +5,7 @@
 #define ATTN_TESTS_TINY_BPE_H
 
 #include "text/merges.h"
-#include "text/split.h"
+#include "text/pattern.h"
 #include "text/tokenizer.h"
 
 /* Held for as long as the process lives; WITH_PREFIX: "add_prefix_space", and an added token. */
@@ -15,7 +15,7 @@ const struct attn_tokenizer *attn_tiny_bpe(bool with_prefix);
 struct attn_tiny_parts {
     struct attn_vocabulary vocabulary;
     struct attn_merges merges;
-    struct attn_split_walk *walk;
+    struct attn_match *match;
     int32_t byte_ids[256];
 };
 const struct attn_tiny_parts *attn_tiny_parts(void);

@@ -263,18 +263,6 @@ START_TEST(refuses_configs_that_make_no_sense)
 }
 END_TEST
 
-START_TEST(says_what_is_wrong_with_tokenizer_json_alone)
-{
-    static const struct attn_blob blob = {"tokenizer.json", "{}", 2};
-    const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
-    struct attn_error err = {0};
-
-    ck_assert_int_eq(attn_tokenizer_open(&source, &tokenizer, &err), ATTN_UNSUPPORTED);
-    ck_assert_str_eq(err.message, "'tokenizer.json' alone is not supported, expected 'vocab.json' "
-                                  "(and 'merges.txt') beside it");
-}
-END_TEST
-
 START_TEST(has_no_special_tokens)
 {
     open_life();
@@ -313,5 +301,4 @@ ATTN_SUITE("tokenizer_words", gives_the_ids_and_places_of_the_first_article,
            uses_the_unknown_token_when_there_is_one, joins_words_with_single_spaces,
            refuses_or_replaces_what_is_not_utf8, refuses_vocabularies_with_gaps_and_duplicates,
            splits_into_characters_when_the_config_says_so, refuses_configs_that_make_no_sense,
-           says_what_is_wrong_with_tokenizer_json_alone, has_no_special_tokens,
-           survives_every_failed_allocation)
+           has_no_special_tokens, survives_every_failed_allocation)

@@ -1242,6 +1242,7 @@ FUNCTIONS = {
     "attn_tokenizer_close": (None, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_note": (c_char_p, [c_void_p]),
+    "attn_tokenizer_detail": (c_char_p, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),

@@ -1,0 +1,366 @@
+/* bpe_model.c - see bpe_model.h. */
+#include "text/bpe_model.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/bpe.h"
+#include "text/piece_cache.h"
+#include "text/tokenizer_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is room for them */
+
+/* --- The model -------------------------------------------------------------------------------- */
+
+static void find_single_ids(struct attn_bpe_model *model)
+{
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char key[8];
+        size_t size =
+            attn_utf8_encode(model->is_by_byte ? model->alphabet.code_point[byte] : byte, key);
+
+        model->byte_ids[byte] = -1;
+        if (model->is_by_byte || byte < 128)
+            model->byte_ids[byte] = attn_vocabulary_find(model->vocabulary, key, size);
+        model->has_places = model->has_places || (model->byte_ids[byte] < 0 && !model->needs_all);
+        snprintf(key, sizeof key, "<0x%02X>", byte);
+        model->fallback_ids[byte] = attn_vocabulary_find(model->vocabulary, key, 6);
+    }
+}
+
+static uint32_t count_characters(const char *text, size_t size)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+enum attn_status attn_bpe_model_finish(struct attn_bpe_model *model, struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = model->vocabulary;
+
+    attn_alphabet_init(&model->alphabet);
+    model->has_places = !model->is_by_byte;
+    find_single_ids(model);
+    model->unk_id = model->unk ? attn_vocabulary_find(vocabulary, model->unk, model->n_unk) : -1;
+    model->widths = attn_alloc_uninitialized(vocabulary->n, sizeof *model->widths, err);
+    if (!model->widths)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        model->widths[i] = model->is_by_byte ? count_characters(key, size) : (uint32_t)size;
+    }
+    return ATTN_OK;
+}
+
+void attn_bpe_model_release(struct attn_bpe_model *model)
+{
+    attn_merges_release(&model->merges);
+    attn_free(model->widths);
+    attn_free(model->unk);
+    *model = (struct attn_bpe_model){0};
+}
+
+/* --- The parts of a piece --------------------------------------------------------------------- */
+
+/* Bytes of the piece. */
+struct place {
+    uint32_t begin, end;
+};
+
+struct scratch {
+    const struct attn_bpe_model *model;
+    struct attn_bpe_work work;
+    struct attn_piece_cache cache;
+    struct attn_buffer key; /* of a piece in the alphabet */
+    size_t n;               /* parts of the piece so far */
+    struct place *places;   /* owns; [n_place] of the parts, or NULL: part i is byte i */
+    size_t n_place;
+    struct place unk; /* unknown parts that are not added yet */
+    bool has_unk;
+    bool is_plain; /* every part of the piece has a token of its own */
+};
+
+static void add(struct scratch *scratch, int32_t id, size_t begin, size_t end)
+{
+    scratch->work.symbols[scratch->n].id = id;
+    if (scratch->places)
+        scratch->places[scratch->n] = (struct place){(uint32_t)begin, (uint32_t)end};
+    scratch->n++;
+}
+
+static void add_unk(struct scratch *scratch)
+{
+    if (scratch->has_unk)
+        add(scratch, scratch->model->unk_id, scratch->unk.begin, scratch->unk.end);
+    scratch->has_unk = false;
+}
+
+/* Adds the tokens of the bytes of KEY, which stands for BEGIN..END of the piece; false when one of
+ * them lacks. */
+static bool add_bytes(struct scratch *scratch, const char *key, size_t size, size_t begin,
+                      size_t end)
+{
+    const int32_t *ids = scratch->model->fallback_ids;
+
+    for (size_t i = 0; i < size; i++)
+        if (ids[(unsigned char)key[i]] < 0)
+            return false;
+    for (size_t i = 0; i < size; i++) {
+        const bool is_own = size == end - begin; /* a byte of the key is one of the piece */
+
+        add(scratch, ids[(unsigned char)key[i]], is_own ? begin + i : begin,
+            is_own ? begin + i + 1 : end);
+    }
+    return true;
+}
+
+static enum attn_status refuse(const struct attn_bpe_model *model, struct attn_slice slice,
+                               size_t begin, const char *key, size_t size, struct attn_error *err)
+{
+    const size_t at = slice.begin + begin;
+
+    if (model->needs_all)
+        return attn_error_set(
+            err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
+            (unsigned)(unsigned char)slice.layer->text[at], attn_layer_origin(slice.layer, at));
+    return attn_error_set(err, ATTN_INVALID,
+                          "the vocabulary has neither a token for '%s', found at byte %zu, nor its "
+                          "unknown token '%s'",
+                          attn_quote(key, size).text, attn_layer_origin(slice.layer, at),
+                          attn_quote(model->unk, model->n_unk).text);
+}
+
+/* Adds the part KEY, at BEGIN..END of the piece SLICE, which the vocabulary lacks. */
+static enum attn_status add_unknown(struct scratch *scratch, struct attn_slice slice,
+                                    const char *key, size_t size, size_t begin, size_t end,
+                                    struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scratch->model;
+
+    scratch->is_plain = false;
+    if (model->has_byte_fallback && add_bytes(scratch, key, size, begin, end))
+        return ATTN_OK;
+    if (model->needs_all || (model->unk && model->unk_id < 0))
+        return refuse(model, slice, begin, key, size, err);
+    if (!model->unk)
+        return ATTN_OK;
+    if (!scratch->has_unk || !model->fuses_unk) {
+        add_unk(scratch);
+        scratch->unk.begin = (uint32_t)begin;
+    }
+    scratch->unk.end = (uint32_t)end;
+    scratch->has_unk = true;
+    return ATTN_OK;
+}
+
+static enum attn_status find_bytes(struct scratch *scratch, struct attn_slice slice,
+                                   struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scratch->model;
+    const unsigned char *piece = (const unsigned char *)attn_slice_text(slice);
+    const size_t n = attn_slice_size(slice);
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < n && status == ATTN_OK; i++) {
+        const int32_t id = model->byte_ids[piece[i]];
+        char key[4];
+
+        if (id >= 0) {
+            add_unk(scratch);
+            add(scratch, id, i, i + 1);
+        } else {
+            status = add_unknown(scratch, slice, key,
+                                 attn_utf8_encode(model->alphabet.code_point[piece[i]], key), i,
+                                 i + 1, err);
+        }
+    }
+    return status;
+}
+
+static enum attn_status find_characters(struct scratch *scratch, struct attn_slice slice,
+                                        struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scratch->model;
+    const char *piece = attn_slice_text(slice);
+    const size_t n = attn_slice_size(slice);
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0, length; i < n && status == ATTN_OK; i += length) {
+        uint32_t code_point;
+        int32_t id;
+
+        length = attn_utf8_decode(piece + i, n - i, &code_point);
+        length = length > 0 ? length : 1;
+        id = length == 1 ? model->byte_ids[(unsigned char)piece[i]]
+                         : attn_vocabulary_find(model->vocabulary, piece + i, length);
+        if (id >= 0) {
+            add_unk(scratch);
+            add(scratch, id, i, i + length);
+        } else {
+            status = add_unknown(scratch, slice, piece + i, length, i, i + length, err);
+        }
+    }
+    return status;
+}
+
+/* --- Pieces ----------------------------------------------------------------------------------- */
+
+/* Makes room for a piece of SIZE bytes and forgets the one before. */
+static enum attn_status begin_piece(struct scratch *scratch, size_t size, struct attn_error *err)
+{
+    /* A byte without a token may become the two of its character. */
+    const size_t n = scratch->model->has_byte_fallback ? 2 * size : size;
+    void *places = scratch->places;
+    enum attn_status status = attn_bpe_begin(&scratch->work, n, err);
+
+    if (status == ATTN_OK && scratch->model->has_places)
+        status = attn_grow(&places, &scratch->n_place, n, sizeof *scratch->places, err);
+    scratch->places = places;
+    scratch->n = 0;
+    scratch->has_unk = false;
+    scratch->is_plain = true;
+    return status;
+}
+
+/* Appends what is left of the parts after merging. */
+static enum attn_status push_tokens(struct attn_encoding *encoding, const struct scratch *scratch,
+                                    size_t begin, struct attn_error *err)
+{
+    const struct attn_bpe_symbol *symbols = scratch->work.symbols;
+    const struct place *places = scratch->places;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0, next; i < scratch->n && status == ATTN_OK; i = next) {
+        next = symbols[i].next;
+        status = attn_encoding_push(encoding, symbols[i].id, begin + (places ? places[i].begin : i),
+                                    begin + (places ? places[next - 1].end : next), err);
+    }
+    return status;
+}
+
+/* Appends the tokens of the piece, found by merging. */
+static enum attn_status merge_piece(struct attn_walk *walk, struct scratch *scratch,
+                                    struct attn_slice slice, struct attn_error *err)
+{
+    const struct attn_bpe_model *model = scratch->model;
+    const size_t size = attn_slice_size(slice);
+    enum attn_status status = begin_piece(scratch, size, err);
+    size_t n_token = 0;
+
+    if (status == ATTN_OK)
+        status = model->is_by_byte ? find_bytes(scratch, slice, err)
+                                   : find_characters(scratch, slice, err);
+    if (status != ATTN_OK)
+        return status;
+    add_unk(scratch);
+    attn_bpe_merge(&scratch->work, scratch->n, &model->merges);
+    if (size > LONG_PIECE) {
+        for (size_t i = 0; i < scratch->n; i = scratch->work.symbols[i].next)
+            n_token++;
+        status = attn_encoding_reserve(walk->encoding, walk->encoding->n + n_token, err);
+    }
+    return status == ATTN_OK ? push_tokens(walk->encoding, scratch, slice.begin, err) : status;
+}
+
+/* The token that is the whole piece, or -1. */
+static int32_t find_whole(struct scratch *scratch, struct attn_slice slice)
+{
+    const struct attn_bpe_model *model = scratch->model;
+    const char *piece = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    char *key;
+
+    if (!model->is_by_byte)
+        return attn_vocabulary_find(model->vocabulary, piece, size);
+    attn_buffer_reset(&scratch->key);
+    key = attn_buffer_reserve(&scratch->key, 2 * size);
+    return key ? attn_vocabulary_find(model->vocabulary, key,
+                                      attn_alphabet_from_bytes(&model->alphabet, piece, size, key))
+               : -1;
+}
+
+static enum attn_status encode_piece(struct attn_walk *walk, struct scratch *scratch,
+                                     struct attn_slice slice, struct attn_error *err)
+{
+    const int32_t id = scratch->model->takes_whole_pieces ? find_whole(scratch, slice) : -1;
+
+    scratch->is_plain = true;
+    if (scratch->key.has_failed)
+        return attn_error_no_memory(err);
+    if (id >= 0)
+        return attn_encoding_push(walk->encoding, id, slice.begin, slice.end, err);
+    return merge_piece(walk, scratch, slice, err);
+}
+
+/* Appends the tokens that PIECE has, to stand at BEGIN. */
+static enum attn_status copy_piece(struct attn_encoding *encoding,
+                                   const struct attn_bpe_model *model,
+                                   const struct attn_cached_piece *piece, size_t begin,
+                                   struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < piece->n && status == ATTN_OK; i++) {
+        int32_t id = encoding->ids[piece->first + i];
+        size_t end = begin + model->widths[id];
+
+        status = attn_encoding_push(encoding, id, begin, end, err);
+        begin = end;
+    }
+    return status;
+}
+
+static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                            struct attn_error *err)
+{
+    struct scratch *scratch = walk->scratch[at];
+    const size_t first = walk->encoding->n;
+    bool found;
+    struct attn_cached_piece *piece = attn_piece_cache_find(&scratch->cache, attn_slice_text(slice),
+                                                            attn_slice_size(slice), &found);
+    enum attn_status status;
+
+    if (found)
+        return copy_piece(walk->encoding, scratch->model, piece, slice.begin, err);
+    status = encode_piece(walk, scratch, slice, err);
+    if (piece) {
+        piece->first = first;
+        piece->n = (uint32_t)(walk->encoding->n - first);
+        if (!scratch->is_plain || status != ATTN_OK)
+            piece->size = 0; /* not kept: its tokens do not tell where they end */
+    }
+    return status;
+}
+
+static enum attn_status begin_scratch(const void *data, size_t n, void **out,
+                                      struct attn_error *err)
+{
+    struct scratch *scratch = attn_alloc(1, sizeof *scratch, err);
+
+    *out = scratch;
+    if (!scratch)
+        return ATTN_NO_MEMORY;
+    scratch->model = data;
+    return attn_piece_cache_init(&scratch->cache, n, err);
+}
+
+static void end_scratch(void *data)
+{
+    struct scratch *scratch = data;
+
+    attn_bpe_release(&scratch->work);
+    attn_piece_cache_release(&scratch->cache);
+    attn_buffer_release(&scratch->key);
+    attn_free(scratch->places);
+    attn_free(scratch);
+}
+
+const struct attn_stage_kind attn_bpe_stage = {run, begin_scratch, end_scratch, NULL};

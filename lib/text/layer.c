@@ -1,0 +1,139 @@
+/* layer.c - see layer.h. */
+#include "text/layer.h"
+
+#include "base/memory.h"
+
+void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
+{
+    attn_buffer_reset(&layer->copy);
+    layer->under = slice.layer;
+    layer->base = slice.begin;
+    layer->n_splice = 0;
+    layer->has_failed = false;
+}
+
+/* Where in the slice the next byte stands if nothing more is said. */
+static size_t next_from(const struct attn_layer *layer)
+{
+    const struct attn_splice *last =
+        layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
+
+    if (!last)
+        return layer->copy.size;
+    return last->from + last->count * last->from_size +
+           (layer->copy.size - last->at - last->count * last->size);
+}
+
+static void add_splice(struct attn_layer *layer, struct attn_splice splice)
+{
+    void *splices = layer->splices;
+
+    if (attn_grow(&splices, &layer->capacity, layer->n_splice + 1, sizeof *layer->splices, NULL) !=
+        ATTN_OK) {
+        layer->has_failed = true;
+        return;
+    }
+    layer->splices = splices;
+    layer->splices[layer->n_splice++] = splice;
+}
+
+void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size)
+{
+    if (size == 0)
+        return;
+    if (next_from(layer) != from)
+        add_splice(layer, (struct attn_splice){.at = layer->copy.size, .from = from});
+    attn_buffer_append(&layer->copy, layer->under->text + layer->base + from, size);
+}
+
+void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, size_t from,
+                    size_t from_size)
+{
+    struct attn_splice *last = layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
+    const size_t at = layer->copy.size;
+
+    if (last && last->size == size && last->from_size == from_size &&
+        last->at + last->count * size == at && last->from + last->count * from_size == from)
+        last->count++;
+    else
+        add_splice(layer, (struct attn_splice){at, from, 1, (uint32_t)size, (uint32_t)from_size});
+    attn_buffer_append(&layer->copy, text, size);
+}
+
+enum attn_status attn_layer_end(struct attn_layer *layer, struct attn_error *err)
+{
+    layer->text = layer->copy.data ? layer->copy.data : "";
+    layer->size = layer->copy.size;
+    return layer->has_failed ? attn_error_no_memory(err) : attn_buffer_check(&layer->copy, err);
+}
+
+void attn_layer_release(struct attn_layer *layer)
+{
+    attn_buffer_release(&layer->copy);
+    attn_free(layer->splices);
+    *layer = (struct attn_layer){0};
+}
+
+/* The last splice that begins before LIMIT, or NULL. *HINT is the index of the one found before,
+ * plus one: offsets mostly ascend. */
+static const struct attn_splice *find_splice(const struct attn_layer *layer, size_t limit,
+                                             size_t *hint)
+{
+    const struct attn_splice *splices = layer->splices;
+    size_t low = *hint, high = layer->n_splice;
+
+    if (low > 0 && splices[low - 1].at >= limit)
+        low = 0;
+    for (int i = 0; i < 8 && low < high && splices[low].at < limit; i++)
+        low++;
+    while (low < high && splices[low].at < limit) {
+        size_t middle = low + (high - low) / 2;
+
+        if (splices[middle].at < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *hint = low;
+    return low > 0 ? &splices[low - 1] : NULL;
+}
+
+/* The offset in the slice of what lies at OFFSET, after LAST began or, if LAST is NULL, before any
+ * splice. Within a splice it is where that begins, or when IS_END where it ends. */
+static size_t slice_offset(const struct attn_splice *last, size_t offset, bool is_end)
+{
+    size_t size;
+
+    if (!last)
+        return offset;
+    offset -= last->at;
+    size = last->count * last->size;
+    if (offset < size)
+        return last->from + (offset + (is_end ? last->size - 1 : 0)) / last->size * last->from_size;
+    return last->from + last->count * last->from_size + (offset - size);
+}
+
+size_t attn_layer_origin(const struct attn_layer *layer, size_t offset)
+{
+    for (; layer->under; layer = layer->under) {
+        size_t hint = 0;
+
+        offset = layer->base + slice_offset(find_splice(layer, offset + 1, &hint), offset, false);
+    }
+    return offset;
+}
+
+void attn_layer_map_offsets(const struct attn_layer *layer, size_t first,
+                            struct attn_encoding *encoding)
+{
+    size_t hint = 0, end_hint = 0;
+
+    for (size_t i = first; i < encoding->n; i++) {
+        size_t begin = encoding->begin[i], end = encoding->end[i];
+
+        begin = slice_offset(find_splice(layer, begin + 1, &hint), begin, false);
+        end = slice_offset(find_splice(layer, end, &end_hint), end, true);
+        encoding->begin[i] = layer->base + begin;
+        encoding->end[i] = layer->base + end;
+    }
+}

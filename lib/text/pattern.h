@@ -1,0 +1,50 @@
+/*
+ * pattern.h - regular expressions of tokenizers, run by PCRE2 with Unicode's properties.
+ *
+ * A pattern is data from outside. The library tokenizers runs it with Oniguruma in the syntax of
+ * Ruby, so it is rewritten where the two differ: \s is Unicode's White_Space (PCRE2 has U+180E
+ * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. What would mean something
+ * else and cannot be rewritten is refused: sets within sets, options but for i, and {n}+.
+ *
+ * PCRE2's limits hold: what a match may try, what may be nested, and what all matches of a walk may
+ * try in all. A text or pattern that exhausts them is ATTN_UNSUPPORTED. Where PCRE2 compiles to
+ * machine code, they hold too. Letters and numbers are those of its Unicode tables.
+ */
+#ifndef ATTN_TEXT_PATTERN_H
+#define ATTN_TEXT_PATTERN_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attn_pattern; /* compiled; immutable, shared by threads */
+struct attn_match;   /* scratch of one walk */
+
+/* GPT-2's rule (encoder.py): words with the space before them, numbers, runs of other characters,
+ * white space. */
+#define ATTN_GPT2_PATTERN                                                                          \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
+
+/* Compiles TEXT [size], UTF-8. ATTN_UNSUPPORTED for what cannot be compiled: the message names the
+ * pattern and NAME, the file that has it. */
+enum attn_status attn_pattern_create(const char *text, size_t size, const char *name,
+                                     struct attn_pattern **out, struct attn_error *err);
+
+/* A pattern that is TEXT [size] itself. */
+enum attn_status attn_pattern_create_literal(const char *text, size_t size, const char *name,
+                                             struct attn_pattern **out, struct attn_error *err);
+
+void attn_pattern_free(struct attn_pattern *pattern); /* NULL is allowed */
+
+/* For texts of N bytes in all. */
+enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
+                                   struct attn_match **out, struct attn_error *err);
+void attn_match_free(struct attn_match *match); /* NULL is allowed */
+
+/* Finds the first match in TEXT [size], which must be valid UTF-8, at or behind FROM. *begin is SIZE
+ * + 1 when there is none. */
+enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
+                                 size_t from, size_t *begin, size_t *end, struct attn_error *err);
+
+#endif

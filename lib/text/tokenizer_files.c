@@ -1,0 +1,166 @@
+/* tokenizer_files.c - see tokenizer_files.h. */
+#include "text/tokenizer_files.h"
+
+#include "base/escape.h"
+#include "text/change.h"
+#include "text/special.h"
+#include "text/split.h"
+#include "text/unmade.h"
+
+#include <string.h>
+
+static enum attn_status read_vocabulary(struct attn_vocabulary *vocabulary,
+                                        const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status = attn_file_read_part(source, "vocab.json", &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_vocabulary_read(vocabulary, &file, err);
+    if (status == ATTN_OK)
+        status = attn_vocabulary_finish(vocabulary, file.path, err);
+    attn_file_close(&file);
+    return status;
+}
+
+/* --- Words ------------------------------------------------------------------------------------ */
+
+/* Words rarely begin with the letter that stands for a space in byte-level vocabularies. */
+static enum attn_status check_is_words(const struct attn_vocabulary *vocabulary,
+                                       struct attn_error *err)
+{
+    static const char space[] = "\xc4\xa0"; /* U+0120 */
+    size_t n_space = 0;
+
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        n_space += size >= sizeof space - 1 && memcmp(key, space, sizeof space - 1) == 0;
+    }
+    if (n_space <= vocabulary->n / 32)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT,
+                   "the vocabulary is one of byte-level BPE (%zu of its %zu tokens begin with "
+                   "'%s'), but 'merges.txt' is missing",
+                   n_space, vocabulary->n, space);
+    attn_error_hint(err,
+                    "if its tokens are words, say so in config.json: \"tokenizer\": {\"type\": "
+                    "\"word\"}");
+    return ATTN_FORMAT;
+}
+
+static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const char *unk = tokenizer->settings.unk;
+    const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
+    const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
+    enum attn_status status = ATTN_OK;
+
+    if (!tokenizer->settings.has_kind)
+        status = check_is_words(&tokenizer->vocabulary, err);
+    tokenizer->words = (struct attn_word_level){
+        .vocabulary = &tokenizer->vocabulary,
+        .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},
+        .unk = -1};
+    if (status == ATTN_OK)
+        status = attn_stages_add(&tokenizer->stages, &attn_word_stage, &tokenizer->words, err);
+    if (status == ATTN_OK)
+        status = attn_decode_add(&tokenizer->decoder, join, " ", NULL, err);
+    if (status != ATTN_OK || !unk)
+        return status;
+    tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));
+    if (tokenizer->words.unk < 0)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "the config's 'unk' token '%s' is not in the vocabulary",
+                              attn_quote_string(unk).text);
+    return ATTN_OK;
+}
+
+/* --- Byte-level BPE --------------------------------------------------------------------------- */
+
+static enum attn_status read_merges(struct attn_tokenizer *tokenizer,
+                                    const struct attn_source *source,
+                                    const struct attn_pattern *pattern, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status = attn_file_read_part(source, "merges.txt", &file, err);
+
+    if (status == ATTN_OK)
+        status = attn_merges_read(&tokenizer->bpe.merges, &file, &tokenizer->vocabulary, err);
+    if (status == ATTN_OK)
+        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, pattern, file.path,
+                                   &tokenizer->note, err);
+    attn_file_close(&file);
+    return status;
+}
+
+/* Adds the stages between the special tokens and the model. */
+static enum attn_status add_split(struct attn_tokenizer *tokenizer,
+                                  const struct attn_source *source,
+                                  const struct attn_pattern **pattern, struct attn_error *err)
+{
+    static const char rule[] = ATTN_GPT2_PATTERN;
+    struct attn_pattern *made = NULL;
+    bool has_prefix = false;
+    enum attn_status status = attn_settings_read_prefix(source, &has_prefix, err);
+
+    if (status == ATTN_OK && has_prefix)
+        status =
+            attn_stages_add(&tokenizer->stages, &attn_change_prefix,
+                            attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err);
+    if (status == ATTN_OK)
+        status = attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &made, err);
+    *pattern = made;
+    if (status == ATTN_OK)
+        status = attn_stages_add(&tokenizer->stages, &attn_split_isolated, made, err);
+    return status;
+}
+
+static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                                 struct attn_error *err)
+{
+    const struct attn_pattern *pattern = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the config's 'drop' and 'unk' are for word level, but the tokenizer "
+                              "is byte-level BPE");
+    tokenizer->bpe = (struct attn_bpe_model){
+        .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
+    tokenizer->keeps_bytes = true;
+    status = attn_specials_read(&tokenizer->added, source, &tokenizer->vocabulary, err);
+    if (status == ATTN_OK)
+        status = attn_tokenizer_mark(tokenizer, err);
+    if (status == ATTN_OK)
+        status = attn_added_add_stage(&tokenizer->stages, &tokenizer->added, false, 0, err);
+    if (status == ATTN_OK)
+        status = add_split(tokenizer, source, &pattern, err);
+    if (status == ATTN_OK)
+        status = attn_bpe_model_finish(&tokenizer->bpe, err);
+    if (status == ATTN_OK)
+        status = attn_stages_add(&tokenizer->stages, &attn_bpe_stage, &tokenizer->bpe, err);
+    return status == ATTN_OK ? read_merges(tokenizer, source, pattern, err) : status;
+}
+
+enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source, struct attn_error *err)
+{
+    enum attn_status status = attn_settings_read(&tokenizer->settings, source, err);
+
+    if (status == ATTN_OK)
+        status = read_vocabulary(&tokenizer->vocabulary, source, err);
+    if (status != ATTN_OK)
+        return status;
+    if (tokenizer->settings.has_kind)
+        tokenizer->kind = tokenizer->settings.kind;
+    else
+        tokenizer->kind =
+            attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
+    status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
+    if (status != ATTN_OK)
+        return status;
+    return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)
+                                                 : open_words(tokenizer, err);
+}

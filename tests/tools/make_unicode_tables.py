@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Prints lib/text/nfc_table.c, or with --lowercase the table of lib/text/lowercase.c.
+
+From Python's Unicode data. Normal form C needs four tables: the classes of combining marks, the
+pairs that are composed, what is decomposed for good, and the characters at which a text may not be
+normal. Hangul is arithmetic (nfc.c).
+"""
+import sys
+import unicodedata
+
+ALL = [c for c in range(0x110000) if not 0xD800 <= c <= 0xDFFF]
+HANGUL = range(0xAC00, 0xD7A4)
+
+
+def decomposition(c):
+    text = unicodedata.decomposition(chr(c))
+    return [] if not text or text[0] == "<" else [int(part, 16) for part in text.split()]
+
+
+def ranges(value):
+    found = []
+    for c in ALL:
+        v = value(c)
+        if v and found and found[-1][1] == c - 1 and found[-1][2] == v:
+            found[-1][1] = c
+        elif v:
+            found.append([c, c, v])
+    return found
+
+
+def print_rows(head, rows):
+    print(f"{head} = {{")
+    line = "   "
+    for row in rows:
+        text = row if isinstance(row, str) else "{" + ", ".join(f"{v:#x}" for v in row) + "}"
+        if len(line) + len(text) + 2 > 100:
+            print(line)
+            line = "   "
+        line += f" {text},"
+    print(line)
+    print("};")
+
+
+def print_nfc():
+    pairs, rest = [], []
+    for c in ALL:
+        parts = decomposition(c)
+        if not parts or c in HANGUL:
+            continue
+        if unicodedata.normalize("NFC", chr(c)) == chr(c):
+            pairs.append((parts[0], parts[1], c))
+        else:
+            rest.append((c, parts[0], parts[1] if len(parts) > 1 else 0))
+    pairs.sort()
+    order = sorted(range(len(pairs)), key=lambda i: pairs[i][2])
+    seconds = {b for _, b, _ in pairs} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+    print("/*")
+    print(" * nfc_table.c - see nfc_table.h. Written by tests/tools/make_unicode_tables.py from Unicode")
+    print(f" * {unicodedata.unidata_version}.")
+    print(" */")
+    print("/* clang-format off */")
+    print('#include "text/nfc_table.h"')
+    print()
+    print_rows("const struct attn_nfc_range attn_nfc_classes[]",
+               ranges(lambda c: unicodedata.combining(chr(c))))
+    print("const size_t attn_nfc_n_class = sizeof attn_nfc_classes / sizeof *attn_nfc_classes;")
+    print()
+    print_rows("const struct attn_nfc_pair attn_nfc_pairs[]", pairs)
+    print("const size_t attn_nfc_n_pair = sizeof attn_nfc_pairs / sizeof *attn_nfc_pairs;")
+    print()
+    print_rows("const uint16_t attn_nfc_by_whole[]", [str(i) for i in order])
+    print()
+    print_rows("const struct attn_nfc_split attn_nfc_splits[]", rest)
+    print("const size_t attn_nfc_n_split = sizeof attn_nfc_splits / sizeof *attn_nfc_splits;")
+    print()
+    print_rows("const struct attn_nfc_range attn_nfc_doubtful[]",
+               ranges(lambda c: int(unicodedata.combining(chr(c)) != 0 or c in seconds or
+                                    unicodedata.normalize("NFC", chr(c)) != chr(c))))
+    print("const size_t attn_nfc_n_doubtful = sizeof attn_nfc_doubtful / sizeof *attn_nfc_doubtful;")
+
+
+def print_lowercase():
+    rows = []
+    for c in ALL:
+        lower = chr(c).lower()
+        if len(lower) != 1 or lower == chr(c):
+            continue
+        delta = ord(lower) - c
+        last = rows[-1] if rows else None
+        if last and last[3] == delta and c - last[1] in (1, 2) and last[2] in (0, c - last[1]):
+            last[2], last[1] = c - last[1], c
+        else:
+            rows.append([c, c, 0, delta])
+    print(f"/* Unicode {unicodedata.unidata_version} */")
+    print_rows("static const struct lower_range ranges[]",
+               [f"{{{first:#x}, {last:#x}, {step or 1}, {delta}}}"
+                for first, last, step, delta in rows])
+
+
+print_lowercase() if "--lowercase" in sys.argv else print_nfc()

@@ -1,0 +1,722 @@
+/*
+ * test_tokenizer_json.c - tokenizer.json: the same tokens, places and texts as the library tokenizers
+ * for every style of fixtures/tokenizers, and what is refused.
+ */
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "formats/json.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/suite.h"
+#include "text/tokenizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N(array) (sizeof(array) / sizeof *(array))
+
+/* --- The cases of a style --------------------------------------------------------------------- */
+
+static const char *const styles[] = {"added_traps", "gemma", "gpt2",  "llama2", "llama3",
+                                     "mistral",     "neox",  "qwen2", "smollm2"};
+
+static struct attn_tokenizer *open_style(const char *style)
+{
+    char folder[100];
+    const struct attn_source source = {.directory = folder};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    snprintf(folder, sizeof folder, "tests/fixtures/tokenizers/%s", style);
+    if (attn_tokenizer_open(&source, &tokenizer, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    return tokenizer;
+}
+
+static const struct attn_node *find(const struct attn_json *json, const char *key)
+{
+    return attn_node_find(attn_json_root(json), key);
+}
+
+static void assert_ids(const struct attn_encoding *encoding, const struct attn_node *list,
+                       const char *text)
+{
+    const struct attn_node *node = attn_node_first(list);
+    int64_t id;
+
+    for (size_t i = 0; i < encoding->n; i++, node = attn_node_next(node)) {
+        ck_assert_msg(node && attn_node_int(node, &id), "'%s' has more tokens than expected",
+                      attn_quote_string(text).text);
+        ck_assert_msg(encoding->ids[i] == id, "token %zu of '%s' is %d, expected %d", i,
+                      attn_quote_string(text).text, (int)encoding->ids[i], (int)id);
+    }
+    ck_assert_msg(node == NULL, "'%s' has fewer tokens than expected",
+                  attn_quote_string(text).text);
+}
+
+/* Whether AT lies within a character. */
+static bool is_within(const char *text, size_t at)
+{
+    return ((unsigned char)text[at] & 0xc0) == 0x80;
+}
+
+/* The same bytes, or, for a part of a character, some of them. */
+static void assert_places(const struct attn_encoding *encoding, const struct attn_node *list,
+                          const char *text)
+{
+    const struct attn_node *node = attn_node_first(list);
+
+    for (size_t i = 0; i < encoding->n; i++, node = attn_node_next(node)) {
+        const size_t begin = encoding->begin[i], end = encoding->end[i];
+        int64_t first = 0, last = 0;
+        bool is_part = is_within(text, begin) || is_within(text, end);
+
+        attn_node_int(attn_node_first(node), &first);
+        attn_node_int(attn_node_next(attn_node_first(node)), &last);
+        if (is_part && begin < end)
+            ck_assert_msg(begin >= (size_t)first && end <= (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected within %d..%d", i,
+                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
+        else
+            ck_assert_msg(begin == (size_t)first && end == (size_t)last,
+                          "token %zu of '%s' is %zu..%zu, expected %d..%d", i,
+                          attn_quote_string(text).text, begin, end, (int)first, (int)last);
+    }
+}
+
+/* Decodes the tokens of ENCODING, without special ones when SKIPS. */
+static void assert_decoded(const struct attn_tokenizer *tokenizer,
+                           const struct attn_encoding *encoding, bool skips, const char *expected)
+{
+    int32_t *ids = malloc((encoding->n + 1) * sizeof *ids);
+    size_t n = 0, size = 0;
+    char *text = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_ptr_nonnull(ids);
+    for (size_t i = 0; i < encoding->n; i++)
+        if (!skips || !attn_tokenizer_is_special(tokenizer, encoding->ids[i]))
+            ids[n++] = encoding->ids[i];
+    if (attn_tokenizer_decode(tokenizer, ids, n, &text, &size, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    ck_assert_str_eq(text, expected);
+    ck_assert_uint_eq(size, strlen(expected));
+    attn_text_free(text);
+    free(ids);
+}
+
+static void assert_case(const struct attn_tokenizer *tokenizer, const struct attn_json *json)
+{
+    const char *text = attn_node_string(find(json, "text"));
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), NULL, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "special"), text);
+    if (find(json, "decode")) {
+        assert_decoded(tokenizer, &encoding, false, attn_node_string(find(json, "decode")));
+        assert_decoded(tokenizer, &encoding, true, attn_node_string(find(json, "skip")));
+    }
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), &options, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_ids(&encoding, find(json, "ids"), text);
+    assert_places(&encoding, find(json, "offsets"), text);
+    ck_assert_uint_eq(encoding.n_front + encoding.n_back, 0);
+    attn_encoding_release(&encoding);
+}
+
+static void assert_style(const char *style)
+{
+    struct attn_tokenizer *tokenizer = open_style(style);
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    char path[100];
+    size_t n = 0;
+
+    snprintf(path, sizeof path, "tests/fixtures/tokenizers/%s/cases.jsonl", style);
+    ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
+    for (size_t at = 0, end; at < file.size; at = end + 1, n++) {
+        const unsigned char *newline = memchr(file.data + at, '\n', file.size - at);
+        struct attn_file line = {.data = file.data + at, .path = path};
+        struct attn_json *json = NULL;
+
+        ck_assert_ptr_nonnull(newline);
+        end = (size_t)(newline - file.data);
+        line.size = end - at;
+        ck_assert_msg(attn_json_parse(&line, &json, &err) == ATTN_OK, "%s", err.message);
+        assert_case(tokenizer, json);
+        attn_json_free(json);
+    }
+    ck_assert_uint_ge(n, 115);
+    attn_file_close(&file);
+    attn_tokenizer_close(tokenizer);
+}
+
+START_TEST(gives_what_the_library_tokenizers_gives)
+{
+    for (size_t i = 0; i < N(styles); i++)
+        assert_style(styles[i]);
+}
+END_TEST
+
+/* --- Files written in the test ---------------------------------------------------------------- */
+
+/* The parts of a file; NULL: the one that is named. */
+struct written {
+    const char *vocab;          /* {"a": 0, "b": 1, "ab": 2, " ": 3, "<s>": 4} */
+    const char *merges;         /* [["a", "b"]] */
+    const char *model;          /* more members of the model, each followed by a comma */
+    const char *added;          /* [] */
+    const char *normalizer;     /* null */
+    const char *pre_tokenizer;  /* null */
+    const char *post_processor; /* null */
+    const char *decoder;        /* null */
+    const char *top;            /* more members of the file, each followed by a comma */
+};
+
+static const char *or_else(const char *text, const char *other)
+{
+    return text ? text : other;
+}
+
+static enum attn_status try_written(const struct written *written,
+                                    struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    struct attn_blob blob = {.name = "tokenizer.json"};
+    const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
+    enum attn_status status;
+
+    attn_buffer_append_format(
+        &text,
+        "{%s\"added_tokens\": %s, \"normalizer\": %s, \"pre_tokenizer\": %s, \"post_processor\": "
+        "%s, \"decoder\": %s, \"model\": {%s\"vocab\": %s, \"merges\": %s}}",
+        or_else(written->top, ""), or_else(written->added, "[]"),
+        or_else(written->normalizer, "null"), or_else(written->pre_tokenizer, "null"),
+        or_else(written->post_processor, "null"), or_else(written->decoder, "null"),
+        or_else(written->model, ""),
+        or_else(written->vocab, "{\"a\": 0, \"b\": 1, \"ab\": 2, \" \": 3, \"<s>\": 4}"),
+        or_else(written->merges, "[[\"a\", \"b\"]]"));
+    blob.data = text.data;
+    blob.size = text.size;
+    status = attn_tokenizer_open(&source, tokenizer, err);
+    attn_buffer_release(&text);
+    return status;
+}
+
+static struct attn_tokenizer *open_written(const struct written *written)
+{
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    if (try_written(written, &tokenizer, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    return tokenizer;
+}
+
+/* Fails unless TEXT has these ids, which end with -1. */
+static void assert_text(const struct attn_tokenizer *tokenizer, const char *text,
+                        const int32_t *expected)
+{
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    size_t n = 0;
+
+    if (attn_tokenizer_encode(tokenizer, text, strlen(text), NULL, &encoding, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    while (expected[n] >= 0)
+        n++;
+    ck_assert_uint_eq(encoding.n, n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(encoding.ids[i], expected[i]);
+    attn_encoding_release(&encoding);
+}
+
+#define ASSERT_TEXT(tokenizer, text, ...)                                                          \
+    assert_text(tokenizer, text, (const int32_t[]){__VA_ARGS__, -1})
+
+#define TOKEN(id, content, flags) "{\"id\": " #id ", \"content\": \"" content "\", " flags "}"
+#define FLAGS(single_word, lstrip, rstrip, normalized, special)                                    \
+    "\"single_word\": " #single_word ", \"lstrip\": " #lstrip ", \"rstrip\": " #rstrip             \
+    ", \"normalized\": " #normalized ", \"special\": " #special
+#define PLAIN FLAGS(false, false, false, false, true)
+#define BYTE_LEVEL "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": true}"
+#define SPLIT(regex)                                                                               \
+    "{\"type\": \"Split\", \"pattern\": {\"Regex\": \"" regex                                      \
+    "\"}, \"behavior\": \"Isolated\", \"invert\": false}"
+#define TEMPLATE(single)                                                                           \
+    "{\"type\": \"TemplateProcessing\", \"single\": [" single "], \"pair\": [], "                  \
+    "\"special_tokens\": {\"<s>\": {\"id\": \"<s>\", \"ids\": [4], \"tokens\": [\"<s>\"]}}}"
+#define SEQUENCE_A "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}"
+#define SPECIAL "{\"SpecialToken\": {\"id\": \"<s>\", \"type_id\": 0}}"
+
+static const struct {
+    struct written written;
+    enum attn_status status;
+    const char *message;
+} refused[] = {
+    /* Parts that are not supported. */
+    {{.pre_tokenizer = "{\"type\": \"UnicodeScripts\"}"},
+     ATTN_UNSUPPORTED,
+     "'pre_tokenizer' of type 'UnicodeScripts' in 'tokenizer.json' is not supported"},
+    {{.normalizer = "{\"type\": \"NFKC\"}"},
+     ATTN_UNSUPPORTED,
+     "'normalizer' of type 'NFKC' in 'tokenizer.json' is not supported"},
+    {{.normalizer = "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, {\"type\": "
+                    "\"Nmt\"}]}"},
+     ATTN_UNSUPPORTED,
+     "'normalizer' of type 'Nmt' in 'tokenizer.json' is not supported"},
+    {{.normalizer = "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a\"}, \"content\": \"\"}"},
+     ATTN_UNSUPPORTED,
+     "'Regex' pattern of 'normalizer' Replace in 'tokenizer.json' is not supported"},
+    {{.decoder = "{\"type\": \"CTC\"}"},
+     ATTN_UNSUPPORTED,
+     "'decoder' of type 'CTC' in 'tokenizer.json' is not supported"},
+    {{.post_processor = "{\"type\": \"FooProcessing\"}"},
+     ATTN_UNSUPPORTED,
+     "'post_processor' of type 'FooProcessing' in 'tokenizer.json' is not supported"},
+    {{.model = "\"type\": \"Unigram\","},
+     ATTN_UNSUPPORTED,
+     "'model' of type 'Unigram' in 'tokenizer.json' is not supported"},
+    {{.model = "\"dropout\": 0.1,"},
+     ATTN_UNSUPPORTED,
+     "'dropout' of 'model' in 'tokenizer.json' is 0.1, which is not supported, expected null or 0"},
+    {{.model = "\"end_of_word_suffix\": \"</w>\","},
+     ATTN_UNSUPPORTED,
+     "'end_of_word_suffix' of 'model' in 'tokenizer.json' is \"</w>\", which is not supported, "
+     "expected null or \"\""},
+    {{.top = "\"truncation\": {},"},
+     ATTN_UNSUPPORTED,
+     "'truncation' in 'tokenizer.json' is not supported, expected null: it would change the "
+     "tokens"},
+    {{.top = "\"padding\": {\"strategy\": \"BatchLongest\"},"},
+     ATTN_UNSUPPORTED,
+     "'padding' in 'tokenizer.json' is not supported, expected null: it would change the tokens"},
+    {{.top = "\"version\": \"2.0\","},
+     ATTN_UNSUPPORTED,
+     "'version' \"2.0\" of 'tokenizer.json' is not supported, expected \"1.0\""},
+    {{.top = "\"normaliser\": null,"},
+     ATTN_UNSUPPORTED,
+     "'normaliser' in 'tokenizer.json' is not "
+     "known"},
+    {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
+                       "\"Removed\", \"invert\": false}"},
+     ATTN_UNSUPPORTED,
+     "'behavior' Removed of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
+    {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
+                       "\"Isolated\", \"invert\": true}"},
+     ATTN_UNSUPPORTED,
+     "'invert' true of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
+    {{.post_processor = TEMPLATE(SEQUENCE_A ", " SEQUENCE_A)},
+     ATTN_UNSUPPORTED,
+     "'single' with other sequences than one A of 'post_processor' TemplateProcessing in "
+     "'tokenizer.json' is not supported"},
+    /* Patterns. */
+    {{.pre_tokenizer = SPLIT("a(")},
+     ATTN_UNSUPPORTED,
+     "the pattern 'a(' in 'tokenizer.json' cannot be compiled: missing closing parenthesis"},
+    {{.pre_tokenizer = SPLIT("[a[b]]")},
+     ATTN_UNSUPPORTED,
+     "the pattern '[a[b]]' in 'tokenizer.json' has a set within a set, which is not supported"},
+    {{.pre_tokenizer = SPLIT("[^a&&b]")},
+     ATTN_UNSUPPORTED,
+     "the pattern '[^a&&b]' in 'tokenizer.json' has an intersection of sets, which is not "
+     "supported"},
+    {{.pre_tokenizer = SPLIT("\\\\p{N}{1,3}+")},
+     ATTN_UNSUPPORTED,
+     "the pattern '\\\\p{N}{1,3}+' in 'tokenizer.json' has a repetition that is repeated, which is "
+     "not supported"},
+    {{.pre_tokenizer = SPLIT("(?m:a)")},
+     ATTN_UNSUPPORTED,
+     "the pattern '(?m:a)' in 'tokenizer.json' has an option other than i, which is not supported"},
+    {{.pre_tokenizer = SPLIT("[^\\\\W]")},
+     ATTN_UNSUPPORTED,
+     "the pattern '[^\\\\W]' in 'tokenizer.json' has a complement in a set, which is not "
+     "supported"},
+    {{.pre_tokenizer = SPLIT("(*COMMIT)a")},
+     ATTN_UNSUPPORTED,
+     "the pattern '(*COMMIT)a' in 'tokenizer.json' has a verb, which is not supported"},
+    /* Damage. */
+    {{.vocab = "[]"},
+     ATTN_FORMAT,
+     "'vocab' of 'model' in 'tokenizer.json' is an array, expected an object {\"token\": id, ...}"},
+    {{.vocab = "{}"}, ATTN_FORMAT, "'toy/tokenizer.json' has no tokens"},
+    {{.vocab = "{\"a\": 0, \"a\": 1}"},
+     ATTN_FORMAT,
+     "'a' is in 'toy/tokenizer.json' twice, with ids 0 and 1"},
+    {{.vocab = "{\"a\": 0, \"b\": 0}"},
+     ATTN_FORMAT,
+     "'a' and 'b' in 'toy/tokenizer.json' have the same id 0"},
+    {{.vocab = "{\"a\": 2000000000}"},
+     ATTN_UNSUPPORTED,
+     "'a' in 'toy/tokenizer.json' has id 2000000000, expected at most 1000002 with 1 tokens"},
+    {{.merges = "{}"},
+     ATTN_FORMAT,
+     "'merges' of 'model' in 'tokenizer.json' is an object, expected a list of merges"},
+    {{.merges = "[\"a  b\"]"},
+     ATTN_FORMAT,
+     "merge 0 in 'tokenizer.json', 'a  b', is not two tokens with one space between them"},
+    {{.merges = "[\"ab\"]"},
+     ATTN_FORMAT,
+     "merge 0 in 'tokenizer.json', 'ab', is not two tokens with one space between them"},
+    {{.merges = "[[\"a\", \"b\", \"a\"]]"},
+     ATTN_FORMAT,
+     "merge 0 in 'tokenizer.json' is not a list of two tokens"},
+    {{.merges = "[[\"a\", \"b\"], \"a b\"]"},
+     ATTN_FORMAT,
+     "merge 1 in 'tokenizer.json' is written otherwise than those before it"},
+    {{.merges = "[7]"},
+     ATTN_FORMAT,
+     "merge 0 in 'tokenizer.json' is neither \"a b\" nor [\"a\", \"b\"]"},
+    {{.merges = "[[\"a\", \"c\"]]"},
+     ATTN_FORMAT,
+     "merge 0 in 'tokenizer.json', of 'a' and 'c', has a token that the vocabulary lacks"},
+    {{.merges = "[[\"a\", \"b\"], [\"b\", \"a\"]]"},
+     ATTN_FORMAT,
+     "merge 1 in 'tokenizer.json', of 'b' and 'a', makes a token that the vocabulary lacks"},
+    {{.model = "\"type\": 3,"},
+     ATTN_FORMAT,
+     "'type' of 'model' in 'tokenizer.json' is 3, expected \"BPE\""},
+    {{.model = "\"fuse_unk\": 1,"},
+     ATTN_FORMAT,
+     "'fuse_unk' of 'model' in 'tokenizer.json' is 1, expected true or false"},
+    {{.model = "\"vocab\": {\"a\": 0},"},
+     ATTN_FORMAT,
+     "'toy/tokenizer.json' has the key 'vocab' a second time at byte 133"},
+    {{.added = "{}"}, ATTN_FORMAT, "'added_tokens' in 'tokenizer.json' is not a list"},
+    {{.added = "[3]"}, ATTN_FORMAT, "added token 0 in 'tokenizer.json' is not an object"},
+    {{.added = "[{\"id\": 4}]"}, ATTN_FORMAT, "added token 0 in 'tokenizer.json' has no 'content'"},
+    {{.added = "[" TOKEN(5, "", PLAIN) "]"},
+     ATTN_FORMAT,
+     "'content' of added token 0 in 'tokenizer.json' is '', expected a string that is not empty"},
+    {{.added = "[" TOKEN(9, "<x>", PLAIN) "]"},
+     ATTN_FORMAT,
+     "the added token '<x>' has id 9 in 'tokenizer.json', expected 5, the next behind the "
+     "vocabulary"},
+    {{.added = "[" TOKEN(0, "<s>", PLAIN) "]"},
+     ATTN_FORMAT,
+     "the added token '<s>' has id 0 in 'tokenizer.json', expected 4, its id in the vocabulary"},
+    {{.added = "[" TOKEN(5, " ", FLAGS(false, false, false, true, false)) "]",
+      .normalizer = "{\"type\": \"Strip\", \"strip_left\": true, \"strip_right\": true}"},
+     ATTN_FORMAT,
+     "the added token ' ' has id 5 in 'tokenizer.json', expected 3, its id in the vocabulary"},
+    {{.added = "[" TOKEN(5, "\\t", FLAGS(false, false, false, true, false)) "]",
+      .normalizer = "{\"type\": \"Strip\", \"strip_left\": true, \"strip_right\": true}"},
+     ATTN_FORMAT,
+     "the added token '\\t' is empty when it is normalized"},
+    {{.normalizer = "[]"}, ATTN_FORMAT, "'normalizer' in 'tokenizer.json' is not an object"},
+    {{.normalizer = "{}"}, ATTN_FORMAT, "'normalizer' in 'tokenizer.json' has no 'type'"},
+    {{.normalizer = "{\"type\": \"NFC\", \"type\": \"NFC\"}"},
+     ATTN_FORMAT,
+     "'normalizer' in 'tokenizer.json' has the key 'type' a second time at byte 16, expected each "
+     "key once in an object"},
+    {{.pre_tokenizer = "{\"type\": \"ByteLevel\", \"trim_offsets\": true}"},
+     ATTN_FORMAT,
+     "'add_prefix_space' of 'pre_tokenizer' ByteLevel in 'tokenizer.json' is missing, expected "
+     "true "
+     "or false"},
+    {{.pre_tokenizer = "{\"type\": \"Digits\", \"individual_digits\": 3}"},
+     ATTN_FORMAT,
+     "'individual_digits' of 'pre_tokenizer' Digits in 'tokenizer.json' is 3, expected true or "
+     "false"},
+    {{.pre_tokenizer = "{\"type\": \"Metaspace\", \"replacement\": \"ab\"}"},
+     ATTN_FORMAT,
+     "'replacement' of 'pre_tokenizer' Metaspace in 'tokenizer.json' is ab, expected one "
+     "character"},
+    {{.post_processor = TEMPLATE("{\"SpecialToken\": {\"id\": \"<x>\"}}, " SEQUENCE_A)},
+     ATTN_FORMAT,
+     "'post_processor' TemplateProcessing in 'tokenizer.json' has no ids for '<x>' in "
+     "'special_tokens'"},
+    {{.post_processor = "{\"type\": \"BertProcessing\", \"sep\": [\"x\", 5], \"cls\": [\"x\", 4]}"},
+     ATTN_FORMAT,
+     "'post_processor' BertProcessing in 'tokenizer.json' adds a token by an id that no token has"},
+};
+
+START_TEST(refuses_what_it_does_not_know)
+{
+    for (size_t i = 0; i < N(refused); i++) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_error err = {0};
+        const enum attn_status status = try_written(&refused[i].written, &tokenizer, &err);
+
+        ck_assert_str_eq(err.message, refused[i].message);
+        ck_assert_int_eq(status, refused[i].status);
+        ck_assert_ptr_null(tokenizer);
+    }
+}
+END_TEST
+
+START_TEST(refuses_a_file_that_was_cut)
+{
+    static const char text[] =
+        "{\"version\": \"1.0\", \"truncation\": null, \"padding\": null, \"added_tokens\": [" TOKEN(
+            1, "<s>",
+            PLAIN) "], \"normalizer\": {\"type\": \"NFC\"}, \"pre_tokenizer\": " BYTE_LEVEL
+                   ", \"model\": {\"vocab\": {\"a\": 0}, \"merges\": []}}";
+    struct attn_blob blob = {.name = "tokenizer.json", .data = text};
+    const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
+
+    for (blob.size = 0; blob.size < sizeof text; blob.size++) {
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_error err = {0};
+        const enum attn_status status = attn_tokenizer_open(&source, &tokenizer, &err);
+
+        ck_assert_int_eq(status, blob.size < sizeof text - 1 ? ATTN_FORMAT : ATTN_OK);
+        ck_assert(status == ATTN_OK || err.message[0] != '\0');
+        attn_tokenizer_close(tokenizer);
+    }
+}
+END_TEST
+
+/* --- What is done with a text ----------------------------------------------------------------- */
+
+START_TEST(says_which_tokens_it_added)
+{
+    const struct written written = {.post_processor =
+                                        TEMPLATE(SPECIAL ", " SEQUENCE_A ", " SPECIAL)};
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 3);
+    ck_assert_uint_eq(encoding.n_front, 1);
+    ck_assert_uint_eq(encoding.n_back, 1);
+    ck_assert_uint_eq(encoding.end[0] + encoding.end[2], 0);
+    ck_assert_uint_eq(encoding.end[1], 2);
+    ck_assert(attn_tokenizer_encode(tokenizer, "", 0, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 2);
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    ck_assert(attn_tokenizer_encode(tokenizer, "ab", 2, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 1);
+    ck_assert_uint_eq(encoding.n_front + encoding.n_back, 0);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
+{
+    const struct written written = {.vocab = "{\"<\": 0, \"s\": 1, \">\": 2, \"<s>\": 3}",
+                                    .merges = "[]",
+                                    .added = "[" TOKEN(3, "<s>", PLAIN) ", " TOKEN(
+                                        4, "ss", FLAGS(false, false, false, false, false)) "]"};
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "<s>ss", 3, 4);
+    options.special = ATTN_SPECIAL_TEXT;
+    ck_assert(attn_tokenizer_encode(tokenizer, "<s>ss", 5, &options, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 4); /* not ss, which is not special */
+    ck_assert_int_eq(encoding.ids[3], 4);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_unknown_characters_as_the_model_says)
+{
+    static const char vocab[] = "{\"a\": 0, \"<u>\": 1, \"<0xC3>\": 2, \"<0xA9>\": 3}";
+    struct written written = {.vocab = vocab, .merges = "[]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ASSERT_TEXT(tokenizer, "axxa", 0, 0); /* dropped */
+    attn_tokenizer_close(tokenizer);
+    written.model = "\"unk_token\": \"<u>\",";
+    tokenizer = open_written(&written);
+    ASSERT_TEXT(tokenizer, "axxa", 0, 1, 1, 0);
+    attn_tokenizer_close(tokenizer);
+    written.model = "\"unk_token\": \"<u>\", \"fuse_unk\": true, \"byte_fallback\": true,";
+    tokenizer = open_written(&written);
+    ASSERT_TEXT(tokenizer, "axxa\xc3\xa9", 0, 1, 0, 2, 3);
+    attn_tokenizer_close(tokenizer);
+    written.model = "\"unk_token\": \"<v>\",";
+    tokenizer = open_written(&written);
+    ck_assert(attn_tokenizer_encode(tokenizer, "ax", 2, NULL, &encoding, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message,
+                     "the vocabulary has neither a token for 'x', found at byte 1, nor "
+                     "its unknown token '<v>'");
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(takes_holes_between_ids)
+{
+    const struct written written = {.vocab = "{\"a\": 1, \"b\": 7, \"ab\": 100}"};
+    static const int32_t ids[] = {7, 2, 1000, 1};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_error err = {0};
+    size_t size;
+    char *text;
+
+    ck_assert_uint_eq(attn_tokenizer_n_vocab(tokenizer), 101);
+    ck_assert_ptr_null(attn_tokenizer_token(tokenizer, 2, &size));
+    ck_assert_ptr_nonnull(attn_tokenizer_token(tokenizer, 100, &size));
+    ASSERT_TEXT(tokenizer, "aba", 100, 1);
+    /* Ids without a token have no text. */
+    ck_assert(attn_tokenizer_decode(tokenizer, ids, N(ids), &text, &size, &err) == ATTN_OK);
+    ck_assert_str_eq(text, "b a");
+    attn_text_free(text);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(merges_in_loops_end)
+{
+    /* Each pair makes a token that a pair makes again, and some come twice. */
+    const struct written written = {
+        .vocab = "{\"a\": 0, \"aa\": 1, \"aaa\": 2, \"aaaa\": 3}",
+        .merges = "[\"aa a\", \"a aa\", \"aa aa\", \"a a\", \"aa aa\", \"a aaa\", \"aa a\"]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+
+    ASSERT_TEXT(tokenizer, "aaaaaa", 3, 1);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(reads_merges_before_the_vocabulary)
+{
+    static const char text[] = "{\"model\": {\"merges\": [\"#version: 0.2\", \"a b\"], \"vocab\": "
+                               "{\"a\": 0, \"b\": 1, \"ab\": 2}}}";
+    const struct attn_blob blobs[] = {{"tokenizer.json", text, sizeof text - 1},
+                                      {"vocab.json", "{\"c\": 0}", 8}};
+    const struct attn_source source = {.name = "toy", .blobs = blobs, .n_blob = 2};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_tokenizer_open(&source, &tokenizer, &err) == ATTN_OK, "%s", err.message);
+    ASSERT_TEXT(tokenizer, "ab", 2);
+    ck_assert_ptr_null(attn_tokenizer_note(tokenizer));
+    ck_assert_str_eq(attn_tokenizer_detail(tokenizer),
+                     "'tokenizer.json' is read, 'vocab.json' beside it is not");
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+/* --- Hostile files ---------------------------------------------------------------------------- */
+
+START_TEST(patterns_that_backtrack_without_end_are_refused)
+{
+    const struct written written = {.pre_tokenizer = SPLIT("(a+|b|ab)*c")};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    char text[200];
+
+    memset(text, 'a', sizeof text);
+    memcpy(text + sizeof text - 2, "!c", 2); /* PCRE2 sees that c is needed */
+    ck_assert(attn_tokenizer_encode(tokenizer, text, sizeof text, NULL, &encoding, &err) ==
+              ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the tokenizer's pattern takes too long to split the text: match "
+                                  "limit exceeded");
+    ck_assert(attn_tokenizer_encode(tokenizer, "aab", 3, NULL, &encoding, &err) == ATTN_OK);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(finds_many_added_tokens_quickly)
+{
+    enum { N_TOKEN = 100000, SIZE = 1 << 20 };
+    struct attn_buffer added = {0}, text = {0};
+    struct written written = {.vocab = "{\"a\": 0, \"b\": 1, \"ab\": 2}"};
+    struct attn_tokenizer *tokenizer;
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    /* aaaa...b of many lengths: every place of the text may begin each of them. */
+    for (int i = 0; i < N_TOKEN; i++)
+        attn_buffer_append_format(&added, "%s{\"id\": %d, \"content\": \"%.*s<%d>\", " PLAIN "}",
+                                  i == 0 ? "[" : ",", i + 3, i % 20, "aaaaaaaaaaaaaaaaaaaa", i);
+    attn_buffer_append_string(&added, "]");
+    written.added = attn_buffer_string(&added);
+    tokenizer = open_written(&written);
+    for (int i = 0; i < SIZE; i++)
+        attn_buffer_append_char(&text, 'a');
+    attn_buffer_append_string(&text, "<19>");
+    ck_assert(attn_tokenizer_encode(tokenizer, text.data, text.size, NULL, &encoding, &err) ==
+              ATTN_OK);
+    ck_assert_uint_eq(encoding.n, SIZE - 19 + 1);
+    ck_assert_int_eq(encoding.ids[encoding.n - 1], 19 + 3);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+    attn_buffer_release(&added);
+    attn_buffer_release(&text);
+}
+END_TEST
+
+START_TEST(refuses_more_bytes_of_added_tokens_than_it_can_search)
+{
+    enum { SIZE = 4 << 20 };
+    struct attn_buffer added = {0};
+    struct written written = {.added = NULL};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+    char *token = malloc(SIZE + 1);
+
+    ck_assert_ptr_nonnull(token);
+    memset(token, 'x', SIZE);
+    token[SIZE] = '\0';
+    attn_buffer_append_format(&added, "[{\"id\": 5, \"content\": \"%s\", " PLAIN "}]", token);
+    written.added = attn_buffer_string(&added);
+    ck_assert(try_written(&written, &tokenizer, &err) == ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the added tokens have more than 4194304 bytes in all");
+    attn_buffer_release(&added);
+    free(token);
+}
+END_TEST
+
+START_TEST(survives_every_failed_allocation)
+{
+    static const char text[] = "abc e\xcc\x81<s> 12 \xe1\xb8\x8b\xcc\xa3 the end of it";
+    bool has_failed;
+
+    for (size_t i = 0; i < N(styles); i++) {
+        has_failed = true;
+        for (long n = 0; has_failed; n++) {
+            char folder[100], *decoded = NULL;
+            const struct attn_source source = {.directory = folder};
+            struct attn_tokenizer *tokenizer = NULL;
+            struct attn_encoding encoding = {0};
+            struct attn_error err = {0};
+            size_t size;
+            enum attn_status status;
+
+            snprintf(folder, sizeof folder, "tests/fixtures/tokenizers/%s", styles[i]);
+            attn_alloc_fail_at(n);
+            status = attn_tokenizer_open(&source, &tokenizer, &err);
+            if (status == ATTN_OK)
+                status =
+                    attn_tokenizer_encode(tokenizer, text, sizeof text - 1, NULL, &encoding, &err);
+            if (status == ATTN_OK)
+                status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded, &size,
+                                               &err);
+            has_failed = attn_alloc_count() > n; /* not: failed with it; PCRE2 can do without JIT */
+            attn_alloc_fail_off();
+            ck_assert_msg(status == ATTN_OK || (status == ATTN_NO_MEMORY && has_failed), "%s",
+                          err.message);
+            attn_text_free(decoded);
+            attn_encoding_release(&encoding);
+            attn_tokenizer_close(tokenizer);
+        }
+    }
+}
+END_TEST
+
+ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
+           refuses_a_file_that_was_cut, says_which_tokens_it_added,
+           leaves_special_tokens_to_the_model_when_they_are_text,
+           takes_unknown_characters_as_the_model_says, takes_holes_between_ids, merges_in_loops_end,
+           reads_merges_before_the_vocabulary, patterns_that_backtrack_without_end_are_refused,
+           finds_many_added_tokens_quickly, refuses_more_bytes_of_added_tokens_than_it_can_search,
+           survives_every_failed_allocation)
