@@ -29,14 +29,16 @@ static bool has_whole_columns(const struct attn_matrix *w)
     return w->row_stride == 1 && w->col_stride == w->n_row && w->group == w->n_col;
 }
 
-/* Bytes from the beginning of W to the end of its first N_COL columns, with the last row to its
- * end: where q, k and v are one matrix, a copy of q holds all three. */
+/* Bytes from the beginning of W to the end of its first N_COL columns, with the last row and the
+ * last group to their ends: where q, k and v are one matrix, a copy of q holds all three. */
 static size_t row_extent(const struct attn_matrix *w, size_t n_col)
 {
     const size_t rows = w->n_row * w->row_stride * element_size(w);
-    const size_t size = attn_matrix_extent(w, n_col);
+    const size_t n_group = n_col / w->group, size = attn_matrix_extent(w, n_col);
+    const size_t groups = n_group > 1 ? n_group * w->group_stride * element_size(w) : 0;
+    const size_t most = rows > groups ? rows : groups;
 
-    return size > rows ? size : rows;
+    return size > most ? size : most;
 }
 
 static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_matrix *w)

@@ -19,6 +19,7 @@ import sys
 import time
 
 import processes
+import shapes
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
 
@@ -43,6 +44,7 @@ class Peer:
     is_tuned: bool = False
     has_patterns: bool = True
     is_model: bool = True
+    reads_families: bool = False  # or GPT-2 alone
 
     def command(self, model, threads):
         return [sys.executable, os.path.join(HERE, self.script), model, str(threads), self.compute,
@@ -56,13 +58,14 @@ class Peer:
 
 
 PEERS = (
-    Peer("transformers", "hf_transformers.py"),
-    Peer("transformers, tuned", "hf_transformers.py", is_tuned=True),
+    Peer("transformers", "hf_transformers.py", reads_families=True),
+    Peer("transformers, tuned", "hf_transformers.py", is_tuned=True, reads_families=True),
     Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True),
     Peer("ONNX Runtime", "onnx_runtime.py"),
     Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True),
     Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, has_patterns=False),
-    Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True),
+    Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True,
+         reads_families=True),
     Peer("PyTorch bf16, tuned", "plain_torch.py", "bfloat16", True),
     Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, False),
     Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, False),
@@ -127,6 +130,17 @@ def make_model(tool, folder):
     if not os.path.exists(path):
         options = [word for size in SIZES for word in ("--set", size)]
         subprocess.run([tool, "init", path, *options], check=True)
+    return path
+
+
+def make_family(tool, folder, name):
+    """The directory of a random model of that shape, made once."""
+    path = os.path.join(folder, f"{name}-random")
+    if not os.path.exists(path):
+        config = os.path.join(folder, f"{name}.json")
+        with open(config, "w", encoding="utf-8") as file:
+            json.dump(shapes.SHAPES[name], file)
+        subprocess.run([tool, "init", path, "--config", config], check=True)
     return path
 
 
@@ -216,6 +230,8 @@ def read_args():
     parser.add_argument("tool", type=os.path.abspath, help="attn-cli")
     parser.add_argument("folder", help="where the model and files are made")
     parser.add_argument("--model", help="a GPT-2 of 124M in its place (default: a random one)")
+    parser.add_argument("--family", choices=list(shapes.SHAPES),
+                        help="a random model of this shape in its place, beside transformers")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--parts", type=words, default=PARTS,
@@ -227,6 +243,9 @@ def read_args():
     args = parser.parse_args()
     args.peers = [peer for peer in PEERS
                   if any(peer.label.lower().startswith(word.lower()) for word in args.only)]
+    if args.family is not None:
+        args.peers = [peer for peer in args.peers if peer.reads_families]
+        args.parts = [part for part in args.parts if part in ("prefill", "decode")]
     return args
 
 
@@ -235,10 +254,13 @@ def main():
     folder = os.path.abspath(args.folder)
     scratch = os.path.join(folder, "scratch")
     os.makedirs(scratch, exist_ok=True)
-    model = os.path.abspath(args.model or make_model(args.tool, folder))
+    if args.family is not None:
+        model = make_family(args.tool, folder, args.family)
+    else:
+        model = os.path.abspath(args.model or make_model(args.tool, folder))
     workers = open_workers(args, model, scratch)
     versions = dict.fromkeys(worker.versions for worker in workers)
-    print(f"GPT-2 124M, {args.threads} threads, medians of {args.rounds} rounds;"
+    print(f"{args.family or 'GPT-2 124M'}, {args.threads} threads, medians of {args.rounds} rounds;"
           " ratio: times as long as attn-cli")
     print("; ".join(versions))
     if set(args.parts) - FRESH:

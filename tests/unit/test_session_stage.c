@@ -115,6 +115,34 @@ START_TEST(copied_weights_give_the_same_bits)
 }
 END_TEST
 
+/* Fused queries, keys and values lie head by head; matrices are stored [out, in]. */
+START_TEST(matrices_of_other_families_are_copied)
+{
+    static const char *const settings[][10] = {
+        {"model_type=gpt_neox", "hidden_size=192", "num_attention_heads=3", "num_hidden_layers=2",
+         "intermediate_size=300", "vocab_size=999", "max_position_embeddings=80", "rotary_pct=0.5",
+         "hidden_act=gelu", "attention_bias=true"},
+        {"model_type=llama", "hidden_size=192", "num_attention_heads=3", "num_hidden_layers=2",
+         "intermediate_size=300", "vocab_size=999", "max_position_embeddings=80",
+         "num_key_value_heads=1", "hidden_act=silu", "rope_theta=500"}};
+
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        const struct attn_init_options options = {
+            .size = sizeof options, .settings = settings[i], .n_setting = 10};
+        struct attn_init *init;
+        struct attn_error err = {0};
+
+        attn_folder_enter();
+        ck_assert_msg(attn_init_create(&options, &init, &err) == ATTN_OK, "%s", err.message);
+        ck_assert_int_eq(attn_init_write(init, ".", &err), ATTN_OK);
+        attn_init_free(init);
+        check_same(".", ATTN_COMPUTE_F32, NULL);
+        check_same(".", ATTN_COMPUTE_BF16, NULL);
+        attn_folder_leave();
+    }
+}
+END_TEST
+
 /* An output matrix of 10 MB, float32, in pieces. */
 START_TEST(large_output_matrices_are_copied_in_pieces)
 {
@@ -234,7 +262,7 @@ START_TEST(the_pages_of_packed_weights_are_given_back)
 END_TEST
 
 ATTN_SUITE("session stage", copied_weights_give_the_same_bits,
-           large_output_matrices_are_copied_in_pieces, few_heads_are_read_where_they_are_mapped,
-           weights_are_mapped_where_no_file_may_stay_open,
+           matrices_of_other_families_are_copied, large_output_matrices_are_copied_in_pieces,
+           few_heads_are_read_where_they_are_mapped, weights_are_mapped_where_no_file_may_stay_open,
            only_weights_that_are_read_from_maps_take_a_stage,
            the_pages_of_packed_weights_are_given_back)

@@ -12,7 +12,7 @@ class Transformers:
         self.torch = torch
         transformers.utils.logging.disable_progress_bar()
         torch.set_num_threads(threads)
-        self.model = transformers.GPT2LMHeadModel.from_pretrained(
+        self.model = transformers.AutoModelForCausalLM.from_pretrained(
             model, attn_implementation="eager", dtype=getattr(torch, compute)).eval()
 
     def prefill(self, n):
