@@ -32,15 +32,15 @@ static const struct option comparison_rows[] = {
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
 
-static bool has_tables(const struct attn_format *format)
+static bool is_possible(const struct attn_format *format)
 {
-    return format->has_tables;
+    return format->has_tables || format->draws_differences;
 }
 
 static int refuse(const char *name)
 {
     char formats[128];
-    attn_format_list(has_tables, "or", formats, sizeof(formats));
+    attn_format_list(is_possible, "or", formats, sizeof(formats));
     return report_problem(EXIT_USAGE, NULL,
                           "--compare and --%s do not go together: a comparison is text, %s in "
                           "place of anything else",
@@ -49,12 +49,13 @@ static int refuse(const char *name)
 
 static bool is_refused(const char *name)
 {
-    static const char *const refused[] = {"sites", "top", "next", "ablate", "ablate-pattern"};
+    static const char *const refused[] = {"sites",          "top",        "next", "ablate",
+                                          "ablate-pattern", "renormalize"};
     const struct attn_format *format = attn_format_find(name);
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         if (strcmp(name, refused[i]) == 0)
             return true;
-    return format && !has_tables(format);
+    return format && !is_possible(format);
 }
 
 int comparison_check(const struct command *command, const char *const *given, bool has_page)

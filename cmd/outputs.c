@@ -165,6 +165,20 @@ int outputs_list(const struct output_args *args, const char *text, struct attn_s
     return code;
 }
 
+int outputs_list_differences(const struct output_args *args, const char *text,
+                             struct attn_sink *standard, struct attn_output **items, size_t *n)
+{
+    int code = list(args, true, standard, items, n);
+    size_t n_left = 0;
+    for (size_t i = 0; code == EXIT_DONE && i < *n; i++)
+        if ((*items)[i].format->draws_differences)
+            (*items)[n_left++] = (*items)[i];
+    *n = n_left;
+    if (code == EXIT_DONE && text)
+        (*items)[(*n)++] = output_of(args, attn_format_find(text), standard);
+    return code;
+}
+
 /* Writes those of TABLES that are not NULL, one after the other. */
 static enum attn_status write_tables(const struct attn_output *output, int precision,
                                      struct attn_table *const *tables, size_t n_table,

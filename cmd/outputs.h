@@ -45,6 +45,10 @@ int outputs_write_tables(const struct output_args *args, struct attn_table *cons
 int outputs_list(const struct output_args *args, const char *text, struct attn_sink *standard,
                  struct attn_output **items, size_t *n);
 
+/* What ARGS ask for that draws differences, and TEXT on STANDARD unless it is NULL. Likewise. */
+int outputs_list_differences(const struct output_args *args, const char *text,
+                             struct attn_sink *standard, struct attn_output **items, size_t *n);
+
 /* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
  * other place for them. Reports and returns an exit code. */
 int outputs_check_predictions(const struct output_args *args);

@@ -60,8 +60,6 @@ int request_open_host(struct served *served, const struct attn_source *source, e
 static bool shows_tensors(const struct served *served)
 {
     const struct attn_question *question = &served->request.predict;
-    if (served->args->is_compared)
-        return false;
     return outputs_have_tensors(&served->args->output) || served->args->picture.is_heatmap ||
            !(served->args->is_explained || question->top > 0 || question->n_next > 0);
 }
@@ -70,15 +68,18 @@ int request_fill(struct served *served, const char *keep_path)
 {
     const struct request_args *args = served->args;
     struct attn_request *request = &served->request;
+    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
     int code = attention_change(&args->attention, &served->changed, &served->mask);
     if (code == EXIT_DONE && keep_path)
         code = attention_read_mask(keep_path, &served->keep);
     if (code == EXIT_DONE)
         code = outputs_list_options(served->command, served->given, &served->options,
                                     &request->n_option);
-    if (code == EXIT_DONE && shows_tensors(served))
-        code = outputs_list(&args->output, args->picture.is_heatmap ? "heatmap" : NULL, served->out,
-                            &served->outputs, &request->n_output);
+    if (code == EXIT_DONE && args->is_compared)
+        code = outputs_list_differences(&args->output, text, served->out, &served->outputs,
+                                        &request->n_output);
+    else if (code == EXIT_DONE && shows_tensors(served))
+        code = outputs_list(&args->output, text, served->out, &served->outputs, &request->n_output);
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
     request->sites = args->selection.sites;
@@ -99,10 +100,12 @@ static int compare(struct served *served)
     struct comparison comparison = {.labels = labels,
                                     .n = attn_selection_dims(labels->selection)->n_position,
                                     .attention = attn_run_attention(served->run)};
+    const bool is_drawn = served->args->picture.is_heatmap && /* in place of the text */
+                          !outputs_are_wanted(&served->args->output);
     attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
     int code = comparison_find(&comparison, served->run);
     stopwatch_note(&served->watch, &served->args->running, "compared");
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && comparison.found && !is_drawn)
         code = comparison_write(&comparison, &served->args->output, served->out);
     comparison_release(&comparison);
     return code;

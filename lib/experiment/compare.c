@@ -12,6 +12,9 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "capture/capture.h"
+#include "experiment/pattern_difference.h"
+#include "output/outputs.h"
+#include "output/writer.h"
 #include "run/run_internal.h"
 
 #include <time.h>
@@ -30,6 +33,7 @@ struct job {
     struct attn_capture *capture;                /* owns; of the exact run */
     struct attn_session *exact_run, *run;        /* owns */
     struct attn_measurement *local, *propagated; /* owns */
+    const struct attn_trace *differences;        /* or NULL */
 };
 
 /* --- What a layer computes from --------------------------------------------------------------- */
@@ -131,6 +135,7 @@ struct pass {
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
+    const struct attn_trace *differences; /* told of them, or NULL */
 };
 
 /* An attn_trace_fn: the exact rows, all or some of those of the event. */
@@ -139,9 +144,10 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
 {
     const struct rows *rows = user;
 
-    (void)err;
     attn_measurement_add(rows->measurement, rows->event, exact);
-    return ATTN_OK;
+    return rows->differences
+               ? attn_pattern_difference_tell(rows->differences, rows->event, exact, err)
+               : ATTN_OK;
 }
 
 /* Selects the rows of the pattern that EVENT holds, for one head with DIMS. */
@@ -167,7 +173,8 @@ static enum attn_status compare_pattern(const struct pass *pass,
 {
     const struct job *job = pass->job;
     struct attn_attend_args inputs = layer_inputs(job, event->layer, &job->exact[event->layer]);
-    struct rows rows = {pass->measurement, event};
+    const bool is_local = pass->measurement == job->local;
+    struct rows rows = {pass->measurement, event, is_local ? job->differences : NULL};
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
@@ -704,6 +711,7 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
     job.selection = args.selection;
     job.settings.n_recalled = args.n_recalled;
     job.pool = args.pool;
+    job.differences = args.differences;
     job.dims = attn_config_dims(job.config, args.n);
     job.dims.n_source = args.n_source;
     return compare(&job, args.attention, compare_run, comparison, err);
@@ -711,6 +719,7 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
 
 enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      const struct attn_selection *selection, size_t n_recalled,
+                                     const struct attn_trace *differences,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
@@ -721,12 +730,14 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
         return status;
     job.dims = attn_attend_dims(&args);
     job.pool = args.pool;
+    job.differences = differences;
     return compare(&job, &args.attention, compare_arrays, comparison, err);
 }
 
 /* --- Of a request ----------------------------------------------------------------------------- */
 
 static enum attn_status compare_run_of_model(const struct attn_run *run, size_t n_recalled,
+                                             const struct attn_trace *differences,
                                              struct attn_comparison **comparison,
                                              struct attn_error *err)
 {
@@ -746,13 +757,15 @@ static enum attn_status compare_run_of_model(const struct attn_run *run, size_t 
                                            .pool = run->host->pool,
                                            .cancel = host->cancel,
                                            .gemm = host->gemm,
-                                           .isa = host->isa};
+                                           .isa = host->isa,
+                                           .differences = differences};
     const enum attn_status status = attn_compare_run(&args, comparison, err);
 
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
 static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t n_recalled,
+                                              const struct attn_trace *differences,
                                               struct attn_comparison **comparison,
                                               struct attn_error *err)
 {
@@ -763,19 +776,98 @@ static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t
     args.cancel = host->cancel;
     args.gemm = host->gemm;
     args.isa = host->isa;
-    return attn_error_at(attn_compare_attend(&args, run->selection, n_recalled, comparison, err),
-                         ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(
+        attn_compare_attend(&args, run->selection, n_recalled, differences, comparison, err),
+        ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status compare_and_tell(const struct attn_run *run, size_t n_recalled,
+                                         const struct attn_trace *differences,
+                                         struct attn_comparison **comparison,
+                                         struct attn_error *err)
+{
+    enum attn_status status =
+        run->model ? compare_run_of_model(run, n_recalled, differences, comparison, err)
+                   : compare_run_of_arrays(run, n_recalled, differences, comparison, err);
+
+    if (status == ATTN_OK) /* the flag may have been set after the last look */
+        status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
+    return status;
+}
+
+/* Selects the patterns of RUN alone. */
+static enum attn_status select_patterns(const struct attn_run *run,
+                                        struct attn_selection **selection, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+        attn_error_set(err, ATTN_INVALID, "there are no patterns, whose difference could be drawn");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    status = attn_selection_copy(run->selection, selection, err);
+    if (status != ATTN_OK)
+        return status;
+    status = attn_selection_set_sites(*selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    if (status != ATTN_OK)
+        attn_selection_free(*selection);
+    return status;
+}
+
+/* With the outputs open for LABELS: compares, and draws the differences. */
+static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
+                                     const struct attn_labels *labels,
+                                     struct attn_comparison **comparison, struct attn_error *err)
+{
+    struct attn_picture_options picture =
+        run->request.picture ? *run->request.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_outputs *outputs;
+    struct attn_trace differences = {labels->selection, attn_outputs_event, NULL};
+    struct attn_error failure = {0};
+    bool is_abandoned;
+    enum attn_status status;
+
+    picture.is_difference = true;
+    options.cancel = run->host->options.cancel;
+    options.picture = &picture;
+    status = attn_outputs_create(run->request.outputs, run->request.n_output, labels, &options,
+                                 &outputs, err);
+    if (status != ATTN_OK)
+        return status;
+    differences.user = outputs;
+    status = compare_and_tell(run, n_recalled, &differences, comparison, &failure);
+    if (status == ATTN_OK)
+        status = attn_outputs_finish(outputs, &failure);
+    is_abandoned = attn_outputs_is_abandoned(outputs);
+    attn_outputs_free(outputs);
+    return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
+                                         struct attn_comparison **comparison,
+                                         struct attn_error *err)
+{
+    struct attn_labels labels = *attn_run_labels(run);
+    struct attn_selection *patterns;
+    enum attn_status status = select_patterns(run, &patterns, err);
+
+    if (status != ATTN_OK)
+        return status;
+    labels.selection = patterns;
+    status = compare_into(run, n_recalled, &labels, comparison, err);
+    attn_selection_free(patterns);
+    return status;
 }
 
 enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
                               struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_comparison *found = NULL;
-    enum attn_status status = run->model ? compare_run_of_model(run, n_recalled, &found, err)
-                                         : compare_run_of_arrays(run, n_recalled, &found, err);
+    enum attn_status status = run->request.n_output > 0
+                                  ? compare_and_draw(run, n_recalled, &found, err)
+                                  : compare_and_tell(run, n_recalled, NULL, &found, err);
 
-    if (status == ATTN_OK) /* the flag may have been set after the last look */
-        status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
     if (status == ATTN_OK)
         *comparison = found;
     else

@@ -177,5 +177,7 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_heatmap_format = {
     .name = "heatmap",
     .title = "heat map",
+    .is_picture = true,
+    .draws_differences = true,
     .tensors = &ops,
 };

@@ -263,5 +263,6 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_screen_format = {
     .name = "screen",
     .title = "screen",
+    .is_picture = true,
     .tensors = &ops,
 };

@@ -67,6 +67,26 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     return ATTN_OK;
 }
 
+enum attn_status attn_selection_copy(const struct attn_selection *selection,
+                                     struct attn_selection **copy, struct attn_error *err)
+{
+    const struct attn_dims *dims = &selection->dims;
+    struct attn_selection *made;
+    enum attn_status status = attn_selection_create(dims, &made, err);
+
+    if (status != ATTN_OK)
+        return status;
+    memcpy(made->layers, selection->layers, dims->n_layer);
+    memcpy(made->heads, selection->heads, dims->n_layer * dims->n_head);
+    memcpy(made->queries, selection->queries, dims->n_position);
+    made->sites = selection->sites;
+    made->n_query = selection->n_query;
+    made->has_chosen_heads = selection->has_chosen_heads;
+    made->has_chosen_queries = selection->has_chosen_queries;
+    *copy = made;
+    return ATTN_OK;
+}
+
 void attn_selection_free(struct attn_selection *selection)
 {
     if (selection == NULL)

@@ -27,6 +27,10 @@ struct attn_selection;
 ATTN_API enum attn_status attn_selection_create(const struct attn_dims *dims,
                                                 struct attn_selection **selection,
                                                 struct attn_error *err);
+
+/* Another selection of the same. */
+ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
+                                              struct attn_selection **copy, struct attn_error *err);
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
 /*

@@ -161,6 +161,7 @@ static const struct {
     {"    title", offsetof(struct attn_format, title)},
     {"    is_directory", offsetof(struct attn_format, is_directory)},
     {"    is_picture", offsetof(struct attn_format, is_picture)},
+    {"    draws_differences", offsetof(struct attn_format, draws_differences)},
     {"    takes_directory", offsetof(struct attn_format, takes_directory)},
     {"    suffix", offsetof(struct attn_format, suffix)},
     {"    needs_directory", offsetof(struct attn_format, needs_directory)},

@@ -727,7 +727,7 @@ START_TEST(arrays_are_compared_as_the_layer_they_came_from)
                                           .isa = ATTN_ISA_BEST};
     const struct attn_dims dims = attn_attend_dims(&args);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert_msg(attn_compare_attend(&args, selection, 5, &found, &err) == ATTN_OK, "%s",
+    ck_assert_msg(attn_compare_attend(&args, selection, 5, NULL, &found, &err) == ATTN_OK, "%s",
                   err.message);
     ck_assert_uint_eq(found->n_head, s.config->n_head);
     ck_assert(!found->has_propagated && found->n_logits == 0);
@@ -780,7 +780,7 @@ START_TEST(arrays_may_be_scores_or_have_more_keys_than_queries)
     args.attention.window = 3;
     dims = attn_attend_dims(&args);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_compare_attend(&args, selection, 5, &of_arrays, &err) == ATTN_OK);
+    ck_assert(attn_compare_attend(&args, selection, 5, NULL, &of_arrays, &err) == ATTN_OK);
     /* The last query stands at the last key: 8 + 7 + 6 pairs are left by the mask, 3 by the kind */
     ck_assert_uint_eq(of_arrays->layers[0].exact.n_pair, H * 21);
     ck_assert_uint_eq(of_arrays->layers[0].chosen.n_pair, H * T * 3);
@@ -789,7 +789,7 @@ START_TEST(arrays_may_be_scores_or_have_more_keys_than_queries)
     args.scores = scores;
     args.d_head = 1;
     args.attention.factor = 0.5; /* 1/sqrt(E), which scores have no more */
-    ck_assert_msg(attn_compare_attend(&args, selection, 5, &of_scores, &err) == ATTN_OK, "%s",
+    ck_assert_msg(attn_compare_attend(&args, selection, 5, NULL, &of_scores, &err) == ATTN_OK, "%s",
                   err.message);
     for (size_t head = 0; head < H; head++)
         ck_assert_mem_eq(&of_scores->heads[head].local, &of_arrays->heads[head].local,

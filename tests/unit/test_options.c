@@ -161,7 +161,7 @@ START_TEST(every_call_with_options_refuses_the_size_0)
     ck_assert(attn_session_create(model, &session_options, &session, &err) == ATTN_INVALID);
     ck_assert(attn_session_measure(model, &session_options, &n_byte, &err) == ATTN_INVALID);
     ck_assert(attn_compare_run(&compare_args, &comparison, &err) == ATTN_INVALID);
-    ck_assert(attn_compare_attend(&attend_args, NULL, 1, &comparison, &err) == ATTN_INVALID);
+    ck_assert(attn_compare_attend(&attend_args, NULL, 1, NULL, &comparison, &err) == ATTN_INVALID);
     ck_assert(attn_attend(&attend_args, &err) == ATTN_INVALID);
     ck_assert(attn_init_create(&init_options, &init, &err) == ATTN_INVALID);
     ck_assert(attn_tokenizer_open(&source, &tokenizer, NULL) == ATTN_OK);
