@@ -26,6 +26,7 @@
     X(safetensors)                                                                                 \
     X(index)                                                                                       \
     X(config)                                                                                      \
+    X(family)                                                                                      \
     X(vocab)                                                                                       \
     X(text)                                                                                        \
     X(ids)                                                                                         \

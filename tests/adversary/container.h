@@ -7,7 +7,7 @@
 
 #include "base/dtype.h"
 
-enum { ATTN_CONTAINER_MAX = 96, ATTN_CONTAINER_NAME_SIZE = 48 };
+enum { ATTN_CONTAINER_MAX = 96, ATTN_CONTAINER_NAME_SIZE = 64 };
 
 struct attn_planned_tensor {
     char name[ATTN_CONTAINER_NAME_SIZE]; /* UTF-8 */

@@ -456,7 +456,7 @@ static void set_unsupported(struct attn_case *c, struct known *known)
     static const char *const gpt2[][2] = {{"add_cross_attention", "true"},
                                           {"pruned_heads", "{\"0\":[1]}"},
                                           {"quantization_config", "{\"bits\":4}"},
-                                          {"activation_function", "\"gelu_fast\""},
+                                          {"activation_function", "\"mish\""},
                                           {"add_cross_attention", "true"}};
     const char *const *pair = (is_attn(known) ? ours : gpt2)[attn_case_below(c, 5)];
 
