@@ -54,12 +54,12 @@ enum attn_status attn_gemma_read_final_cap(const struct attn_json *json, struct 
 }
 
 enum attn_status attn_gemma_read_keys(const struct attn_json *json,
-                                      const struct attn_config_keys *defaults,
+                                      const struct attn_config_keys *given,
                                       struct attn_config *config, struct attn_config_layers *layers,
                                       struct attn_error *err)
 {
     double scalar = 256;
-    enum attn_status status = attn_llama_read_keys(json, defaults, config, layers, err);
+    enum attn_status status = attn_llama_read_keys(json, given, config, layers, err);
 
     config->norm = ATTN_NORM_RMSNORM_PLUS_ONE;
     config->norm_place = ATTN_NORM_AROUND;

@@ -5,9 +5,9 @@
 #include "model/config_keys.h"
 #include "model/config_windows.h"
 
-/* Reads KEYS and what a block of both has: norms around, 1 + w, biases, the scale. */
+/* Reads what GIVEN has defaults of, and what a block of both has: norms around, 1 + w, biases, the scale. */
 enum attn_status attn_gemma_read_keys(const struct attn_json *json,
-                                      const struct attn_config_keys *keys,
+                                      const struct attn_config_keys *given,
                                       struct attn_config *config, struct attn_config_layers *layers,
                                       struct attn_error *err);
 

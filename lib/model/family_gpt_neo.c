@@ -232,10 +232,10 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 
 #define QKV(letter, shape)                                                                         \
     {"h.#.attn.attention." #letter "_proj.weight", shape "D", ATTN_PART_PROJECTIONS,               \
-     ATTN_WEIGHT_OUT_IN, ATTN_GPT2_B(letter.weight)},                                              \
+     ATTN_WEIGHT_OUT_IN, ATTN_GPT2_B(letter) + offsetof(struct attn_linear, weight)},              \
     {                                                                                              \
         "h.#.attn.attention." #letter "_proj.bias", shape, ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, \
-            ATTN_GPT2_B(letter.bias)                                                               \
+            ATTN_GPT2_B(letter) + offsetof(struct attn_linear, bias)                               \
     }
 
 static const struct attn_weight_rule rules[] = {

@@ -21,7 +21,7 @@ enum attn_status attn_llama_read_keys(const struct attn_json *json,
                                       struct attn_config *config, struct attn_config_layers *layers,
                                       struct attn_error *err);
 
-/* Reads the switch `attention_bias`, absent: false. OUT: it is one of the output projection too. */
+/* Reads the switch `attention_bias`, absent: false, of q, k, v and the output projection. */
 enum attn_status attn_llama_read_attention_bias(const struct attn_json *json,
                                                 struct attn_config *config, struct attn_error *err);
 
@@ -29,14 +29,18 @@ enum attn_status attn_llama_read_attention_bias(const struct attn_json *json,
  * in a block's and in the model's weights. */
 #define ATTN_LLAMA_B(member) offsetof(struct attn_block_weights, member)
 #define ATTN_LLAMA_W(member) offsetof(struct attn_weights, member)
+#define ATTN_LLAMA_WEIGHT(map) (ATTN_LLAMA_B(map) + offsetof(struct attn_linear, weight))
+#define ATTN_LLAMA_BIAS(map) (ATTN_LLAMA_B(map) + offsetof(struct attn_linear, bias))
+#define ATTN_LLAMA_NORM_W(norm) (ATTN_LLAMA_B(norm) + offsetof(struct attn_norm_weights, w))
+#define ATTN_LLAMA_NORM_B(norm) (ATTN_LLAMA_B(norm) + offsetof(struct attn_norm_weights, b))
 #define ATTN_LLAMA_LINEAR(name, shape, part, bias_shape, bias_part, place)                         \
-    {name ".weight", shape, part, ATTN_WEIGHT_OUT_IN, ATTN_LLAMA_B(place.weight)},                 \
+    {name ".weight", shape, part, ATTN_WEIGHT_OUT_IN, ATTN_LLAMA_WEIGHT(place)},                   \
     {                                                                                              \
-        name ".bias", bias_shape, bias_part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_B(place.bias)          \
+        name ".bias", bias_shape, bias_part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_BIAS(place)            \
     }
 #define ATTN_LLAMA_NORM(name, part, place)                                                         \
     {                                                                                              \
-        name ".weight", "D", part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_B(place.w)                       \
+        name ".weight", "D", part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_NORM_W(place)                    \
     }
 
 #define ATTN_LLAMA_EMBEDDING                                                                       \

@@ -45,10 +45,10 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 
 #define NORM_BIAS(name, shape, part, place)                                                        \
     {                                                                                              \
-        name ".bias", shape, part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_B(place.b)                       \
+        name ".bias", shape, part, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_NORM_B(place)                    \
     }
 #define QK_NORM(name, place)                                                                       \
-    {name ".weight", "E", ATTN_PART_QK_NORM, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_B(place.w)},           \
+    {name ".weight", "E", ATTN_PART_QK_NORM, ATTN_WEIGHT_VECTOR, ATTN_LLAMA_NORM_W(place)},        \
         NORM_BIAS(name, "E", ATTN_PART_QK_NORM, place)
 
 static const struct attn_weight_rule rules[] = {
