@@ -15,6 +15,7 @@
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
+    X(ablate)                                                                                      \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
     X(generate)                                                                                    \

@@ -70,6 +70,7 @@
 #include "experiment/comparison.h"
 #include "experiment/explain.h"
 #include "experiment/answer.h"
+#include "experiment/ablate.h"
 #include "experiment/attribute.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"

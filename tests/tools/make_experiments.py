@@ -314,16 +314,17 @@ def setting(heads, values):
 
 
 def ablate(model, ids, question):
-    base = model.run(ids)["logits"]
+    sites = model.run(ids)
+    base = sites["logits"]
 
     def run(edits):
         return reply(question, model.run(ids, edits)["logits"], base)
 
-    def zero(x):
-        return np.zeros_like(x)
+    def zero(name):
+        return lambda x: np.zeros_like(x)
 
-    def mean(x):
-        return np.broadcast_to(x.mean(0), x.shape).copy()
+    def mean(name):
+        return lambda x: np.broadcast_to(sites[name].mean(0), x.shape).copy()
 
     found = {"ablate_base": np.array([question.value(base)])}
     layers = range(model.n_layer)
@@ -334,13 +335,13 @@ def ablate(model, ids, question):
         outs["layers"] = [outs["attn"][i] + outs["mlp"][i] for i in layers]
     for how, replace in (("zero", zero), ("mean", mean)):
         found[f"ablate_heads_{how}"] = np.array(
-            [run({z[i]: setting([h], lambda x, h: replace(x[:, h]))})
-             for i in layers for h in range(model.n_head)])
+            [run({name: setting([h], lambda x, h, name=name: replace(name)(x)[:, h])})
+             for name in z for h in range(model.n_head)])
         for part, names in outs.items():
             found[f"ablate_{part}_{how}"] = np.array(
-                [run({name: replace for name in names[i]}) for i in layers])
+                [run({name: replace(name) for name in names[i]}) for i in layers])
     if model.has_mlp:
-        n = model.run(ids)["blocks.1.mlp.hook_post"].shape[1]
+        n = sites["blocks.1.mlp.hook_post"].shape[1]
         found["ablate_neurons_zero"] = np.array(
             [run({"blocks.1.mlp.hook_post": lambda x, k=k: np.where(np.arange(n) == k, 0, x)})
              for k in range(n)])

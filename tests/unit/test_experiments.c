@@ -4,6 +4,7 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "attn.h"
+#include "experiment/trials.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -404,6 +405,133 @@ static void differ_in_length(struct fixture *f)
     attn_table_free(table);
 }
 
+/* --- Ablation --------------------------------------------------------------------------------- */
+
+/* Ablates PARTS, and compares the rows with the array NAME, which some models lack. */
+static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
+                         enum attn_ablate_with with, const char *name)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum;
+    struct attn_table *table;
+    struct attn_npy golden;
+    char array[64];
+
+    snprintf(array, sizeof array, "ablate_%s_%s", name,
+             with == ATTN_ABLATE_WITH_ZERO ? "zero" : "mean");
+    if (!read_golden(f, array, &golden))
+        return;
+    attn_npy_release(&golden);
+    args.answer = answer_of(f);
+    args.parts = parts;
+    args.layer = 1;
+    args.with = with;
+    ck_assert_msg(attn_ablate(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    compare_column(f, table, 0, "value", "ablate_base", 0);
+    compare_column(f, table, 1, "value", array, 0);
+    compare_column(f, table, 1, "kl", array, 1);
+    compare_column(f, table, 1, "same_first", array, 2);
+    ck_assert_uint_eq(sum.n_row,
+                      f->request.input.n_id *
+                          (parts == ATTN_ABLATE_LAYERS && strstr(sum.sites, "and") ? 2 : 1));
+    attn_table_free(table);
+}
+
+static void ablate_all(struct fixture *f)
+{
+    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_ZERO, "heads");
+    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_MEAN, "heads");
+    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_ZERO, "attn");
+    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_MEAN, "attn");
+    ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_ZERO, "mlp");
+    ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_MEAN, "mlp");
+    ablate_parts(f, ATTN_ABLATE_LAYERS, ATTN_ABLATE_WITH_ZERO, "layers");
+    ablate_parts(f, ATTN_ABLATE_LAYERS, ATTN_ABLATE_WITH_MEAN, "layers");
+    ablate_parts(f, ATTN_ABLATE_NEURONS, ATTN_ABLATE_WITH_ZERO, "neurons");
+}
+
+/* A run that begins at the layer of its change has the bits of one from the start. */
+static void restart(struct fixture *f)
+{
+    const struct attn_answer_args args = answer_of(f);
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+    const struct attn_trial_change change = {&edit, 1};
+    struct attn_trial_outcome late, whole;
+    struct attn_trials trials;
+    struct attn_answer answer;
+    struct attn_run *run;
+
+    ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
+    ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_start(run, &answer, &trials, &f->err) == ATTN_OK);
+    edit.site = ATTN_SITE_Z;
+    edit.layer = 1;
+    edit.head = 0;
+    ck_assert(trials.can_skip);
+    ck_assert(attn_trials_perform(&trials, &change, 1, &late, &f->err) == ATTN_OK);
+    trials.can_skip = false;
+    ck_assert(attn_trials_perform(&trials, &change, 1, &whole, &f->err) == ATTN_OK);
+    ck_assert_double_eq(late.reply.value, whole.reply.value);
+    ck_assert_double_eq(late.reply.kl, whole.reply.kl);
+    ck_assert_double_ne(late.reply.value, trials.base.value);
+
+    edit.op = ATTN_EDIT_SCALE; /* by 1: nothing is changed */
+    edit.factor = 1;
+    trials.can_skip = true;
+    ck_assert(attn_trials_perform(&trials, &change, 1, &late, &f->err) == ATTN_OK);
+    ck_assert_double_eq(late.reply.value, trials.base.value);
+    attn_trials_release(&trials);
+    attn_run_free(run);
+}
+
+/* All heads at the end of the curve are as all of them by --control; the first is the least. */
+static void ablate_one_after_another(struct fixture *f)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum;
+    struct attn_table *table, *alone;
+    size_t n;
+
+    args.answer = answer_of(f);
+    ck_assert(attn_ablate(f->host, &f->request, &args, &alone, &sum, &f->err) == ATTN_OK);
+    args.is_cumulative = true;
+    args.n_control = 3;
+    ck_assert(attn_ablate(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK);
+    n = attn_table_n_row(table);
+    ck_assert_uint_eq(n, attn_table_n_row(alone));
+    for (size_t row = 1; row < n; row++)
+        ck_assert_double_le(fabs(number_at(table, 1, "change")),
+                            fabs(number_at(alone, row, "change")));
+    assert_near(f, "control", n - 1, number_at(table, n - 1, "control"),
+                number_at(table, n - 1, "change"));
+    ck_assert_double_le(number_at(table, n - 1, "control_sd"), 1e-6);
+    ck_assert_double_gt(number_at(table, 1, "control_sd"), 0);
+    attn_table_free(table);
+    attn_table_free(alone);
+}
+
+/* The rows of the text itself in place of a part change nothing, to the bit. */
+static void ablate_with_rows(struct fixture *f)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    const struct attn_input references[] = {f->request.input};
+    struct attn_ablate_sum sum;
+    struct attn_table *table;
+
+    args.answer = answer_of(f);
+    args.with = ATTN_ABLATE_WITH_RESAMPLE;
+    args.references = references;
+    args.n_reference = 1;
+    for (args.parts = ATTN_ABLATE_HEADS; args.parts <= ATTN_ABLATE_LAYERS; args.parts++) {
+        if (attn_ablate(f->host, &f->request, &args, &table, &sum, NULL) != ATTN_OK)
+            continue; /* there is no MLP */
+        for (size_t row = 1; row < attn_table_n_row(table); row++)
+            ck_assert_double_eq(number_at(table, row, "change"), 0);
+        attn_table_free(table);
+    }
+}
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -436,6 +564,10 @@ FOR_EACH_MODEL(drawn_tokens_come_as_often_as_they_are_probable, generate_by_chan
 FOR_EACH_MODEL(rows_of_two_texts_differ_as_in_float64, differ)
 FOR_EACH_MODEL(a_text_does_not_differ_from_itself, differ_from_itself)
 FOR_EACH_MODEL(texts_of_two_lengths_are_compared_at_their_ends, differ_in_length)
+FOR_EACH_MODEL(parts_matter_as_in_float64, ablate_all)
+FOR_EACH_MODEL(a_run_from_a_later_layer_has_the_bits_of_a_whole_one, restart)
+FOR_EACH_MODEL(parts_go_one_after_another_beside_controls, ablate_one_after_another)
+FOR_EACH_MODEL(rows_of_the_same_text_change_nothing, ablate_with_rows)
 
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
@@ -443,4 +575,6 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
            greedy_tokens_are_those_of_a_run_over_all_before,
            drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,
-           a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends)
+           a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends,
+           parts_matter_as_in_float64, a_run_from_a_later_layer_has_the_bits_of_a_whole_one,
+           parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing)

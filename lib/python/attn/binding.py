@@ -234,6 +234,14 @@ ATTN_ANSWER_PROB = 4
 ATTN_ANSWER_KL = 5
 ATTN_ANSWER_CE = 6
 ATTN_N_ANSWER_METRIC = 7
+ATTN_ABLATE_HEADS = 0
+ATTN_ABLATE_ATTN = 1
+ATTN_ABLATE_MLP = 2
+ATTN_ABLATE_LAYERS = 3
+ATTN_ABLATE_NEURONS = 4
+ATTN_ABLATE_WITH_ZERO = 0
+ATTN_ABLATE_WITH_MEAN = 1
+ATTN_ABLATE_WITH_RESAMPLE = 2
 ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
@@ -457,6 +465,14 @@ class attn_explanation(Structure):
 
 
 class attn_answer_args(Structure):
+    pass
+
+
+class attn_ablate_args(Structure):
+    pass
+
+
+class attn_ablate_sum(Structure):
     pass
 
 
@@ -1063,6 +1079,23 @@ attn_answer_args._fields_ = [
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
 ]
+attn_ablate_args._fields_ = [
+    ("size", c_size_t),
+    ("answer", attn_answer_args),
+    ("parts", c_int),
+    ("layer", c_int),
+    ("with", c_int),
+    ("references", POINTER(attn_input)),
+    ("n_reference", c_size_t),
+    ("seed", c_uint64),
+    ("is_cumulative", c_bool),
+    ("n_control", c_size_t),
+]
+attn_ablate_sum._fields_ = [
+    ("n_row", c_size_t),
+    ("sites", c_char_p),
+    ("n_feed", c_size_t),
+]
 attn_attribute_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
@@ -1116,6 +1149,10 @@ attn_score_sum._fields_ = [
     ("n_token", c_size_t),
     ("nats", c_double),
 ]
+
+
+def ATTN_ABLATE_ARGS_DEFAULT():
+    return attn_ablate_args(size=sizeof(attn_ablate_args))
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -1301,6 +1338,7 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
+    "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),

@@ -1,0 +1,205 @@
+/* ablate.c - attn-cli ablate: does a part of the model matter. */
+#include "answer_args.h"
+#include "options.h"
+#include "question.h"
+#include "references.h"
+#include "report.h"
+
+#include "attn.h"
+#include "tool.h"
+
+#include <string.h>
+
+#define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
+
+struct ablate_args {
+    struct question_args question;
+    struct answer_args answer;
+    const char *parts, *with, *control; /* NULL: not given */
+    const char *reference;
+    bool is_cumulative;
+};
+
+static const struct option ablate_rows[] = {
+    {.name = "parts",
+     .argument = "heads|attn|mlp|layers|neurons:L",
+     .heading = "Ablation",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablate_args, parts),
+     .help =
+         "what is switched off at a time: a head (default), a layer's attention, its MLP, both, "
+         "or a neuron of the MLP of layer L"},
+    {.name = "with",
+     .argument = "zero|mean|resample:SEED",
+     .heading = "Ablation",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablate_args, with),
+     .help = "what stands in its place: zeros (default), its mean over the positions of the text "
+             "or of all of --reference, or its rows in one text of --reference"},
+    {.name = "cumulative",
+     .heading = "Ablation",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct ablate_args, is_cumulative),
+     .help = "parts go one after another, the one whose own effect is least first"},
+    {.name = "control",
+     .argument = "N[:SEED]",
+     .heading = "Ablation",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablate_args, control),
+     .help = "beside it the mean change, and its standard deviation, for N random choices of as "
+             "many heads"},
+};
+
+static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
+
+static const struct option_part parts[] = {
+    QUESTION_INPUT_PARTS(offsetof(struct ablate_args, question)),
+    {&target_options, offsetof(struct ablate_args, answer)},
+    {&foil_options, offsetof(struct ablate_args, answer)},
+    {&at_options, offsetof(struct ablate_args, answer)},
+    {&metric_options, offsetof(struct ablate_args, answer)},
+    {&ablate_options, 0},
+    {&reference_options, offsetof(struct ablate_args, reference)},
+    QUESTION_PARTS(offsetof(struct ablate_args, question)),
+};
+
+static int ablate_main(int argc, char **argv);
+
+const struct command command_ablate = {
+    .name = "ablate",
+    .summary = "does a part of the model matter",
+    .usage = "[OPTIONS] --target TEXT TEXT",
+    .description =
+        "Switches one part of the model off after another, and prints how the answer\n"
+        "changes: the metric, its change, the divergence of the prediction, and whether\n"
+        "the most probable token is still the same. The first row is the whole model.\n\n"
+        "The numbers say what the rest of the model makes of the text without the part.\n"
+        "A small change does not say that the part does nothing: others may stand in.\n"
+        "A large one may be any damage: --control shows what random heads do.\n",
+    .examples =
+        "  " EXAMPLE "\n"
+        "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
+        "  attn-cli ablate --target ' are' --cumulative --control 20:1 --csv - -f text.txt\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = ablate_main,
+};
+
+/* Whether VALUE begins with WORD; *rest is what follows. */
+static bool begins_with(const char *value, const char *word, const char **rest)
+{
+    size_t size = strlen(word);
+    *rest = value + size;
+    return strncmp(value, word, size) == 0;
+}
+
+static int read_parts(const char *value, struct attn_ablate_args *how)
+{
+    static const char *const names[] = {"heads", "attn", "mlp", "layers"};
+    const char *rest;
+    int64_t layer;
+    for (size_t i = 0; value && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(value, names[i]) == 0) {
+            how->parts = (enum attn_ablate_parts)i;
+            return EXIT_DONE;
+        }
+    if (!value)
+        return EXIT_DONE;
+    if (!begins_with(value, "neurons:", &rest) ||
+        !attn_parse_int(rest, strlen(rest), 0, INT32_MAX, &layer))
+        return report_problem(EXIT_USAGE, NULL,
+                              "'--parts' is '%s', expected heads, attn, mlp, layers or neurons:L",
+                              value);
+    how->parts = ATTN_ABLATE_NEURONS;
+    how->layer = (int)layer;
+    return EXIT_DONE;
+}
+
+static int read_with(const char *value, struct attn_ablate_args *how)
+{
+    const char *rest;
+    if (!value || strcmp(value, "zero") == 0)
+        return EXIT_DONE;
+    if (strcmp(value, "mean") == 0) {
+        how->with = ATTN_ABLATE_WITH_MEAN;
+        return EXIT_DONE;
+    }
+    how->with = ATTN_ABLATE_WITH_RESAMPLE;
+    if (begins_with(value, "resample:", &rest) && attn_parse_uint(rest, strlen(rest), &how->seed))
+        return EXIT_DONE;
+    return report_problem(EXIT_USAGE, NULL,
+                          "'--with' is '%s', expected zero, mean or resample:SEED", value);
+}
+
+static int read_control(const char *value, struct attn_ablate_args *how)
+{
+    size_t size = value ? strcspn(value, ":") : 0;
+    int64_t n;
+    if (!value)
+        return EXIT_DONE;
+    if (attn_parse_int(value, size, 1, INT32_MAX, &n) &&
+        (!value[size] || attn_parse_uint(value + size + 1, strlen(value + size + 1), &how->seed))) {
+        how->n_control = (size_t)n;
+        return EXIT_DONE;
+    }
+    return report_problem(EXIT_USAGE, NULL, "'--control' is '%s', expected N or N:SEED", value);
+}
+
+static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
+{
+    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (code == EXIT_DONE)
+        code = read_parts(args->parts, how);
+    if (code == EXIT_DONE)
+        code = read_with(args->with, how);
+    if (code == EXIT_DONE)
+        code = read_control(args->control, how);
+    if (code == EXIT_DONE && args->reference && how->with == ATTN_ABLATE_WITH_ZERO)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--reference is for --with mean or --with resample:SEED");
+    how->is_cumulative = args->is_cumulative;
+    return code;
+}
+
+static int ablate(const struct ablate_args *args, struct question *question,
+                  struct references *references)
+{
+    struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
+    struct answer_ids ids;
+    struct attn_ablate_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = read_how(args, &how);
+    if (code == EXIT_DONE && args->reference)
+        code = references_read(args->reference, references);
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = question_read(question);
+    how.answer = answer_of(&args->answer, &ids);
+    how.references = references->items;
+    how.n_reference = references->n;
+    if (code == EXIT_DONE &&
+        attn_ablate(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    if (code == EXIT_DONE && !args->question.running.is_quiet)
+        note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
+             sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
+    attn_table_free(table);
+    return code;
+}
+
+static int ablate_main(int argc, char **argv)
+{
+    struct ablate_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+    struct question question = {
+        .command = &command_ablate, .args = &args.question, .reuse = true, .example = EXAMPLE};
+    struct references references = {0};
+    int code = question_parse(&question, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = ablate(&args, &question, &references);
+    references_release(&references);
+    return question_close(&question, code);
+}

@@ -1,0 +1,81 @@
+/*
+ * ablate.h - does a part of a model matter: the answer with one part after another switched off.
+ *
+ *     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+ *     args.answer.target = " are", args.answer.foil = " is";
+ *     struct attn_ablate_sum sum;
+ *     struct attn_table *table;
+ *     attn_ablate(host, &request, &args, &table, &sum, &err);
+ *
+ * (Michel et al. 1905.10650, Voita et al. 1905.09418.) The table has the row `base`, nothing
+ * switched off, and a row a part:
+ *
+ *     part, layer, head      of neurons the column `neuron` in place of head
+ *     value, change          the metric then, and its difference from the base's
+ *     kl                     KL(p of the base || p) after the position that is asked about, in nats
+ *     same_first             whether the most probable token there is still the same
+ *     control, control_sd    with controls: mean change for random choices of as many heads, and
+ *                            its standard deviation
+ *
+ * A run with a change in layer l begins with the stream that the base had there: the bits are those
+ * of a run from the start.
+ */
+#ifndef ATTN_EXPERIMENT_ABLATE_H
+#define ATTN_EXPERIMENT_ABLATE_H
+
+#include "base/table.h"
+#include "experiment/answer.h"
+#include "run/run.h"
+
+/* What is switched off at a time. X(ID, name, name of a row) */
+#define ATTN_ABLATE_PARTS_MAP(X)                                                                   \
+    X(HEADS, "heads", "head")       /* z of one head */                                            \
+    X(ATTN, "attn", "attn")         /* attn_out of a layer */                                      \
+    X(MLP, "mlp", "mlp")            /* mlp_out of a layer */                                       \
+    X(LAYERS, "layers", "layer")    /* both: the layer passes the stream on */                     \
+    X(NEURONS, "neurons", "neuron") /* one component of mlp_post of one layer */
+
+enum attn_ablate_parts {
+#define ATTN_ABLATE_PARTS_ENUM(id, ...) ATTN_ABLATE_##id,
+    ATTN_ABLATE_PARTS_MAP(ATTN_ABLATE_PARTS_ENUM)
+#undef ATTN_ABLATE_PARTS_ENUM
+};
+
+/* What stands in its place. */
+enum attn_ablate_with {
+    ATTN_ABLATE_WITH_ZERO,
+    ATTN_ABLATE_WITH_MEAN, /* its mean over the positions of the text, or of all references */
+    ATTN_ABLATE_WITH_RESAMPLE, /* what it is at the same positions of one reference, drawn among those that are as long
+                                  as the text */
+};
+
+struct attn_ablate_args {
+    size_t size; /* of this struct */
+    struct attn_answer_args answer;
+    enum attn_ablate_parts parts;
+    int layer; /* of neurons */
+    enum attn_ablate_with with;
+    const struct attn_input *references; /* [n_reference] texts or ids */
+    size_t n_reference;
+    uint64_t seed;      /* which reference is taken, and which heads controls choose */
+    bool is_cumulative; /* parts go one after another, that with the least change first */
+    size_t n_control;   /* random choices; 0: no controls */
+};
+
+#define ATTN_ABLATE_ARGS_DEFAULT                                                                   \
+    ((struct attn_ablate_args){.size = sizeof(struct attn_ablate_args)})
+
+struct attn_ablate_sum {
+    size_t n_row;      /* rows that the first part changed */
+    const char *sites; /* of these tensors: "z"; constant */
+    size_t n_feed;     /* runs, whole or from a later layer */
+};
+
+/* The parts are tried side by side on the host's threads. ARGS may be NULL; the caller owns *table.
+ * Errors have a stage. */
+ATTN_API enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *request,
+                                      const struct attn_ablate_args *args,
+                                      struct attn_table **table, struct attn_ablate_sum *sum,
+                                      struct attn_error *err);
+
+#endif
