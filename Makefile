@@ -165,7 +165,7 @@ $(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
-$(BUILD)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+$(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) -pie $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags

@@ -54,6 +54,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
 {
     const struct attn_figure_size legend = attn_figure_legend_size(pen);
     const size_t n = layout->matrix->n_row;
+    size_t n_down;
     double caption;
 
     layout->queries = attn_figure_rows(pen, layout->matrix);
@@ -71,16 +72,19 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
     pen->shapes->width = layout->left + (double)layout->n_across * layout->width - BETWEEN;
     pen->shapes->width += ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD;
     pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
-    pen->shapes->height = (double)((n - 1) / layout->n_across + 1) * layout->height - BETWEEN;
+    n_down = (n - 1) / layout->n_across + 1;
+    pen->shapes->height = (double)n_down * layout->height - BETWEEN;
     pen->shapes->height =
         ceil(layout->top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
 }
 
 static struct attn_figure_place place_of(const struct layout *layout, size_t i)
 {
-    return (struct attn_figure_place){
-        layout->left + (double)(i % layout->n_across) * layout->width,
-        layout->top + CAPTION + (double)(i / layout->n_across) * layout->height, layout->side};
+    const size_t across = i % layout->n_across, down = i / layout->n_across;
+
+    return (struct attn_figure_place){layout->left + (double)across * layout->width,
+                                      layout->top + CAPTION + (double)down * layout->height,
+                                      layout->side};
 }
 
 static struct attn_figure_view view_of(const struct layout *layout, size_t i)

@@ -1,0 +1,151 @@
+/*
+ * test_output_figures.c - the writers of figures: memory that runs out at any place leaves an error
+ * and no leak, and how the rows come makes no difference.
+ */
+#include "output/figure_cairo.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/made_up_run.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A figure, and what is selected for it. */
+struct drawn {
+    const char *figure, *sites, *heads, *queries;
+};
+
+static const struct drawn all[] = {
+    {"matrix", "pattern", "1.0", "all"},      {"matrix", "k", "0.1", "1-2"},
+    {"grid", "pattern", "all", "all"},        {"grid", "z", "0.0,1.1", "0-1"},
+    {"lines", "pattern", "1.1", "all"},       {"tokens", "pattern", "0.0", "2"},
+    {"patches:1x3", "pattern", "0.1", "all"}, {"points", "resid_post", "1.0", "all"},
+    {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
+};
+
+static const char *const words[ATTN_MADE_UP_MAX] = {"Life", " is<&>", " \xd7\xa9\xd7\x9c"};
+
+static struct attn_made_up_run made;
+static struct attn_picture_options picture;
+
+static void select_drawn(const struct drawn *drawn)
+{
+    struct attn_error err = {0};
+    const bool is_one_layer = strncmp(drawn->sites, "resid", 5) == 0;
+
+    attn_made_up_run_init(&made, &attn_made_up_small, words);
+    attn_made_up_run_select(&made, drawn->sites, drawn->heads, drawn->queries);
+    if (is_one_layer)
+        ck_assert_int_eq(attn_selection_set_layers(made.selection, "1", &err), ATTN_OK);
+    picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+    picture.sites = attn_selection_sites(made.selection);
+    ck_assert_msg(attn_figure_parse(drawn->figure, &picture, &err) == ATTN_OK, "%s", err.message);
+}
+
+/* Writes the figure into SINK, its rows in blocks of N_ROW. */
+static enum attn_status draw(const char *format, size_t n_row, struct attn_sink *sink,
+                             struct attn_error *err)
+{
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_writer *writer = NULL;
+    enum attn_status status;
+
+    options.picture = &picture;
+    status =
+        attn_writer_create_sink(attn_format_find(format), sink, &made.run, &options, &writer, err);
+    if (status == ATTN_OK)
+        status = attn_made_up_run_play(&made, writer, n_row, err);
+    if (status == ATTN_OK)
+        status = attn_writer_finish(writer, err);
+    attn_writer_free(writer);
+    return status;
+}
+
+/* The whole file; free() it. */
+static char *bytes_of(const char *format, size_t n_row, size_t *size)
+{
+    struct attn_error err = {0};
+    struct attn_sink *sink;
+    char *copy;
+
+    ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
+    ck_assert_msg(draw(format, n_row, sink, &err) == ATTN_OK, "%s", err.message);
+    copy = malloc(1 << 20);
+    attn_sink_bytes(sink, size);
+    ck_assert_uint_lt(*size, 1 << 20);
+    memcpy(copy, attn_sink_bytes(sink, size), *size);
+    attn_sink_free(sink);
+    return copy;
+}
+
+/* Each allocation fails once. Whoever says that all went well has written all. */
+static void assert_fails_cleanly(const char *format)
+{
+    size_t size, seen;
+    char *expected = bytes_of(format, SIZE_MAX, &size);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+        struct attn_sink *sink;
+
+        ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
+        attn_alloc_fail_at(n);
+        status = draw(format, SIZE_MAX, sink, &err);
+        attn_alloc_fail_off();
+        if (status == ATTN_OK) {
+            ck_assert_mem_eq(attn_sink_bytes(sink, &seen), expected, size);
+            ck_assert_uint_eq(seen, size);
+        } else {
+            ck_assert_msg(status == ATTN_NO_MEMORY, "%s", err.message);
+        }
+        attn_sink_free(sink);
+        ck_assert_int_lt(n, 5000);
+    }
+    free(expected);
+}
+
+START_TEST(svg_fails_cleanly_wherever_memory_runs_out)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        select_drawn(&all[i]);
+        assert_fails_cleanly("svg");
+        attn_made_up_run_release(&made);
+    }
+}
+END_TEST
+
+START_TEST(png_and_pdf_fail_cleanly_wherever_memory_runs_out)
+{
+    struct attn_error err = {0};
+
+    if (attn_figure_cairo_check("a figure", &err) != ATTN_OK)
+        return; /* test_cli_figures says so */
+    select_drawn(&all[0]);
+    assert_fails_cleanly("png");
+    assert_fails_cleanly("pdf");
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
+START_TEST(rows_that_come_one_by_one_make_the_same_figure)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t size, size_of_steps;
+        char *whole, *steps;
+
+        select_drawn(&all[i]);
+        whole = bytes_of("svg", SIZE_MAX, &size);
+        steps = bytes_of("svg", 1, &size_of_steps);
+        ck_assert_uint_eq(size, size_of_steps);
+        ck_assert_mem_eq(whole, steps, size);
+        free(whole);
+        free(steps);
+        attn_made_up_run_release(&made);
+    }
+}
+END_TEST
+
+ATTN_SUITE("output_figures", svg_fails_cleanly_wherever_memory_runs_out,
+           png_and_pdf_fail_cleanly_wherever_memory_runs_out,
+           rows_that_come_one_by_one_make_the_same_figure)
