@@ -125,11 +125,12 @@ static void append_label(struct screen_writer *w)
     w->map.label.size = 0;
 }
 
-/* "fable: 4 layers of 8 heads, 7 tokens" */
+/* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 of them added by the tokenizer" */
 static enum attn_status draw_model(struct screen_writer *w, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
     const char *model = w->base.labels.model;
+    const size_t n_added = w->base.labels.n_front + w->base.labels.n_back;
 
     w->map.label.size = 0;
     attn_buffer_append_format(
@@ -137,6 +138,8 @@ static enum attn_status draw_model(struct screen_writer *w, struct attn_error *e
         model ? ": " : "", dims->n_layer, dims->n_layer == 1 ? "" : "s", dims->n_head,
         dims->n_head == 1 ? "" : "s", w->base.n_position, w->base.labels.ids ? "token" : "position",
         w->base.n_position == 1 ? "" : "s");
+    if (n_added > 0)
+        attn_buffer_append_format(&w->map.label, ", %zu of them added by the tokenizer", n_added);
     append_label(w);
     return end_line(w, err);
 }

@@ -10,7 +10,7 @@
  *     attn_encoding_release(&encoding);
  *
  * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the normalizers,
- * pre-tokenizers, post-processors and decoders that the table in README.md lists, and with added
+ * pre-tokenizers, post-processors and decoders that the table in cmd/README.md lists, and with added
  * tokens. What the library tokenizers makes of the file is what comes out here. Otherwise from
  * vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is OpenAI's
  * encoder.py), alone word level: words between Unicode white space, or single characters.
