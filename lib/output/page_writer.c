@@ -444,8 +444,12 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
                                               .head = &w->heads.items[w->start],
                                               .cells = w->has_best ? w->best : NULL,
                                               .n_digit = w->n_byte == 2 ? 4 : 2};
-    enum attn_status status = write_thumbs(w, err);
+    enum attn_status status = attn_buffer_check(&w->title, err);
 
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&w->text, err);
+    if (status == ATTN_OK)
+        status = write_thumbs(w, err);
     if (status == ATTN_OK)
         status = attn_page_run_write(&run, writer->sink, err);
     if (status == ATTN_OK)
