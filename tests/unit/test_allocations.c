@@ -328,6 +328,15 @@ START_TEST(every_allocation_of_a_run_over_shards_may_fail)
 }
 END_TEST
 
+/* Two tables of rotary positions, windows, and a fused matrix that is taken apart. */
+START_TEST(every_allocation_of_a_run_of_another_family_may_fail)
+{
+    fail_in_all_formats("tests/fixtures/family-gemma3-text", NULL, 1);
+    fail_in_all_formats("tests/fixtures/family-gpt-neox-parallel", NULL, 2);
+}
+END_TEST
+
 ATTN_SUITE("allocations", every_allocation_of_a_run_over_words_may_fail,
            every_allocation_of_a_run_over_bytes_may_fail,
-           every_allocation_of_a_run_over_shards_may_fail)
+           every_allocation_of_a_run_over_shards_may_fail,
+           every_allocation_of_a_run_of_another_family_may_fail)
