@@ -10,8 +10,9 @@
  * Tensors have the names and shapes that they have in archives; a row of numbers is a line. Masked
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
  * without a vocabulary) is null too; predictions, the positions of tokens that the tokenizer
- * "added", and the "source_tokens" of cross-attention are there when there are some. All text is escaped as everywhere, so the document is UTF-8 whatever
- * the tokens are.
+ * "added", and the "source_tokens" of cross-attention are there when there are some; "kv_heads",
+ * the key/value head of each head, where heads share them. All text is escaped as everywhere, so
+ * the document is UTF-8 whatever the tokens are.
  */
 #include "output/arrays.h"
 #include "output/float_text.h"
@@ -93,6 +94,22 @@ static void append_added(struct json_writer *w)
             separator = ",";
         }
     append(w, run->n_front + run->n_back > 0 ? "]" : "");
+}
+
+/* Which key/value head each head reads, where several share one. */
+static void append_kv_heads(struct json_writer *w)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+    const struct attn_array_axes *axes = w->base.labels.axes;
+    const size_t n_head = dims->n_head / (axes ? axes->n_batch : 1);
+    const size_t n_shared = dims->n_head / dims->n_kv_head;
+
+    if (n_shared == 1)
+        return;
+    for (size_t head = 0; head < n_head; head++)
+        attn_buffer_append_format(&w->text, head > 0 ? ",%zu" : ",\n\"kv_heads\": [%zu",
+                                  head / n_shared);
+    append(w, "]");
 }
 
 static void append_positions(struct json_writer *w)
@@ -261,6 +278,7 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
     attn_json_append_options(&w->text, &w->base.labels);
     status = append_tokens(w, err);
     append_positions(w);
+    append_kv_heads(w);
     append(w, ",\n\"tensors\": {");
     for (size_t i = 0; i < w->arrays.n_small; i++)
         if (strcmp(w->arrays.items[i].dtype, "<i8") == 0 &&

@@ -220,7 +220,7 @@ START_TEST(tables_are_headed_by_batch_and_head)
                            "    1  8384.2500  -8384.2344\n");
     tear_down();
     set_up(&three, "k", "3");
-    ck_assert_text("text", "head 1: k\n"
+    ck_assert_text("text", "key/value head 1 of heads 2-3: k\n"
                            "key          0           1\n"
                            "  0  3136.0000  -3135.9844\n"
                            "  1  3136.2500  -3136.2344\n"
@@ -243,6 +243,7 @@ START_TEST(json_nests_as_the_inputs)
                    "\"tokens\": null,\n"
                    "\"ids\": null,\n"
                    "\"offsets\": null,\n"
+                   "\"kv_heads\": [0,0],\n"
                    "\"tensors\": {\n"
                    "\"pattern\": [[[\n"
                    "[7168,-7167.9844,null],\n"

@@ -72,6 +72,7 @@ START_TEST(is_one_document)
                      "\"\xe7\x8c\xab\"],\n"
                      "\"ids\": [10,11,12,13,14],\n"
                      "\"offsets\": [[0,4],[4,8],[9,11],[12,15],[15,18]],\n"
+                     "\"kv_heads\": [0,0,1,1],\n"
                      "\"tensors\": {\n"
                      "\"queries\": [0,2],\n"
                      "\"blocks.1.heads\": [2],\n"
@@ -105,8 +106,8 @@ START_TEST(what_is_not_known_is_null)
                              &((struct attn_writer_options){
                                  .size = sizeof(struct attn_writer_options), .precision = 1}));
     ck_assert_ptr_nonnull(strstr(text, "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"
-                                       "\"ids\": null,\n\"offsets\": null,\n\"tensors\": {\n"
-                                       "\"queries\": [0],\n\"hook_embed\": [\n"));
+                                       "\"ids\": null,\n\"offsets\": null,\n\"kv_heads\": [0,0,1,1],\n"
+                                       "\"tensors\": {\n\"queries\": [0],\n\"hook_embed\": [\n"));
     ck_assert_ptr_nonnull(strstr(text, "\"probability\": 0.8}")); /* 0.75, a tie to even */
     free(text);
     tear_down();
