@@ -11,17 +11,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_TOKEN = 3, N_WEIGHTS = 7 };
+enum { N_TOKEN = 3, N_WEIGHTS = 13 };
 
 static const struct attn_blob *weights_of(int i)
 {
-    static const char *const paths[N_WEIGHTS] = {"models/tiny-gpt2/model.safetensors",
-                                                 "models/life-is-short/model.safetensors",
-                                                 "tests/fixtures/attn-grouped/model.safetensors",
-                                                 "tests/fixtures/attn-mlp/model.safetensors",
-                                                 "tests/fixtures/attn-cross/model.safetensors",
-                                                 "tests/fixtures/attn-plain/model.safetensors",
-                                                 "tests/fixtures/gpt2-old/model.safetensors"};
+    static const char *const paths[N_WEIGHTS] = {
+        "models/tiny-gpt2/model.safetensors",
+        "models/life-is-short/model.safetensors",
+        "tests/fixtures/attn-grouped/model.safetensors",
+        "tests/fixtures/attn-mlp/model.safetensors",
+        "tests/fixtures/attn-cross/model.safetensors",
+        "tests/fixtures/attn-plain/model.safetensors",
+        "tests/fixtures/gpt2-old/model.safetensors",
+        "tests/fixtures/family-gpt-neo/model.safetensors",
+        "tests/fixtures/family-gpt-neox-sequential/model.safetensors",
+        "tests/fixtures/family-llama-biases/model.safetensors",
+        "tests/fixtures/family-qwen2/model.safetensors",
+        "tests/fixtures/family-gemma3-text/model.safetensors",
+        "tests/fixtures/family-phi/model.safetensors"};
     static struct attn_blob blobs[N_WEIGHTS];
 
     if (blobs[i].data == NULL)
@@ -40,6 +47,9 @@ static void check_sizes(const struct attn_config *config)
     FUZZ_CHECK(config->n_vocab >= 1 && config->n_ctx >= 1);
     FUZZ_CHECK(config->norm_eps >= 0 && config->norm_eps <= 1);
     FUZZ_CHECK(config->attention != NULL && config->is_cross != NULL);
+    for (size_t i = 0; i < config->n_layer && config->positions == ATTN_POSITIONS_ROTARY; i++)
+        FUZZ_CHECK(config->rope[i].d_rotary >= 2 && config->rope[i].d_rotary <= config->d_head &&
+                   config->rope[i].d_rotary % 2 == 0 && config->rope[i].theta > 1);
     FUZZ_CHECK(dims.n_layer == config->n_layer && dims.sites != 0);
 }
 
