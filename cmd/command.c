@@ -20,6 +20,7 @@
     X(diff)                                                                                        \
     X(generate)                                                                                    \
     X(lens)                                                                                        \
+    X(patch)                                                                                       \
     X(score)                                                                                       \
     X(bench)                                                                                       \
     X(completion)                                                                                  \

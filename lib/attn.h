@@ -75,6 +75,7 @@
 #include "experiment/diff.h"
 #include "experiment/generate.h"
 #include "experiment/lens.h"
+#include "experiment/patch.h"
 #include "experiment/score.h"
 
 /* Tables and files. */

@@ -532,6 +532,91 @@ static void ablate_with_rows(struct fixture *f)
     }
 }
 
+/* --- Patching --------------------------------------------------------------------------------- */
+
+static const char *const patched_sites[] = {
+    "resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out", "q", "k", "v", "z", "pattern"};
+enum { N_PATCHED_SITE = sizeof patched_sites / sizeof *patched_sites };
+
+static struct attn_patch_args patch_of(const struct fixture *f, const char *site)
+{
+    struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
+
+    args.corrupted = corrupted_of(f).input;
+    args.answer = answer_of(f);
+    args.site = site;
+    return args;
+}
+
+static void patch_all(struct fixture *f)
+{
+    for (size_t i = 0; i < N_PATCHED_SITE; i++) {
+        struct attn_patch_args args = patch_of(f, patched_sites[i]);
+        struct attn_patch_sum sum;
+        struct attn_table *table;
+        struct attn_npy golden;
+        char array[64];
+
+        snprintf(array, sizeof array, "patch_%s", patched_sites[i]);
+        if (!read_golden(f, array, &golden))
+            continue;
+        ck_assert_msg(attn_patch(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK,
+                      "%s", f->err.message);
+        ck_assert_uint_eq(attn_table_n_row(table), golden.n + 2);
+        for (size_t row = 0; row < golden.n; row++)
+            ck_assert_msg(fabs(number_at(table, row + 2, "effect") - golden.values[row]) <=
+                              1e-5 * fmax(1, fabs(golden.values[row])) /
+                                  fmin(1, fabs(sum.clean - sum.corrupted)),
+                          "%s: %s of row %zu is %.9g, expected %.9g", f->name, array, row,
+                          number_at(table, row + 2, "effect"), golden.values[row]);
+        ck_assert_double_eq(number_at(table, 0, "effect"), 0);
+        ck_assert_double_eq(number_at(table, 1, "effect"), 1);
+        attn_npy_release(&golden);
+        attn_table_free(table);
+    }
+}
+
+/* The last stream at the last position is all that the answer is made of; what both texts share
+ * restores nothing. To the bit, in both directions. */
+static void patch_everything_and_nothing(struct fixture *f)
+{
+    const size_t n = f->request.input.n_id;
+    const size_t n_layer = attn_model_config(attn_host_model(f->host))->n_layer;
+    struct attn_patch_sum sum;
+    struct attn_table *table;
+
+    for (int noise = 0; noise < 2; noise++) {
+        struct attn_patch_args args = patch_of(f, "resid_post");
+
+        args.is_to_noise = noise == 1;
+        ck_assert(attn_patch(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK);
+        for (size_t at = 0; at + 1 < n; at++)
+            ck_assert_double_eq(number_at(table, 2 + (n_layer - 1) * n + at, "effect"), 0);
+        ck_assert_double_eq(number_at(table, 1 + n_layer * n, "effect"), 1);
+        ck_assert_double_eq(number_at(table, 2, "effect"), 0); /* position 0 is before both */
+        attn_table_free(table);
+    }
+}
+
+/* Without the positions that are chosen a head is as it was. */
+static void patch_chosen_positions(struct fixture *f)
+{
+    struct attn_patch_args args = patch_of(f, "z");
+    struct attn_patch_sum sum;
+    struct attn_table *all, *none;
+
+    f->request.queries = "0,1"; /* the texts differ from position 2 on */
+    ck_assert(attn_patch(f->host, &f->request, &args, &none, &sum, &f->err) == ATTN_OK);
+    ck_assert_uint_eq(sum.n_row, 2);
+    f->request.queries = "0-8";
+    ck_assert(attn_patch(f->host, &f->request, &args, &all, &sum, &f->err) == ATTN_OK);
+    for (size_t row = 2; row < attn_table_n_row(none); row++)
+        ck_assert_double_eq(number_at(none, row, "effect"), 0);
+    ck_assert_double_ne(number_at(all, 2, "effect"), 0);
+    attn_table_free(all);
+    attn_table_free(none);
+}
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -568,6 +653,9 @@ FOR_EACH_MODEL(parts_matter_as_in_float64, ablate_all)
 FOR_EACH_MODEL(a_run_from_a_later_layer_has_the_bits_of_a_whole_one, restart)
 FOR_EACH_MODEL(parts_go_one_after_another_beside_controls, ablate_one_after_another)
 FOR_EACH_MODEL(rows_of_the_same_text_change_nothing, ablate_with_rows)
+FOR_EACH_MODEL(pieces_restore_what_they_do_in_float64, patch_all)
+FOR_EACH_MODEL(everything_restores_everything_and_nothing_nothing, patch_everything_and_nothing)
+FOR_EACH_MODEL(only_chosen_positions_are_patched, patch_chosen_positions)
 
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
@@ -577,4 +665,6 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,
            a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends,
            parts_matter_as_in_float64, a_run_from_a_later_layer_has_the_bits_of_a_whole_one,
-           parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing)
+           parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing,
+           pieces_restore_what_they_do_in_float64,
+           everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched)

@@ -500,6 +500,14 @@ class attn_lens_args(Structure):
     pass
 
 
+class attn_patch_args(Structure):
+    pass
+
+
+class attn_patch_sum(Structure):
+    pass
+
+
 class attn_score_args(Structure):
     pass
 
@@ -1140,6 +1148,19 @@ attn_lens_args._fields_ = [
     ("answer", attn_answer_args),
     ("reads_heads", c_bool),
 ]
+attn_patch_args._fields_ = [
+    ("size", c_size_t),
+    ("corrupted", attn_input),
+    ("answer", attn_answer_args),
+    ("site", c_char_p),
+    ("is_to_noise", c_bool),
+]
+attn_patch_sum._fields_ = [
+    ("clean", c_double),
+    ("corrupted", c_double),
+    ("n_row", c_size_t),
+    ("n_feed", c_size_t),
+]
 attn_score_args._fields_ = [
     ("size", c_size_t),
     ("stride", c_size_t),
@@ -1205,6 +1226,10 @@ def ATTN_LENS_ARGS_DEFAULT():
 
 def ATTN_MODEL_OPTIONS_DEFAULT():
     return attn_model_options(size=sizeof(attn_model_options))
+
+
+def ATTN_PATCH_ARGS_DEFAULT():
+    return attn_patch_args(size=sizeof(attn_patch_args))
 
 
 def ATTN_PICTURE_OPTIONS_DEFAULT():
@@ -1345,6 +1370,7 @@ FUNCTIONS = {
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
 }
 

@@ -1,0 +1,177 @@
+/* patch.c - attn-cli patch: where the difference between two texts lives. */
+#include "answer_args.h"
+#include "options.h"
+#include "question.h"
+#include "report.h"
+
+#include "attn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXAMPLE                                                                                    \
+    "attn-cli patch --clean \"The keys near the door\" --corrupted \"The key near the door\" "     \
+    "--target ' are' --foil ' is'"
+
+/* Values of --direction, in the order of its words. */
+enum patch_direction { DIRECTION_RESTORE, DIRECTION_NOISE };
+
+struct patch_args {
+    struct question_args question;
+    struct answer_args answer;
+    const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
+    const char *site, *queries;
+    int direction; /* enum patch_direction */
+};
+
+static const struct option patch_rows[] = {
+    {.name = "clean",
+     .argument = "TEXT",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, clean),
+     .help = "the text whose answer is to be restored"},
+    {.name = "corrupted",
+     .argument = "TEXT",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, corrupted),
+     .help = "the same with a difference, of as many tokens"},
+    {.name = "clean-ids",
+     .argument = "LIST",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, clean_ids),
+     .help = "token ids in place of --clean: 5,17,3"},
+    {.name = "corrupted-ids",
+     .argument = "LIST",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, corrupted_ids),
+     .help = "token ids in place of --corrupted"},
+};
+
+static const struct option_group patch_options = OPTION_GROUP(patch_rows);
+
+static const struct option piece_rows[] = {
+    {.name = "sites",
+     .argument = "SITE",
+     .heading = "Patching",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, site),
+     .help = "what is taken from the other run: resid_pre (default), resid_mid, resid_post, "
+             "attn_out or mlp_out at one position, or q, k, v, z or pattern of one head"},
+    {.name = "queries",
+     .argument = "SPEC",
+     .heading = "Patching",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct patch_args, queries),
+     .help = "of a head only these positions, numbers or words of the clean text"},
+    {.name = "direction",
+     .argument = "restore|noise",
+     .heading = "Patching",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct patch_args, direction),
+     .help = "patch the corrupted run from the clean one (default), or the other way round"},
+};
+
+static const struct option_group piece_options = OPTION_GROUP(piece_rows);
+
+static const struct option_part parts[] = {
+    {&patch_options, 0},
+    {&target_options, offsetof(struct patch_args, answer)},
+    {&foil_options, offsetof(struct patch_args, answer)},
+    {&at_options, offsetof(struct patch_args, answer)},
+    {&metric_options, offsetof(struct patch_args, answer)},
+    {&piece_options, 0},
+    QUESTION_PARTS(offsetof(struct patch_args, question)),
+};
+
+static int patch_main(int argc, char **argv);
+
+const struct command command_patch = {
+    .name = "patch",
+    .summary = "where the difference between two texts lives",
+    .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
+    .description =
+        "Runs the corrupted text with one piece of the clean run in its place after\n"
+        "another, and prints how much of the answer that restores: effect 1 is all of\n"
+        "the difference, 0 nothing. The first rows are both whole runs.\n\n"
+        "The numbers say where in layers and positions, or in which heads, the\n"
+        "difference between these two texts lives. What both texts share has no effect,\n"
+        "important as it may be. Pieces that only work together show nothing alone.\n",
+    .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
+                "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
+                "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"
+                "      --corrupted \"The key near it\" --target ' are' --foil ' is' --csv -\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = patch_main,
+};
+
+static int check_one(const char *name, const char *text, const char *ids)
+{
+    if (!text == !ids)
+        return report_problem(EXIT_USAGE, EXAMPLE, "--%s%s", name,
+                              text ? " is given as a text and as ids" : " is not given");
+    return EXIT_DONE;
+}
+
+/* Puts TEXT or the ids of LIST into INPUT; *owned are the ids. */
+static int read_one(const char *text, const char *list, struct attn_input *input, int32_t **owned)
+{
+    int code = EXIT_DONE;
+    *input = (struct attn_input){.text = text, .n_text = text ? strlen(text) : 0};
+    if (list)
+        code = ids_parse(list, owned, &input->n_id);
+    input->ids = *owned;
+    return code;
+}
+
+static int patch(const struct patch_args *args, struct question *question, int32_t *ids[2])
+{
+    struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
+    struct answer_ids answer_ids;
+    struct attn_patch_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = check_one("clean", args->clean, args->clean_ids);
+    if (code == EXIT_DONE)
+        code = check_one("corrupted", args->corrupted, args->corrupted_ids);
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = read_one(args->clean, args->clean_ids, &question->request.input, &ids[0]);
+    if (code == EXIT_DONE)
+        code = read_one(args->corrupted, args->corrupted_ids, &how.corrupted, &ids[1]);
+    question->request.queries = args->queries;
+    how.answer = answer_of(&args->answer, &answer_ids);
+    how.site = args->site;
+    how.is_to_noise = args->direction == DIRECTION_NOISE;
+    if (code == EXIT_DONE &&
+        attn_patch(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    if (code == EXIT_DONE && !args->question.running.is_quiet)
+        note("the answer is %.6g of the clean text, %.6g of the corrupted one; the first piece "
+             "changed %zu row%s of %s; %zu runs",
+             sum.clean, sum.corrupted, sum.n_row, sum.n_row == 1 ? "" : "s",
+             args->site ? args->site : "resid_pre", sum.n_feed);
+    attn_table_free(table);
+    return code;
+}
+
+static int patch_main(int argc, char **argv)
+{
+    struct patch_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+    struct question question = {
+        .command = &command_patch, .args = &args.question, .reuse = true, .example = EXAMPLE};
+    int32_t *ids[2] = {NULL, NULL};
+    int code = question_parse(&question, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = patch(&args, &question, ids);
+    free(ids[0]);
+    free(ids[1]);
+    return question_close(&question, code);
+}

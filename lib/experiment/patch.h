@@ -1,0 +1,57 @@
+/*
+ * patch.h - where the difference between two texts lives: one run with a tensor of the other in its
+ * place (activation patching; names as TransformerLens's patching.py).
+ *
+ *     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
+ *     args.corrupted.text = "The key to the door", args.corrupted.n_text = 19;
+ *     args.answer.target = " are", args.answer.foil = " is";
+ *     args.site = "resid_pre";
+ *     attn_patch(host, &clean, &args, &table, &sum, &err);
+ *
+ * The corrupted text runs with a piece of the clean run: effect = (m - m_corrupted) / (m_clean -
+ * m_corrupted), 1 where that restores the answer and 0 where it does nothing. Towards noise the clean
+ * text runs with a piece of the corrupted run: effect = (m - m_clean) / (m_corrupted - m_clean). The
+ * table has the rows `base`, the run that is patched, and `source`, the other one, then a row a
+ * piece:
+ *
+ *     part, layer, position, token, value, effect      resid_pre, resid_mid, resid_post, attn_out,
+ *                                                      mlp_out: one position of a layer
+ *     part, layer, head, value, effect                 q, z, pattern: one head, all positions or the
+ *     part, layer, kv_head, value, effect              queries of the request; k, v
+ *
+ * A part of a row is its site; value is the metric then.
+ */
+#ifndef ATTN_EXPERIMENT_PATCH_H
+#define ATTN_EXPERIMENT_PATCH_H
+
+#include "base/table.h"
+#include "experiment/answer.h"
+#include "run/run.h"
+
+struct attn_patch_args {
+    size_t size;                    /* of this struct */
+    struct attn_input corrupted;    /* a text or ids, with as many tokens as the clean one */
+    struct attn_answer_args answer; /* `at` is a place in the clean text */
+    const char *site;               /* one of those above; NULL: resid_pre */
+    bool is_to_noise;               /* the clean run is patched from the corrupted one */
+};
+
+#define ATTN_PATCH_ARGS_DEFAULT ((struct attn_patch_args){.size = sizeof(struct attn_patch_args)})
+
+struct attn_patch_sum {
+    double clean, corrupted; /* the metric of both runs */
+    size_t n_row;            /* rows that the first piece changed */
+    size_t n_feed;           /* runs, whole or from a later layer */
+};
+
+/*
+ * The input of REQUEST is the clean text. Pieces are tried side by side on the host's threads, each
+ * from its layer on. The caller owns *table. Errors have a stage: ATTN_INVALID at that of the input
+ * where the texts have not as many tokens, and where the metrics differ by less than 1e-4: there is
+ * nothing to restore.
+ */
+ATTN_API enum attn_status attn_patch(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_patch_args *args, struct attn_table **table,
+                                     struct attn_patch_sum *sum, struct attn_error *err);
+
+#endif
