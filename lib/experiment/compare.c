@@ -33,7 +33,7 @@ struct job {
     struct attn_capture *capture;                /* owns; of the exact run */
     struct attn_session *exact_run, *run;        /* owns */
     struct attn_measurement *local, *propagated; /* owns */
-    const struct attn_trace *differences;        /* or NULL */
+    const struct attn_pattern_pairs *pairs;      /* or NULL */
 };
 
 /* --- What a layer computes from --------------------------------------------------------------- */
@@ -135,7 +135,7 @@ struct pass {
 struct rows {
     struct attn_measurement *measurement;
     const struct attn_trace_event *event;
-    const struct attn_trace *differences; /* told of them, or NULL */
+    const struct attn_pattern_pairs *pairs; /* told of both, or NULL */
 };
 
 /* An attn_trace_fn: the exact rows, all or some of those of the event. */
@@ -145,9 +145,7 @@ static enum attn_status on_exact_rows(void *user, const struct attn_trace_event 
     const struct rows *rows = user;
 
     attn_measurement_add(rows->measurement, rows->event, exact);
-    return rows->differences
-               ? attn_pattern_difference_tell(rows->differences, rows->event, exact, err)
-               : ATTN_OK;
+    return rows->pairs ? attn_pattern_pairs_tell(rows->pairs, rows->event, exact, err) : ATTN_OK;
 }
 
 /* Selects the rows of the pattern that EVENT holds, for one head with DIMS. */
@@ -174,7 +172,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
     const struct job *job = pass->job;
     struct attn_attend_args inputs = layer_inputs(job, event->layer, &job->exact[event->layer]);
     const bool is_local = pass->measurement == job->local;
-    struct rows rows = {pass->measurement, event, is_local ? job->differences : NULL};
+    struct rows rows = {pass->measurement, event, is_local ? job->pairs : NULL};
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
@@ -711,7 +709,7 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
     job.selection = args.selection;
     job.settings.n_recalled = args.n_recalled;
     job.pool = args.pool;
-    job.differences = args.differences;
+    job.pairs = args.pairs;
     job.dims = attn_config_dims(job.config, args.n);
     job.dims.n_source = args.n_source;
     return compare(&job, args.attention, compare_run, comparison, err);
@@ -719,7 +717,7 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
 
 enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      const struct attn_selection *selection, size_t n_recalled,
-                                     const struct attn_trace *differences,
+                                     const struct attn_pattern_pairs *pairs,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
@@ -730,14 +728,14 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
         return status;
     job.dims = attn_attend_dims(&args);
     job.pool = args.pool;
-    job.differences = differences;
+    job.pairs = pairs;
     return compare(&job, &args.attention, compare_arrays, comparison, err);
 }
 
 /* --- Of a request ----------------------------------------------------------------------------- */
 
 static enum attn_status compare_run_of_model(const struct attn_run *run, size_t n_recalled,
-                                             const struct attn_trace *differences,
+                                             const struct attn_pattern_pairs *pairs,
                                              struct attn_comparison **comparison,
                                              struct attn_error *err)
 {
@@ -758,14 +756,14 @@ static enum attn_status compare_run_of_model(const struct attn_run *run, size_t 
                                            .cancel = host->cancel,
                                            .gemm = host->gemm,
                                            .isa = host->isa,
-                                           .differences = differences};
+                                           .pairs = pairs};
     const enum attn_status status = attn_compare_run(&args, comparison, err);
 
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
 static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t n_recalled,
-                                              const struct attn_trace *differences,
+                                              const struct attn_pattern_pairs *pairs,
                                               struct attn_comparison **comparison,
                                               struct attn_error *err)
 {
@@ -777,18 +775,18 @@ static enum attn_status compare_run_of_arrays(const struct attn_run *run, size_t
     args.gemm = host->gemm;
     args.isa = host->isa;
     return attn_error_at(
-        attn_compare_attend(&args, run->selection, n_recalled, differences, comparison, err),
+        attn_compare_attend(&args, run->selection, n_recalled, pairs, comparison, err),
         ATTN_STAGE_OPTIONS, err);
 }
 
 static enum attn_status compare_and_tell(const struct attn_run *run, size_t n_recalled,
-                                         const struct attn_trace *differences,
+                                         const struct attn_pattern_pairs *pairs,
                                          struct attn_comparison **comparison,
                                          struct attn_error *err)
 {
-    enum attn_status status =
-        run->model ? compare_run_of_model(run, n_recalled, differences, comparison, err)
-                   : compare_run_of_arrays(run, n_recalled, differences, comparison, err);
+    enum attn_status status = run->model
+                                  ? compare_run_of_model(run, n_recalled, pairs, comparison, err)
+                                  : compare_run_of_arrays(run, n_recalled, pairs, comparison, err);
 
     if (status == ATTN_OK) /* the flag may have been set after the last look */
         status = attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
@@ -814,6 +812,17 @@ static enum attn_status select_patterns(const struct attn_run *run,
     return status;
 }
 
+/* An attn_pattern_pair_fn: USER is the struct attn_outputs. */
+static enum attn_status draw_pair(void *user, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact, struct attn_error *err)
+{
+    const struct attn_trace differences = {NULL, attn_outputs_event, user};
+    const enum attn_status status = attn_outputs_pair(user, chosen, exact, err);
+
+    return status == ATTN_OK ? attn_pattern_difference_tell(&differences, chosen, exact, err)
+                             : status;
+}
+
 /* With the outputs open for LABELS: compares, and draws the differences. */
 static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
                                      const struct attn_labels *labels,
@@ -823,7 +832,7 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
         run->request.picture ? *run->request.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_outputs *outputs;
-    struct attn_trace differences = {labels->selection, attn_outputs_event, NULL};
+    struct attn_pattern_pairs pairs = {draw_pair, NULL};
     struct attn_error failure = {0};
     bool is_abandoned;
     enum attn_status status;
@@ -835,8 +844,8 @@ static enum attn_status compare_into(const struct attn_run *run, size_t n_recall
                                  &outputs, err);
     if (status != ATTN_OK)
         return status;
-    differences.user = outputs;
-    status = compare_and_tell(run, n_recalled, &differences, comparison, &failure);
+    pairs.user = outputs;
+    status = compare_and_tell(run, n_recalled, &pairs, comparison, &failure);
     if (status == ATTN_OK)
         status = attn_outputs_finish(outputs, &failure);
     is_abandoned = attn_outputs_is_abandoned(outputs);

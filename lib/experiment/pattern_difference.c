@@ -29,6 +29,26 @@ static size_t subtract(const struct attn_row *chosen, const struct attn_row *exa
     return n;
 }
 
+enum attn_status attn_pattern_pairs_tell(const struct attn_pattern_pairs *pairs,
+                                         const struct attn_trace_event *chosen,
+                                         const struct attn_trace_event *exact,
+                                         struct attn_error *err)
+{
+    const size_t skipped = exact->row0 - chosen->row0;
+    struct attn_trace_event part = *chosen, named = *exact;
+
+    part.row0 = exact->row0;
+    part.n_row = exact->n_row;
+    part.data += skipped * part.ld;
+    if (part.keys) {
+        part.keys += skipped * part.ld;
+        part.n_kept += skipped;
+    }
+    named.layer = chosen->layer;
+    named.head = chosen->head;
+    return pairs->on_pair(pairs->user, &part, &named, err);
+}
+
 enum attn_status attn_pattern_difference_tell(const struct attn_trace *trace,
                                               const struct attn_trace_event *chosen,
                                               const struct attn_trace_event *exact,

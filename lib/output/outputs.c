@@ -347,7 +347,8 @@ static enum attn_status tell_writers(void *user, const struct attn_trace_event *
         struct attn_error found = {0};
         enum attn_status status = ATTN_OK;
 
-        if (output->writer && attn_writer_event(output->writer, event, &found) != ATTN_OK)
+        if (output->writer && !attn_writer_takes_pairs(output->writer) &&
+            attn_writer_event(output->writer, event, &found) != ATTN_OK)
             status = judge(outputs, output, &found, err);
         if (status != ATTN_OK)
             return status;
@@ -365,6 +366,24 @@ enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *e
 
     return outputs->view ? attn_view_event(outputs->view, event, err)
                          : tell_writers(outputs, event, err);
+}
+
+enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
+                                   const struct attn_trace_event *chosen,
+                                   const struct attn_trace_event *exact, struct attn_error *err)
+{
+    for (size_t i = 0; i < outputs->n; i++) {
+        struct open_output *output = &outputs->items[i];
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (output->writer && attn_writer_takes_pairs(output->writer) &&
+            attn_writer_pair(output->writer, chosen, exact, &found) != ATTN_OK)
+            status = judge(outputs, output, &found, err);
+        if (status != ATTN_OK)
+            return status;
+    }
+    return ATTN_OK;
 }
 
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,

@@ -58,6 +58,12 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
 enum attn_status attn_outputs_event(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err);
 
+/* Beside events with differences: rows of CHOSEN attention and the same rows of EXACT, of one head's
+ * pattern, for formats that show both. They are told of no differences then. */
+enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
+                                   const struct attn_trace_event *chosen,
+                                   const struct attn_trace_event *exact, struct attn_error *err);
+
 /* Once, after the last event, before _finish. */
 enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
                                           const struct attn_predictions *predictions,

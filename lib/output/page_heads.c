@@ -8,13 +8,15 @@
 
 /* --- Which there are ------------------------------------------------------------------------- */
 
-static void shape_thumb(struct attn_page_head *head)
+static void shape_thumb(struct attn_page_head *head, bool is_comparison)
 {
     const size_t side = head->n_row > head->n_column ? head->n_row : head->n_column;
 
     head->k = side > 0 ? (side - 1) / ATTN_PAGE_THUMB + 1 : 1;
     head->n_thumb_row = (head->n_row + head->k - 1) / head->k;
     head->n_thumb_col = (head->n_column + head->k - 1) / head->k;
+    head->n_plane = head->k > 1 ? ATTN_PAGE_N_PLANE : 1;
+    head->n_thumb = is_comparison ? 2 * head->n_plane + 1 : head->n_plane;
 }
 
 static enum attn_status add_head(struct attn_page_heads *heads, const struct attn_writer *writer,
@@ -37,13 +39,12 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     snprintf(item->id, sizeof item->id, "L%dH%d", layer, head);
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
         item->values[i] = (double)NAN;
-    shape_thumb(item);
+    shape_thumb(item, writer->options.picture->is_difference);
     if (!attn_checked_mul(extent.n_row, extent.n_col, &n_cell) ||
         !attn_checked_add(heads->n_cell, n_cell, &heads->n_cell))
         heads->n_cell = SIZE_MAX;
     heads->n++;
-    item->thumb =
-        attn_alloc(attn_page_head_n_plane(item) * item->n_thumb_row, item->n_thumb_col, err);
+    item->thumb = attn_alloc(item->n_thumb * item->n_thumb_row, item->n_thumb_col, err);
     return item->thumb ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -160,36 +161,78 @@ static double sum_without_first(const struct attn_page_head *head, const float *
     return sum;
 }
 
-void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
+static size_t thumb_size(const struct attn_page_head *head)
 {
-    const size_t size = head->n_thumb_row * head->n_thumb_col;
-    unsigned char *plane = head->thumb + row / head->k * head->n_thumb_col;
-    const double rest = head->k > 1 ? sum_without_first(head, weights) : 0;
+    return head->n_thumb_row * head->n_thumb_col;
+}
+
+/* Pools a row into the planes of a set; the row's part of the first of them is PLANE. */
+static void pool_row(const struct attn_page_head *head, unsigned char *plane, const float *weights)
+{
+    const size_t size = thumb_size(head);
+    const double rest = head->n_plane > 1 ? sum_without_first(head, weights) : 0;
     const float by = rest > 0 ? (float)sqrt(1 / rest) : 0;
 
     for (size_t c = 0; c < head->n_column; c++) {
         const size_t i = c / head->k;
-        const float w = weights[c];
         float root;
 
-        if (!isfinite(w)) {
-            size_t n = 1;
-
-            if (isnan(w))
-                continue;
-            while (c + n < head->n_column && isinf(weights[c + n]))
-                n++;
-            note_not_finite(head, row, c, n);
-            c += n - 1;
+        if (!isfinite(weights[c]))
             continue;
-        }
-        head->n_outside += w < 0 || w > 1;
-        root = sqrtf(w > 0 ? w : 0);
+        root = sqrtf(weights[c] > 0 ? weights[c] : 0);
         put(plane, i, root);
-        if (head->k == 1 || c == 0)
+        if (head->n_plane == 1 || c == 0)
             continue;
         put(plane + size, i, root);
         if (rest > 0)
             put(plane + 2 * size, i, root * by);
+    }
+}
+
+/* Tells what no level says: runs of cells that are not finite, and weights outside 0 to 1. */
+static void note_row(struct attn_page_head *head, size_t row, const float *weights)
+{
+    for (size_t c = 0; c < head->n_column; c++) {
+        size_t n = 1;
+
+        head->n_outside += weights[c] < 0 || (weights[c] > 1 && isfinite(weights[c]));
+        if (!isinf(weights[c]))
+            continue;
+        while (c + n < head->n_column && isinf(weights[c + n]))
+            n++;
+        note_not_finite(head, row, c, n);
+        c += n - 1;
+    }
+}
+
+void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
+{
+    note_row(head, row, weights);
+    pool_row(head, head->thumb + row / head->k * head->n_thumb_col, weights);
+}
+
+/* Puts the level of a difference where it is farther from 0 than what is there. */
+static void put_difference(unsigned char *plane, size_t i, float difference)
+{
+    const float size = sqrtf(fminf(fabsf(difference), 1));
+    const int level = 128 + (int)lrintf(difference < 0 ? -127 * size : 127 * size);
+    const int old = plane[i] == 0 ? 0 : plane[i] > 128 ? plane[i] - 128 : 128 - plane[i];
+
+    if (plane[i] == 0 || (level > 128 ? level - 128 : 128 - level) > old)
+        plane[i] = (unsigned char)level;
+}
+
+void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
+                               const float *exact)
+{
+    unsigned char *begin = head->thumb + row / head->k * head->n_thumb_col;
+    unsigned char *difference = begin + 2 * head->n_plane * thumb_size(head);
+
+    pool_row(head, begin + head->n_plane * thumb_size(head), exact);
+    for (size_t c = 0; c < head->n_column; c++) {
+        const float a = isfinite(chosen[c]) ? chosen[c] : 0, b = isfinite(exact[c]) ? exact[c] : 0;
+
+        if (isfinite(chosen[c]) || isfinite(exact[c]))
+            put_difference(difference, c / head->k, a - b);
     }
 }

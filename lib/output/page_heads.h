@@ -5,7 +5,8 @@
  * A level is a weight in a byte: 0 is masked, else 1 + round(254 sqrt(w)). Thumbnails are levels of
  * at most 32 x 32 cells, each the largest of k x k. Where k is above 1 there are three of them: as
  * it is, without the first key, and without it and divided by what is left, as cells that are pooled
- * cannot be divided later.
+ * cannot be divided later. Of a run that is compared there are those of chosen and of exact attention,
+ * and the difference that is farthest from 0, as 128 + 127 sqrt(w), with minus below 0.
  */
 #ifndef ATTN_OUTPUT_PAGE_HEADS_H
 #define ATTN_OUTPUT_PAGE_HEADS_H
@@ -39,7 +40,9 @@ struct attn_page_head {
     size_t n_row, n_column;
     size_t k;                           /* cells that are pooled; 1: none */
     size_t n_thumb_row, n_thumb_col;    /* of a thumbnail */
-    unsigned char *thumb;               /* [planes * rows * columns] owns; levels */
+    size_t n_plane;                     /* of one set, 1 or ATTN_PAGE_N_PLANE */
+    size_t n_thumb;                     /* of all, the difference too */
+    unsigned char *thumb;               /* [n_thumb * rows * columns] owns; levels */
     double values[ATTN_PAGE_N_MEASURE]; /* NaN: there is none; set by attn_page_heads_end */
     size_t n_outside;                   /* weights below 0 or above 1 */
     struct attn_buffer not_finite;      /* "row,column,n" of each run of such cells, as JSON */
@@ -68,13 +71,12 @@ void attn_page_heads_measure(struct attn_page_heads *heads, const struct attn_tr
 /* Takes ROW of HEAD for its thumbnail: WEIGHTS [n_column], NaN where they are masked. */
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights);
 
+/* The same of exact attention, and of CHOSEN minus EXACT. */
+void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
+                               const float *exact);
+
 /* After the last row of HEAD: its measures become known. */
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
-
-static inline size_t attn_page_head_n_plane(const struct attn_page_head *head)
-{
-    return head->k > 1 ? ATTN_PAGE_N_PLANE : 1;
-}
 
 /* The level of a weight of which SQUARE_ROOT is the root, 0 to 1; TOP is 254, or 65534 of two
  * bytes. */

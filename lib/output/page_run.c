@@ -236,11 +236,12 @@ static void append_heads(struct attn_buffer *out, const struct attn_page_run *ru
     const struct attn_array_axes *axes = run->writer->labels.axes;
 
     attn_buffer_append_format(
-        out, ",\n\"grouping\": \"%s\",\n\"bytes\": %d,\n\"start\": %zu,\n\"sets\": [\"\"]",
+        out, ",\n\"grouping\": \"%s\",\n\"bytes\": %d,\n\"start\": %zu,\n\"sets\": [\"\"%s]",
         !axes             ? "layer"
         : axes->rank == 4 ? "batch"
                           : "none",
-        run->n_byte, run->start);
+        run->n_byte, run->start,
+        run->writer->options.picture->is_difference ? ",\"" ATTN_PAGE_EXACT "\"" : "");
     append_key(out, "heads");
     for (size_t i = 0; i < run->heads->n; i++) {
         attn_buffer_append_string(out, i > 0 ? ",\n" : "[\n");

@@ -8,6 +8,9 @@
 #include "output/page_heads.h"
 #include "output/token_text.h"
 
+/* What follows the id of a head in that of the block of its exact attention. */
+#define ATTN_PAGE_EXACT "-exact"
+
 /* What is said of a run beside its labels. */
 struct attn_page_run {
     const struct attn_writer *writer;

@@ -6,13 +6,15 @@
  * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
  * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254 sqrt(w)).
  * A page of few cells has two bytes: first the high ones of all cells, then the low ones, of
- * 1 + round(65534 sqrt(w)). Then follow the run (page_run.h), the thumbnails, the first view, and
+ * 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
+ * attention. Then follow the run (page_run.h), the thumbnails, the first view, and
  * the script.
  */
 #include "output/page_data.h"
 #include "output/page_files.h"
 #include "output/page_first_view.h"
 #include "output/page_run.h"
+#include "output/view.h"
 #include "output/writer.h"
 
 #include "base/escape.h"
@@ -21,6 +23,7 @@
 #include "base/version.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -39,19 +42,37 @@ struct page_writer {
     float top;                                   /* the level of 1, without that of 0 */
     int n_byte;                                  /* of a cell */
 
-    float *row; /* [columns of the widest head] owns; NaN: masked, infinity: not finite */
-    struct attn_buffer low; /* low bytes of the head that comes */
-    size_t n_row;           /* of it that came */
-    float *cells, *best;    /* [n_kept] owns; of the head that comes and of that which is shown */
-    size_t n_kept;          /* first; 0: none is small enough */
-    size_t start;           /* which that is */
-    bool has_best;          /* its cells are kept */
+    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
+    float *row, *exact_row;
+    struct attn_buffer low;                   /* low bytes of the head that comes */
+    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
+    size_t n_row;                             /* of it that came */
+
+    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
+    float *cells, *best;
+    size_t n_kept; /* 0: no head is small enough */
+    size_t start;  /* the head that is shown first */
+    bool has_best; /* its cells are kept */
 };
 
 /* --- Before the data ------------------------------------------------------------------------- */
 
+static bool is_comparison(const struct page_writer *w)
+{
+    return w->base.options.picture->is_difference;
+}
+
+/* Of all blocks; SIZE_MAX when they are more than can be counted. */
+static size_t count_cells(const struct page_writer *w)
+{
+    const size_t n_set = is_comparison(w) ? 2 : 1;
+
+    return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
+}
+
 static enum attn_status check_selection(const struct page_writer *w, struct attn_error *err)
 {
+    const size_t n = count_cells(w);
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
@@ -59,12 +80,17 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
         attn_error_hint(err, "add it to --sites");
         return ATTN_INVALID;
     }
-    if (w->heads.n_cell <= MOST_CELLS)
+    if (is_comparison(w) && attn_view_is_wanted(w->base.options.picture)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "a page shows both patterns of a comparison as they are, without a view");
+        attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
+        return ATTN_INVALID;
+    }
+    if (n <= MOST_CELLS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
-                   attn_quantity_count(w->heads.n_cell, n_cell),
-                   attn_quantity_count(MOST_CELLS, most));
+                   attn_quantity_count(n, n_cell), attn_quantity_count(MOST_CELLS, most));
     attn_error_hint(err, "choose some with --layers, --heads or --queries");
     return ATTN_INVALID;
 }
@@ -93,7 +119,8 @@ static void make_title(struct page_writer *w)
             attn_page_head_append_name(&w->title, &w->heads.items[0], labels);
             attn_buffer_append_string(&w->title, ": ");
         }
-        attn_buffer_append_string(&w->title, "pattern");
+        attn_buffer_append_string(&w->title,
+                                  is_comparison(w) ? "pattern, chosen and exact" : "pattern");
     }
     attn_buffer_append_char(&w->title, '\0');
 }
@@ -118,9 +145,10 @@ static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
         if (has_table(&w->heads.items[i]))
             w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
     w->row = attn_alloc_uninitialized(widest(w), sizeof *w->row, err);
+    w->exact_row = attn_alloc_uninitialized(widest(w), sizeof *w->exact_row, err);
     w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
     w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
-    return w->row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
+    return w->row && w->exact_row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* --- The document ---------------------------------------------------------------------------- */
@@ -285,54 +313,73 @@ static enum attn_status write_document(struct page_writer *w, struct attn_error 
 
 /* --- Rows ------------------------------------------------------------------------------------ */
 
-/* Row R of EVENT, with NaN where it is masked and infinity where it is not finite. */
-static void read_row(struct page_writer *w, const struct attn_trace_event *event, size_t r,
-                     size_t n_column)
+/* Row R of EVENT to ROW [n], with NaN where it is masked and infinity where it is not finite. */
+static void read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
 {
-    struct attn_row row = attn_event_row(event, r);
+    struct attn_row from = attn_event_row(event, r);
     struct attn_cells cells;
 
-    for (size_t c = 0; c < n_column; c++)
-        w->row[c] = NAN;
-    while (attn_row_next(&row, &cells))
+    for (size_t c = 0; c < n; c++)
+        row[c] = NAN;
+    while (attn_row_next(&from, &cells))
         for (size_t i = 0; i < cells.n; i++)
-            w->row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
+            row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
 }
 
-static void take_levels(struct page_writer *w, size_t n)
+/* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */
+static void put_levels(const struct page_writer *w, const float *row, size_t n, unsigned char *high,
+                       struct attn_buffer *low)
 {
-    unsigned char *out = attn_page_data_reserve(w->data, n), *low = NULL;
+    unsigned char *lower = w->n_byte == 2 ? (unsigned char *)attn_buffer_reserve(low, n) : NULL;
 
-    if (w->n_byte == 2)
-        low = (unsigned char *)attn_buffer_reserve(&w->low, n);
-    if (!out || (w->n_byte == 2 && !low))
+    if (!high || (w->n_byte == 2 && !lower))
         return;
     for (size_t c = 0; c < n; c++) {
-        const float weight = w->row[c] > 0 ? w->row[c] : 0;
+        const float weight = row[c] > 0 ? row[c] : 0;
         unsigned level = 0;
 
-        if (isfinite(w->row[c]))
+        if (isfinite(row[c]))
             level = attn_page_level(sqrtf(weight < 1 ? weight : 1), w->top);
-        out[c] = (unsigned char)(w->n_byte == 2 ? level >> 8 : level);
-        if (low)
-            low[c] = (unsigned char)level;
+        high[c] = (unsigned char)(w->n_byte == 2 ? level >> 8 : level);
+        if (lower)
+            lower[c] = (unsigned char)level;
     }
-    w->low.size += w->n_byte == 2 ? n : 0;
+    low->size += lower ? n : 0;
+}
+
+/* Adds BYTES to the open block, and empties them. */
+static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
+{
+    unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
+
+    if (to)
+        memcpy(to, bytes->data, bytes->size);
+    bytes->size = 0;
+}
+
+/* The block of exact attention, which waited for the end of that of the chosen. */
+static void write_exact(struct page_writer *w, const struct attn_page_head *head)
+{
+    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
+
+    snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
+    attn_page_data_begin(w->data, id);
+    move_bytes(w, &w->exact_high);
+    move_bytes(w, &w->exact_low);
+    attn_page_data_end(w->data);
 }
 
 static enum attn_status end_head(struct page_writer *w, struct attn_page_head *head,
                                  struct attn_error *err)
 {
     const size_t i = (size_t)(head - w->heads.items);
-    unsigned char *low;
+    const bool has_failed =
+        w->low.has_failed || w->exact_high.has_failed || w->exact_low.has_failed;
 
-    if (w->n_byte == 2) {
-        low = attn_page_data_reserve(w->data, w->low.size);
-        if (low && !w->low.has_failed)
-            memcpy(low, w->low.data, w->low.size);
-        w->low.size = 0;
-    }
+    move_bytes(w, &w->low);
     attn_page_data_end(w->data);
+    if (is_comparison(w))
+        write_exact(w, head);
     attn_page_heads_end(&w->heads, head);
     if (i == 0 || head->values[ATTN_PAGE_far] > w->heads.items[w->start].values[ATTN_PAGE_far]) {
         w->start = i;
@@ -341,34 +388,69 @@ static enum attn_status end_head(struct page_writer *w, struct attn_page_head *h
             memcpy(w->best, w->cells, head->n_row * head->n_column * sizeof *w->cells);
     }
     w->n_row = 0;
-    return attn_buffer_check(&w->low, err);
+    return has_failed ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
+/* The row that was read into w->row. */
+static void take_row(struct page_writer *w, struct attn_page_head *head)
+{
+    const size_t n = head->n_column;
+
+    if (w->n_row == 0)
+        attn_page_data_begin(w->data, head->id);
+    attn_page_head_take_row(head, w->n_row, w->row);
+    put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+    if (has_table(head))
+        memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
+}
+
+static void take_exact_row(struct page_writer *w, struct attn_page_head *head)
+{
+    const size_t n = head->n_column;
+    unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
+
+    attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
+    put_levels(w, w->exact_row, n, high, &w->exact_low);
+    w->exact_high.size += high ? n : 0;
+}
+
+/* Takes an event, or two of the same rows. */
+static enum attn_status take_event(struct page_writer *w, const struct attn_trace_event *event,
+                                   const struct attn_trace_event *exact,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
-    struct attn_page_head *head;
+    struct attn_page_head *head = attn_page_heads_find(&w->heads, event, place);
     enum attn_status status = ATTN_OK;
 
-    if (event->site != ATTN_SITE_PATTERN)
-        return ATTN_OK;
-    head = attn_page_heads_find(&w->heads, event, place);
     attn_page_heads_measure(&w->heads, event);
     for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
-        if (w->n_row == 0)
-            attn_page_data_begin(w->data, head->id);
-        read_row(w, event, r, head->n_column);
-        attn_page_head_take_row(head, w->n_row, w->row);
-        take_levels(w, head->n_column);
-        if (has_table(head))
-            memcpy(w->cells + w->n_row * head->n_column, w->row, head->n_column * sizeof *w->row);
+        read_row(event, r, w->row, head->n_column);
+        take_row(w, head);
+        if (exact) {
+            read_row(exact, r, w->exact_row, head->n_column);
+            take_exact_row(w, head);
+        }
         if (++w->n_row == head->n_row)
             status = end_head(w, head, err);
         if (status == ATTN_OK)
             status = attn_page_data_flush(w->data, err);
     }
     return status;
+}
+
+static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    return event->site == ATTN_SITE_PATTERN
+               ? take_event((struct page_writer *)writer, event, NULL, place, err)
+               : ATTN_OK;
+}
+
+static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    return take_event((struct page_writer *)writer, chosen, exact, place, err);
 }
 
 static enum attn_status predictions_page(struct attn_writer *writer,
@@ -402,11 +484,12 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
         status = attn_page_data_create(writer->options.pool, writer->sink, &w->data, err);
     if (status != ATTN_OK)
         return status;
-    w->n_byte = w->heads.n_cell <= MOST_WIDE_CELLS ? 2 : 1;
+    w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
     w->top = w->n_byte == 2 ? 65534 : 254;
     join_tokens(w);
     make_title(w);
-    return write_document(w, err);
+    status = attn_buffer_check(w->text.has_failed ? &w->text : &w->title, err);
+    return status == ATTN_OK ? write_document(w, err) : status;
 }
 
 static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *err)
@@ -414,7 +497,7 @@ static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *e
     attn_page_data_begin(w->data, "thumbs-data");
     for (size_t i = 0; i < w->heads.n; i++) {
         const struct attn_page_head *head = &w->heads.items[i];
-        const size_t n = attn_page_head_n_plane(head) * head->n_thumb_row * head->n_thumb_col;
+        const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
         unsigned char *out = attn_page_data_reserve(w->data, n);
 
         if (out)
@@ -471,7 +554,10 @@ static void release_page(struct attn_writer *writer)
     attn_buffer_release(&w->text);
     attn_buffer_release(&w->predictions);
     attn_buffer_release(&w->low);
+    attn_buffer_release(&w->exact_high);
+    attn_buffer_release(&w->exact_low);
     attn_free(w->row);
+    attn_free(w->exact_row);
     attn_free(w->cells);
     attn_free(w->best);
 }
@@ -480,6 +566,7 @@ static const struct attn_writer_ops ops = {
     .size = sizeof(struct page_writer),
     .open = open_page,
     .event = event_page,
+    .pair = pair_page,
     .finish = finish_page,
     .predictions = predictions_page,
     .release = release_page,
@@ -493,5 +580,6 @@ const struct attn_format attn_html_format = {
     .title = "HTML",
     .has_predictions = true,
     .is_picture = true,
+    .draws_differences = true,
     .tensors = &ops,
 };

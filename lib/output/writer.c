@@ -228,8 +228,9 @@ static bool has_good_keys(const struct attn_trace_event *event)
     return true;
 }
 
+/* EXACT is NULL unless EVENT comes as one of a pair. */
 static enum attn_status take_event(struct attn_writer *writer, const struct attn_trace_event *event,
-                                   struct attn_error *err)
+                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
     struct attn_place place;
     enum attn_status status;
@@ -256,8 +257,11 @@ static enum attn_status take_event(struct attn_writer *writer, const struct attn
     *rows_left -= event->n_row;
     writer->n_row_left -= event->n_row;
     place.is_last = *rows_left == 0;
-    status = writer->queue ? attn_event_queue_take(writer->queue, event, &place, err)
-                           : writer->ops->event(writer, event, &place, err);
+    if (exact)
+        status = writer->ops->pair(writer, event, exact, &place, err);
+    else
+        status = writer->queue ? attn_event_queue_take(writer->queue, event, &place, err)
+                               : writer->ops->event(writer, event, &place, err);
     return status == ATTN_OK && writer->sink ? attn_sink_check(writer->sink, err) : status;
 }
 
@@ -487,7 +491,20 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
 {
     if (writer->failure.status != ATTN_OK)
         return repeat_failure(writer, err);
-    return keep_failure(writer, take_event(writer, event, err), err);
+    return keep_failure(writer, take_event(writer, event, NULL, err), err);
+}
+
+bool attn_writer_takes_pairs(const struct attn_writer *writer)
+{
+    return writer->ops->pair && writer->options.picture->is_difference;
+}
+
+enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact, struct attn_error *err)
+{
+    if (writer->failure.status != ATTN_OK)
+        return repeat_failure(writer, err);
+    return keep_failure(writer, take_event(writer, chosen, exact, err), err);
 }
 
 enum attn_status attn_writer_predictions(struct attn_writer *writer,

@@ -70,6 +70,13 @@ enum attn_status attn_writer_create_sink(const struct attn_format *format, struc
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err);
 
+/* Whether a run that is compared tells it of chosen and exact attention, in place of events. */
+bool attn_writer_takes_pairs(const struct attn_writer *writer);
+
+/* In place of an event: rows of CHOSEN attention, and the same rows of EXACT. */
+enum attn_status attn_writer_pair(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact, struct attn_error *err);
+
 /* Completes and commits. ATTN_INVALID when selected rows never came. After a failure of any kind
  * the target is as it was before; of a directory, each file is new and whole or as it was. */
 enum attn_status attn_writer_finish(struct attn_writer *writer, struct attn_error *err);
@@ -110,6 +117,11 @@ struct attn_writer_ops {
     enum attn_status (*open)(struct attn_writer *writer, struct attn_error *err);
     enum attn_status (*event)(struct attn_writer *writer, const struct attn_trace_event *event,
                               const struct attn_place *place, struct attn_error *err);
+    /* Rows of chosen attention and the same of exact, in order; NULL: it takes their difference as
+     * events. */
+    enum attn_status (*pair)(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                             const struct attn_trace_event *exact, const struct attn_place *place,
+                             struct attn_error *err);
     /* All events came. The frame commits the sink, or finishes the directory, afterwards. */
     enum attn_status (*finish)(struct attn_writer *writer, struct attn_error *err);
     /* What comes next, after all events; NULL unless the format has_predictions. */

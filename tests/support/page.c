@@ -108,7 +108,10 @@ static const cJSON *find_head(const struct attn_page *page, const char *id)
 
     cJSON_ArrayForEach(head, heads)
     {
-        if (strcmp(cJSON_GetObjectItemCaseSensitive(head, "id")->valuestring, id) == 0)
+        const char *own = cJSON_GetObjectItemCaseSensitive(head, "id")->valuestring;
+        const size_t n = strlen(own);
+
+        if (strncmp(own, id, n) == 0 && (id[n] == '\0' || id[n] == '-'))
             return head;
     }
     ck_abort_msg("the page has no head '%s'", id);

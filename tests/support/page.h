@@ -31,6 +31,7 @@ struct attn_page_matrix {
 struct attn_page attn_page_read(const char *text);
 void attn_page_release(struct attn_page *page);
 
+/* ID may be followed by "-exact". */
 struct attn_page_matrix attn_page_matrix(const struct attn_page *page, const char *id);
 void attn_page_matrix_release(struct attn_page_matrix *matrix);
 

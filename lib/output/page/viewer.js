@@ -195,16 +195,20 @@ function readThumbs(bytes) {
     eachNotFinite(head, (row, column) => {
       for (const plane of sets[0]) plane[Math.floor(row / k) * cols + Math.floor(column / k)] = Infinity;
     });
-    thumbs.push({ rows, cols, sets });
+    let differences = null;
+    if (isComparison) {
+      differences = Float32Array.from(bytes.subarray(at, at + rows * cols), level =>
+        level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
+      at += rows * cols;
+    }
+    thumbs.push({ rows, cols, sets, differences });
   }
 }
 
 function thumbOf(h, set) {
-  const { rows, cols, sets } = thumbs[h];
-  if (set === 'difference') {
-    const a = thumbOf(h, 0), b = thumbOf(h, 1);
-    return { ...a, weights: difference(a.weights, b.weights), isDifference: true };
-  }
+  const { rows, cols, sets, differences } = thumbs[h];
+  if (set === 'difference')
+    return { rows, cols, weights: differences, isDifference: true, isPooled: heads[h].pooled > 1 };
   const planes = sets[set];
   const isPooled = planes.length > 1;
   const weights = !isPooled ? shape(planes[0], rows, cols)
@@ -496,6 +500,7 @@ function sayHead(h) {
 function sayCell(m) {
   const { q, k } = cell();
   const row = rowOfQuery.get(q);
+  const others = state.w === 'both' && matrices.length === 3 ? matrices : [];
   if (row === undefined || k < 0 || k >= m.cols) {
     say(el('b', {}, shownName(shownHeads())), row === undefined ? '' : ': ',
       ...(row === undefined ? [] : named('query', q)));
@@ -505,7 +510,9 @@ function sayCell(m) {
   const rank = isFinite(w) ? ranked(m, row).indexOf(k) + 1 : 0;
   const value = kindOf(m, row, k) === 'hidden' ? 'left out' : number(w);
   say(...named('query', q), ' \u2192 ', ...named('key', k, m.isSource), ' ',
-    el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '');
+    el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '',
+    ...others.flatMap(({ m: other }, i) => [', ' + ['exact', 'chosen', 'difference'][i] + ' ',
+      el('b', {}, number(other.weights[row * other.cols + k]))]));
   const active = $('active-cell');
   if (active) active.textContent = $('readout').textContent;
 }
@@ -696,7 +703,7 @@ class Matrix {
       this.isTurned = this.top.hasText && this.top.width > px + 8;
       this.labelHeight = this.top.hasText ? (this.isTurned ? this.top.width : 20) : 18;
       if (state.z || px === 1) break;
-      if (this.left.width + m.cols * px <= width - 2 && this.labelHeight + 18 + m.rows * px <= height)
+      if (this.left.width + 20 + m.cols * px <= width - 2 && this.labelHeight + 18 + m.rows * px <= height)
         break;
     }
     this.px = px;
