@@ -486,6 +486,9 @@ START_TEST(blockwise_is_exact_in_every_family)
             ck_assert_msg((head->local.values[ATTN_DIFFERENCE_TV] < 1e-5) == !is_longer,
                           "%s, head %d.%d: %g", directories[i], head->layer, head->head,
                           head->local.values[ATTN_DIFFERENCE_TV]);
+            ck_assert_msg((head->local.values[ATTN_DIFFERENCE_Z_ERROR] < 1e-5) == !is_longer,
+                          "%s, head %d.%d: z is off by %g", directories[i], head->layer, head->head,
+                          head->local.values[ATTN_DIFFERENCE_Z_ERROR]);
         }
         setup_close(&s);
     }
