@@ -23,10 +23,11 @@ size_t terminal_width(void)
     return USUAL_WIDTH;
 }
 
-static bool is_set(const char *variable)
+/* The value of VARIABLE, or OTHERWISE when it is not set or empty. */
+static const char *value_of(const char *variable, const char *otherwise)
 {
     const char *value = getenv(variable);
-    return value && *value;
+    return value && *value ? value : otherwise;
 }
 
 static bool ends_in(const char *text, const char *ending)
@@ -37,12 +38,11 @@ static bool ends_in(const char *text, const char *ending)
 
 enum attn_color_depth terminal_depth(enum color_wish wish)
 {
-    const char *terminal = is_set("TERM") ? getenv("TERM") : "dumb";
-    const char *depth = is_set("COLORTERM") ? getenv("COLORTERM") : "";
+    const char *terminal = value_of("TERM", "dumb"), *depth = value_of("COLORTERM", "");
     bool has_none = strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
     if (wish == COLOR_NEVER)
         return ATTN_DEPTH_NONE;
-    if (wish == COLOR_AUTO && (has_none || is_set("NO_COLOR") || !isatty(STDOUT_FILENO)))
+    if (wish == COLOR_AUTO && (has_none || *value_of("NO_COLOR", "") || !isatty(STDOUT_FILENO)))
         return ATTN_DEPTH_NONE;
     if (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0 ||
         ends_in(terminal, "-direct"))
@@ -54,8 +54,8 @@ bool terminal_is_utf8(void)
 {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
-        const char *value = getenv(variables[i]);
-        if (value && *value)
+        const char *value = value_of(variables[i], "");
+        if (*value)
             return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
     }
     return false;

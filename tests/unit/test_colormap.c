@@ -1,0 +1,249 @@
+/*
+ * test_colormap.c - colour maps against what is known of them from elsewhere, the contrast of text,
+ * and scales from numbers to places in a map.
+ */
+#include "output/color_scale.h"
+#include "output/colormap.h"
+#include "tests/support/blues.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint32_t number_of(struct attn_rgb color)
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
+static const struct attn_colormap *map_of(const char *name)
+{
+    const struct attn_colormap *map = attn_colormap_find(name);
+
+    ck_assert_ptr_nonnull(map);
+    return map;
+}
+
+/* Relative luminance by WCAG 2. */
+static double luminance_of(struct attn_rgb color)
+{
+    const double channels[] = {color.r / 255.0, color.g / 255.0, color.b / 255.0};
+    const double shares[] = {0.2126, 0.7152, 0.0722};
+    double sum = 0;
+
+    for (int i = 0; i < 3; i++)
+        sum += shares[i] * (channels[i] <= 0.03928 ? channels[i] / 12.92
+                                                   : pow((channels[i] + 0.055) / 1.055, 2.4));
+    return sum;
+}
+
+START_TEST(maps_have_the_colors_of_their_makers)
+{
+    static const struct {
+        const char *name;
+        int level;
+        uint32_t color;
+    } known[] = {{"viridis", 0, 0x440154}, {"viridis", 255, 0xfde725}, {"viridis", 128, 0x21918c},
+                 {"magma", 0, 0x000004},   {"magma", 255, 0xfcfdbf},   {"cividis", 0, 0x00224e},
+                 {"greys", 0, 0xffffff},   {"blues", 0, 0xffffff}};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ck_assert_uint_eq(
+            number_of(attn_colormap_color(map_of(known[i].name), ATTN_THEME_LIGHT, known[i].level)),
+            known[i].color);
+    for (int level = 0; level < ATTN_N_COLOR; level++)
+        ck_assert_int_eq(attn_blues_level(number_of(
+                             attn_colormap_color(map_of("blues"), ATTN_THEME_LIGHT, level))),
+                         level);
+}
+END_TEST
+
+/* The colours that a map has on a terminal, in their order. */
+static int steps_of(const struct attn_colormap *map, enum attn_theme theme, int steps[64])
+{
+    int n = 0;
+
+    for (int level = 0; level < ATTN_N_COLOR; level++) {
+        const int index = attn_colormap_terminal(map, theme, level);
+
+        if (n == 0 || steps[n - 1] != index)
+            steps[n++] = index;
+        ck_assert_int_lt(n, 64);
+    }
+    return n;
+}
+
+START_TEST(terminals_have_the_steps_that_the_design_lists)
+{
+    static const int viridis[] = {53, 54, 24, 30, 36, 71, 42, 77, 113, 148, 184, 220};
+    static const int blues[] = {231, 255, 254, 189, 153, 117, 111, 75,
+                                68,  32,  61,  25,  24,  237, 236, 235};
+    int steps[64];
+
+    ck_assert_int_eq(steps_of(map_of("viridis"), ATTN_THEME_LIGHT, steps), 12);
+    ck_assert_mem_eq(steps, viridis, sizeof viridis);
+    ck_assert_int_eq(steps_of(map_of("blues"), ATTN_THEME_LIGHT, steps), 16);
+    ck_assert_mem_eq(steps, blues, sizeof blues);
+}
+END_TEST
+
+START_TEST(colors_of_a_terminal_go_one_way)
+{
+    for (size_t i = 0; i < attn_n_colormap(); i++) {
+        const struct attn_colormap *map = attn_colormap_at(i);
+        int steps[64];
+        const int n = steps_of(map, ATTN_THEME_LIGHT, steps);
+        int n_turn = 0;
+
+        for (int s = 2; s < n; s++) {
+            const double before = luminance_of(attn_terminal_color(steps[s - 2]));
+            const double here = luminance_of(attn_terminal_color(steps[s - 1]));
+            const double after = luminance_of(attn_terminal_color(steps[s]));
+
+            n_turn += (here - before) * (after - here) < -1e-3;
+        }
+        ck_assert_msg(n_turn <= attn_colormap_is_diverging(map), "%s turns %d times",
+                      attn_colormap_name(map), n_turn);
+    }
+}
+END_TEST
+
+START_TEST(text_can_be_read_on_every_color)
+{
+    for (size_t i = 0; i < attn_n_colormap(); i++)
+        for (int theme = 0; theme < 2; theme++)
+            for (int level = 0; level < ATTN_N_COLOR; level++) {
+                const struct attn_rgb color =
+                    attn_colormap_color(attn_colormap_at(i), (enum attn_theme)theme, level);
+                const double contrast = attn_rgb_takes_black(color)
+                                            ? (luminance_of(color) + 0.05) / 0.05
+                                            : 1.05 / (luminance_of(color) + 0.05);
+
+                ck_assert_double_ge(contrast, 4.5);
+            }
+}
+END_TEST
+
+START_TEST(what_has_no_value_has_no_color_of_a_map)
+{
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        for (int other = ATTN_CELL_MASKED; other < kind; other++)
+            for (int theme = 0; theme < 2; theme++)
+                ck_assert_uint_ne(number_of(attn_cell_hatch_color(kind, (enum attn_theme)theme)),
+                                  number_of(attn_cell_hatch_color(other, (enum attn_theme)theme)));
+    ck_assert_uint_eq(number_of(attn_cell_color(ATTN_CELL_MASKED, ATTN_THEME_LIGHT)), 0xc8c8c8);
+    ck_assert_uint_eq(number_of(attn_cell_color(ATTN_CELL_MASKED, ATTN_THEME_DARK)), 0x202020);
+}
+END_TEST
+
+/* --- Scales ---------------------------------------------------------------------------------- */
+
+static struct attn_color_scale parse(const char *text)
+{
+    struct attn_color_scale scale = ATTN_COLOR_SCALE_DEFAULT;
+
+    ck_assert_msg(attn_color_scale_parse(text, &scale, NULL) == ATTN_OK, "%s", text);
+    return scale;
+}
+
+START_TEST(scales_are_read_as_they_are_written)
+{
+    static const char *const bad[] = {"",     ":",        "sqrt:",  "cubic", "sqrt:unit:row",
+                                      "1..0", "0..0",     "0..inf", "..",    "linear:1...2",
+                                      "0.5",  "sqrt unit"};
+    struct attn_color_scale scale = parse("log:row");
+
+    ck_assert_int_eq(scale.curve, ATTN_CURVE_LOG);
+    ck_assert_int_eq(scale.span, ATTN_SPAN_ROW);
+    ck_assert_int_eq(parse("linear").span, ATTN_SPAN_DEFAULT);
+    ck_assert_int_eq(parse(":matrix").curve, ATTN_CURVE_DEFAULT);
+    ck_assert_int_eq(parse("matrix").span, ATTN_SPAN_MATRIX);
+    scale = parse("sqrt:-1.5..2e1");
+    ck_assert_int_eq(scale.span, ATTN_SPAN_FIXED);
+    ck_assert_double_eq(scale.low, -1.5);
+    ck_assert_double_eq(scale.high, 20);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct attn_error err = {0};
+
+        scale = parse("log:row");
+        ck_assert_msg(attn_color_scale_parse(bad[i], &scale, &err) == ATTN_INVALID, "%s", bad[i]);
+        ck_assert_int_eq(scale.curve, ATTN_CURVE_LOG);
+    }
+}
+END_TEST
+
+/* The place of VALUE on a scale as it is written, of a matrix from LEAST to MOST. */
+static double place(const char *text, enum attn_site site, bool is_difference, double least,
+                    double most, double value)
+{
+    const struct attn_color_scale scale =
+        attn_color_scale_of(*text ? parse(text) : ATTN_COLOR_SCALE_DEFAULT, site, is_difference);
+
+    return attn_color_place(&scale, attn_color_range(&scale, least, most), value);
+}
+
+START_TEST(numbers_have_their_places)
+{
+    static const struct {
+        const char *scale;
+        enum attn_site site;
+        bool is_difference;
+        double least, most, value, place;
+    } cases[] = {
+        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 0.25, 0.5}, /* sqrt of 0 to 1 */
+        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 0, 0},
+        {"", ATTN_SITE_PATTERN, false, 0, 0.5, 1, 1},
+        {"linear", ATTN_SITE_PATTERN, false, 0, 0.5, 0.25, 0.25},
+        {"log", ATTN_SITE_PATTERN, false, 0, 1, 0.01, 0.5}, /* four decades */
+        {"log", ATTN_SITE_PATTERN, false, 0, 1, 1e-4, 0},
+        {"log", ATTN_SITE_PATTERN, false, 0, 1, 0, 0},
+        {"matrix", ATTN_SITE_PATTERN, false, 0, 0.25, 0.25, 1},
+        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.3, 0.25},
+        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.1, 0},
+        {"linear:0.2..0.6", ATTN_SITE_PATTERN, false, 0, 1, 0.9, 1},
+        {"", ATTN_SITE_ATTN_SCORES, false, -8, 4, 0, 0.5}, /* symmetric about 0 */
+        {"", ATTN_SITE_ATTN_SCORES, false, -8, 4, 4, 0.75},
+        {"", ATTN_SITE_PATTERN, true, -0.1, 0.1, 0.25, 0.75}, /* with its sign */
+        {"", ATTN_SITE_PATTERN, true, -0.1, 0.1, -0.25, 0.25},
+        {"log", ATTN_SITE_PATTERN, true, -1, 1, -0.01, 0.25},
+        {"matrix", ATTN_SITE_PATTERN, false, 0, 0, 0, 0}, /* nothing but zeros */
+        {"", ATTN_SITE_Z, false, 0, 0, 0, 0.5},
+        {"", ATTN_SITE_Z, false, INFINITY, -INFINITY, 0, 0.5}, /* no numbers */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(fabs(place(cases[i].scale, cases[i].site, cases[i].is_difference,
+                                 cases[i].least, cases[i].most, cases[i].value) -
+                           cases[i].place) < 1e-12,
+                      "case %zu: %g", i,
+                      place(cases[i].scale, cases[i].site, cases[i].is_difference, cases[i].least,
+                            cases[i].most, cases[i].value));
+}
+END_TEST
+
+START_TEST(ticks_stand_at_weights)
+{
+    static const char *const expected[] = {"0", ".01", ".04", ".1", ".25", ".5", "1"};
+    const struct attn_color_scale scale =
+        attn_color_scale_of(ATTN_COLOR_SCALE_DEFAULT, ATTN_SITE_PATTERN, false);
+    double ticks[ATTN_MOST_TICKS];
+    char text[ATTN_TICK_TEXT_SIZE];
+    const size_t n = attn_color_ticks(&scale, attn_color_range(&scale, 0, 1), ticks);
+
+    ck_assert_uint_eq(n, 7);
+    for (size_t i = 0; i < n; i++) {
+        attn_color_tick_text(ticks[i], text);
+        ck_assert_str_eq(text, expected[i]);
+    }
+    attn_color_tick_text(1e-4, text);
+    ck_assert_str_eq(text, "1e-4");
+    attn_color_tick_text(-0.5, text);
+    ck_assert_str_eq(text, "-.5");
+    attn_color_tick_text(-12.25, text);
+    ck_assert_str_eq(text, "-12.2");
+}
+END_TEST
+
+ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
+           terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
+           text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
+           scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights)

@@ -1,0 +1,297 @@
+/*
+ * test_heatmap.c - heat maps of made-up matrices: their colours are read back to weights by a table
+ * that is not the tool's, and compared with what went in; what has no value looks like nothing else.
+ */
+#include "output/levels.h"
+#include "output/writer.h"
+#include "tests/support/blues.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 6, N_WIDE = 300 };
+
+static const char *const tokens[N] = {"The", " \xe7\x8c\xab", " \xd7\xa9\xd7\x9c", " a|b", " ",
+                                      "\n"};
+static const size_t sizes[N] = {3, 4, 5, 4, 1, 1};
+
+/* A head: NaN where a cell is masked. */
+struct matrix {
+    size_t n;
+    double *cells; /* [n, n] owns */
+};
+
+static struct matrix make_matrix(size_t n)
+{
+    struct matrix m = {n, calloc(n * n, sizeof *m.cells)};
+
+    srand(5);
+    for (size_t i = 0; i < n * n; i++)
+        m.cells[i] = i % n <= i / n ? (double)((float)(rand() % 1000) / 1000.0F) : (double)NAN;
+    return m;
+}
+
+/* --- The writer under test ------------------------------------------------------------------- */
+
+static struct attn_selection *select_all(size_t n)
+{
+    const struct attn_dims dims = {.n_layer = 1,
+                                   .n_head = 1,
+                                   .n_kv_head = 1,
+                                   .d_head = 2,
+                                   .d_value = 2,
+                                   .n_position = n,
+                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+    struct attn_selection *selection;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    return selection;
+}
+
+/* Hands M over row by row, the cells that count with their keys. */
+static void play(struct attn_writer *writer, const struct matrix *m)
+{
+    float *values = calloc(m->n, sizeof *values);
+    int32_t *keys = calloc(m->n, sizeof *keys);
+
+    for (size_t i = 0; i < m->n; i++) {
+        size_t n = 0;
+        struct attn_error err = {0};
+        const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                               .row0 = i,
+                                               .n_row = 1,
+                                               .n_col = m->n,
+                                               .ld = m->n,
+                                               .data = values,
+                                               .keys = keys,
+                                               .n_kept = &n};
+
+        for (size_t j = 0; j < m->n; j++)
+            if (m->cells[i * m->n + j] == m->cells[i * m->n + j]) {
+                keys[n] = (int32_t)j;
+                values[n++] = (float)m->cells[i * m->n + j];
+            } else if (m->cells[i * m->n + j] != 0 && j <= i && signbit(m->cells[i * m->n + j])) {
+                keys[n] = (int32_t)j; /* -NaN stands for one that is told */
+                values[n++] = NAN;
+            }
+        ck_assert_msg(attn_writer_event(writer, &event, &err) == ATTN_OK, "%s", err.message);
+    }
+    free(values);
+    free(keys);
+}
+
+static char *draw(const struct matrix *m, const struct attn_picture_options *picture)
+{
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_labels labels = {.selection = select_all(m->n)};
+    struct attn_writer *writer;
+    struct attn_sink *sink;
+    const char *bytes;
+    size_t size;
+    char *text;
+
+    if (m->n == N) {
+        labels.tokens = tokens;
+        labels.token_sizes = sizes;
+    }
+    options.picture = picture;
+    ck_assert_int_eq(attn_sink_create_memory(&sink, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_writer_create_sink(attn_format_find("heatmap"), sink, &labels, &options,
+                                             &writer, NULL),
+                     ATTN_OK);
+    play(writer, m);
+    ck_assert_int_eq(attn_writer_finish(writer, NULL), ATTN_OK);
+    bytes = attn_sink_bytes(sink, &size);
+    text = strndup(bytes, size);
+    attn_writer_free(writer);
+    attn_sink_free(sink);
+    attn_selection_free((struct attn_selection *)(uintptr_t)labels.selection);
+    return text;
+}
+
+/* --- Reading what it drew -------------------------------------------------------------------- */
+
+/* Colours as the text sets them; -1: the terminal's own. */
+struct pen {
+    long text, ground;
+};
+
+/* Takes the SGR sequence at AT into account; returns what follows it. */
+static const char *read_sequence(const char *at, struct pen *pen)
+{
+    int code, r, g, b, used = 0;
+
+    if (strncmp(at, "\033[0m", 4) == 0) {
+        *pen = (struct pen){-1, -1};
+        return at + 4;
+    }
+    ck_assert_msg(sscanf(at, "\033[%d;2;%d;%d;%dm%n", &code, &r, &g, &b, &used) == 4, "%.20s",
+                  at + 1);
+    *(code == 38 ? &pen->text : &pen->ground) = (long)r << 16 | (long)g << 8 | b;
+    return at + used;
+}
+
+/* Line LINE of TEXT, 0 the first. */
+static const char *line_of(const char *text, size_t line)
+{
+    while (line-- > 0) {
+        text = strchr(text, '\n');
+        ck_assert_ptr_nonnull(text);
+        text++;
+    }
+    return text;
+}
+
+/* Goes over LINE to its cell CELL of the three columns after COLUMN first ones; the wide ones count
+ * two, marks none. */
+static void read_cell(const char *line, size_t column, size_t cell, char seen[4], struct pen *pen)
+{
+    const size_t first = column + 4 * cell + 1;
+    size_t at = 0, n = 0;
+
+    *pen = (struct pen){-1, -1};
+    memset(seen, 0, 4);
+    while (*line && *line != '\n' && n < 3) {
+        if (*line == '\033') {
+            line = read_sequence(line, pen);
+            continue;
+        }
+        if ((*line & 0xc0) == 0x80 || strncmp(line, "\xe2\x80\x8e", 3) == 0) {
+            line += (*line & 0xc0) == 0x80 ? 1 : 3;
+            continue;
+        }
+        if (at >= first)
+            seen[n++] = *line;
+        at += (unsigned char)*line == 0xe7 ? 2 : 1;
+        line++;
+    }
+}
+
+static struct attn_picture_options in_blues(void)
+{
+    struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+
+    picture.colormap = attn_colormap_find("blues");
+    picture.depth = ATTN_DEPTH_24_BIT;
+    return picture;
+}
+
+enum { LABELS = 13 }; /* columns of position and label */
+
+START_TEST(colors_and_percents_are_the_weights)
+{
+    const struct attn_picture_options picture = in_blues();
+    struct matrix m = make_matrix(N);
+    char *text = draw(&m, &picture);
+
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double weight = m.cells[i * N + j];
+            const long percent = lround(100 * weight);
+            char seen[4];
+            struct pen pen;
+
+            read_cell(line_of(text, 2 + i), LABELS, j, seen, &pen);
+            attn_blues_assert(seen, (uint32_t)pen.ground, weight);
+            if (percent == 0)
+                ck_assert_str_eq(seen, "  .");
+            else
+                ck_assert_msg(strtol(seen, NULL, 10) == percent, "'%s' of %g", seen, weight);
+        }
+    free(text);
+    free(m.cells);
+}
+END_TEST
+
+START_TEST(what_has_no_value_is_told_from_0_and_from_each_other)
+{
+    struct attn_picture_options picture = in_blues();
+    struct matrix m = make_matrix(N);
+    char seen[4];
+    struct pen pen;
+    char *text;
+
+    picture.hides_first = true;
+    m.cells[3 * N + 1] = 0;
+    m.cells[3 * N + 2] = copysign((double)NAN, -1); /* not finite */
+    for (size_t i = 0; i < N; i++)
+        m.cells[i * N] = copysign((double)NAN, 1); /* as the view leaves it out */
+    text = draw(&m, &picture);
+    read_cell(line_of(text, 2 + 3), LABELS, 0, seen, &pen);
+    ck_assert_str_eq(seen, " --");
+    ck_assert_int_eq(pen.ground, -1);
+    read_cell(line_of(text, 2 + 3), LABELS, 1, seen, &pen);
+    ck_assert_str_eq(seen, "  .");
+    ck_assert_int_eq(pen.ground, 0xffffff); /* the first colour */
+    read_cell(line_of(text, 2 + 3), LABELS, 2, seen, &pen);
+    ck_assert_str_eq(seen, " !!");
+    ck_assert_int_eq(pen.ground, -1);
+    read_cell(line_of(text, 2 + 3), LABELS, 4, seen, &pen);
+    ck_assert_str_eq(seen, ""); /* the line ends before a masked cell */
+    free(text);
+    free(m.cells);
+}
+END_TEST
+
+START_TEST(half_blocks_have_the_largest_of_the_cells_they_stand_for)
+{
+    enum { WIDTH = 80, CELLS = WIDTH - 20, K = N_WIDE / CELLS };
+    struct attn_picture_options picture = in_blues();
+    struct matrix m = make_matrix(N_WIDE);
+    char *text;
+
+    for (size_t i = 0; i < N_WIDE * N_WIDE; i++) /* large ones are rare, so that cells differ */
+        m.cells[i] = m.cells[i] > 0.97 ? m.cells[i] : m.cells[i] / 10;
+    text = draw(&m, &picture);
+    for (size_t line = 0; line < CELLS / 2; line++) {
+        const char *at = line_of(text, 2 + line);
+        struct pen pen = {-1, -1};
+
+        ck_assert_uint_ge(strlen(at), 6);
+        at += 6; /* "    0 " of a position and the gap */
+        for (size_t column = 0; column < 2 * line + 1; column++) {
+            double upper = 0, lower = 0;
+
+            while (*at == '\033')
+                at = read_sequence(at, &pen);
+            for (size_t i = 2 * line * K; i < (2 * line + 2) * K; i++)
+                for (size_t j = column * K; j < (column + 1) * K && j <= i; j++) {
+                    double *half = i < (2 * line + 1) * K ? &upper : &lower;
+
+                    *half = fmax(*half, m.cells[i * N_WIDE + j]);
+                }
+            ck_assert_msg(strncmp(at, "\xe2\x96\x80", 3) == 0, "line %zu: %.10s", line, at);
+            attn_blues_assert("upper", (uint32_t)pen.text, upper);
+            attn_blues_assert("lower", (uint32_t)pen.ground, lower);
+            at += 3;
+        }
+    }
+    free(text);
+    free(m.cells);
+}
+END_TEST
+
+START_TEST(each_colored_line_ends_in_a_reset)
+{
+    const struct attn_picture_options picture = in_blues();
+    struct matrix m = make_matrix(N);
+    char *text = draw(&m, &picture);
+
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        const char *color = strchr(line, '\033');
+
+        if (color && color < end)
+            ck_assert_mem_eq(end - 4, "\033[0m", 4);
+    }
+    free(text);
+    free(m.cells);
+}
+END_TEST
+
+ATTN_SUITE("heatmap", colors_and_percents_are_the_weights,
+           what_has_no_value_is_told_from_0_and_from_each_other,
+           half_blocks_have_the_largest_of_the_cells_they_stand_for,
+           each_colored_line_ends_in_a_reset)
