@@ -70,7 +70,8 @@ lays_out_structs_as_the_python_binding_does() {
 }
 
 finds_the_installed_models() {
-    (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) >"$scratch/seen"
+    (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) |
+        LC_ALL=C sort >"$scratch/seen"
     (cd models && printf '%s\n' */ | tr -d /) | LC_ALL=C sort >"$scratch/expected"
     same "$scratch/expected" "$scratch/seen" &&
         (cd "$scratch" && env -i "$prefix/bin/attn-cli" run -m tiny-gpt2 'The cat') >"$scratch/seen"
