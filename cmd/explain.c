@@ -24,7 +24,7 @@ static const struct option explain_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .help = "show the arithmetic of one row, step by step; the selection must leave one head "
-             "and one query, the last one without --queries"},
+             "and one query, the last one without --queries; --png, --svg and --pdf then draw it"},
 };
 
 const struct option_group explain_options = OPTION_GROUP(explain_rows);
@@ -47,6 +47,21 @@ int explain_check(bool is_wanted, bool is_standard_used, const char **queries)
     if (is_wanted && !*queries)
         *queries = "-1";
     return EXIT_DONE;
+}
+
+size_t explain_take_figures(struct attn_output *outputs, size_t *n)
+{
+    const size_t n_output = *n;
+    for (size_t i = 0; i < *n;) {
+        struct attn_output last = outputs[*n - 1];
+        if (!attn_explain_figure_is_format(outputs[i].format)) {
+            i++;
+            continue;
+        }
+        outputs[--*n] = outputs[i];
+        outputs[i] = last;
+    }
+    return n_output - *n;
 }
 
 /* --- What is left out ------------------------------------------------------------------------- */

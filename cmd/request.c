@@ -80,6 +80,8 @@ int request_fill(struct served *served, const char *keep_path)
                                         &request->n_output);
     else if (code == EXIT_DONE && shows_tensors(served))
         code = outputs_list(&args->output, text, served->out, &served->outputs, &request->n_output);
+    if (code == EXIT_DONE && args->is_explained)
+        served->n_figure = explain_take_figures(served->outputs, &request->n_output);
     served->changed.keep = keep_path ? &served->keep : NULL;
     request->changed = &served->changed;
     request->sites = args->selection.sites;
@@ -152,6 +154,11 @@ static int print_explanation(const struct served *served, struct attn_explainer 
     struct attn_error err = {0};
     if (attn_explainer_finish(explainer, &row, &err) != ATTN_OK)
         return report_error(&err);
+    for (size_t i = 0; i < served->n_figure; i++)
+        if (attn_explain_figure_write(row, run.labels, &served->picture,
+                                      &served->outputs[served->request.n_output + i],
+                                      &err) != ATTN_OK)
+            return report_error(&err);
     return explain_print(row, &run, served->out);
 }
 

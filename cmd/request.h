@@ -51,7 +51,8 @@ struct served {
     struct attn_attention_change changed;
     struct attn_mask_array mask, keep;
     struct attn_option *options; /* those that shape the run */
-    struct attn_output *outputs;
+    struct attn_output *outputs; /* [request.n_output], then n_figure that draw an explanation */
+    size_t n_figure;
     struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;

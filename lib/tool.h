@@ -11,6 +11,7 @@
 #include "base/number.h"
 #include "base/quantity.h"
 #include "bench/bench.h"
+#include "experiment/explain_figure.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"
 #include "model/cost.h"

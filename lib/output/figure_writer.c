@@ -12,16 +12,8 @@
 
 #include <stdio.h>
 
-/* How shapes become a file. */
-struct skin {
-    bool is_in_points; /* --cell counts points */
-    enum attn_status (*write)(const struct attn_shapes *shapes, struct attn_sink *sink,
-                              size_t *n_unknown, struct attn_error *err);
-};
-
 struct figure_writer {
     struct attn_writer base;
-    const struct skin *skin;
     struct attn_levels *levels; /* owns */
     size_t *rows_left;          /* [n] of each matrix, owns */
     struct attn_token_texts tokens, source_tokens;
@@ -143,7 +135,7 @@ static enum attn_status write_figure(struct figure_writer *w,
     size_t n_unknown = 0;
 
     if (status == ATTN_OK)
-        status = w->skin->write(&shapes, sink, &n_unknown, err);
+        status = w->base.ops->draw(&shapes, sink, &n_unknown, err);
     if (status == ATTN_OK)
         status = attn_sink_check(sink, err);
     w->n_unknown += n_unknown;
@@ -196,7 +188,7 @@ static enum attn_status open_levels(struct figure_writer *w, struct attn_error *
     return attn_levels_create(&w->base, sites, &limits, &w->levels, err);
 }
 
-static enum attn_status open_figure(struct attn_writer *writer, const struct skin *skin,
+static enum attn_status open_figure(struct attn_writer *writer, bool is_in_points,
                                     struct attn_error *err)
 {
     struct figure_writer *w = (struct figure_writer *)writer;
@@ -208,11 +200,10 @@ static enum attn_status open_figure(struct attn_writer *writer, const struct ski
         status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
     if (status != ATTN_OK)
         return status;
-    w->skin = skin;
     w->content.writer = writer;
     w->content.levels = w->levels;
     w->content.n = attn_levels_n(w->levels);
-    w->content.is_in_points = skin->is_in_points;
+    w->content.is_in_points = is_in_points;
     w->content.tokens = &w->tokens;
     w->content.source_tokens = &w->source_tokens;
     w->rows_left = attn_alloc(w->content.n, sizeof *w->rows_left, err);
@@ -291,36 +282,28 @@ static enum attn_status write_svg(const struct attn_shapes *shapes, struct attn_
     return attn_figure_svg_write(shapes, sink, err);
 }
 
-static enum attn_status open_png(struct attn_writer *writer, struct attn_error *err)
+static enum attn_status open_pixels(struct attn_writer *writer, struct attn_error *err)
 {
-    static const struct skin skin = {false, attn_figure_png_write};
-
-    return open_figure(writer, &skin, err);
+    return open_figure(writer, false, err);
 }
 
-static enum attn_status open_svg(struct attn_writer *writer, struct attn_error *err)
+static enum attn_status open_points(struct attn_writer *writer, struct attn_error *err)
 {
-    static const struct skin skin = {true, write_svg};
-
-    return open_figure(writer, &skin, err);
+    return open_figure(writer, true, err);
 }
 
-static enum attn_status open_pdf(struct attn_writer *writer, struct attn_error *err)
-{
-    static const struct skin skin = {true, attn_figure_pdf_write};
-
-    return open_figure(writer, &skin, err);
-}
-
-#define FIGURE_OPS(open_function, check_function)                                                  \
+#define FIGURE_OPS(open_function, draw_function, check_function)                                   \
     {                                                                                              \
         .size = sizeof(struct figure_writer), .check = (check_function), .open = (open_function),  \
-        .event = event_figure, .finish = finish_figure, .release = release_figure                  \
+        .event = event_figure, .finish = finish_figure, .release = release_figure,                 \
+        .draw = (draw_function)                                                                    \
     }
 
-static const struct attn_writer_ops png_ops = FIGURE_OPS(open_png, attn_figure_cairo_check);
-static const struct attn_writer_ops svg_ops = FIGURE_OPS(open_svg, NULL);
-static const struct attn_writer_ops pdf_ops = FIGURE_OPS(open_pdf, attn_figure_cairo_check);
+static const struct attn_writer_ops png_ops =
+    FIGURE_OPS(open_pixels, attn_figure_png_write, attn_figure_cairo_check);
+static const struct attn_writer_ops svg_ops = FIGURE_OPS(open_points, write_svg, NULL);
+static const struct attn_writer_ops pdf_ops =
+    FIGURE_OPS(open_points, attn_figure_pdf_write, attn_figure_cairo_check);
 
 const struct attn_format attn_png_format = {
     .name = "png",

@@ -105,6 +105,8 @@ struct attn_place {
     struct attn_extent extent;
 };
 
+struct attn_shapes; /* output/shapes.h */
+
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
 
@@ -129,6 +131,11 @@ struct attn_writer_ops {
                                     const struct attn_predictions *predictions,
                                     struct attn_error *err);
     void (*release)(struct attn_writer *writer);
+
+    /* Writes SHAPES, which are nobody's tensors, as the format writes its figures. *N_UNKNOWN: texts
+     * with characters of which no font is installed. NULL: it writes no figures. */
+    enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
+                             size_t *n_unknown, struct attn_error *err);
 };
 
 /* The formats, one line each, in the order of their options. */

@@ -57,6 +57,18 @@ static struct attn_svg svg_of(const char *const *args)
     return svg;
 }
 
+/* The whole text of a file; free() it. */
+static char *read_file(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    FILE *file = fopen(path, "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_uint_gt(fread(text, 1, (1 << 20) - 1, file), 0);
+    fclose(file);
+    return text;
+}
+
 /* The cell of row R and column C, from 0, of the numbers in CSV. */
 static const char *cell(const struct attn_csv *csv, size_t r, size_t c)
 {
@@ -336,6 +348,40 @@ START_TEST(points_have_their_tokens_and_axes)
 }
 END_TEST
 
+/* The weights of the row in percent, and the strongest key in bold. */
+START_TEST(an_explanation_shows_the_weights_of_its_row)
+{
+    const char *const row[] = {"run",       "--sites", "pattern", "--heads", "2.5",
+                               "--queries", "6",       TEXT,      NULL};
+    struct attn_csv csv = csv_of(row);
+    struct attn_svg svg;
+    struct attn_ran ran;
+    size_t strongest = 0;
+    char number[32];
+
+    attn_folder_enter();
+    ran = run(row, (const char *const[]){"--explain", "--svg", "e.svg", NULL});
+    ck_assert_ptr_nonnull(strstr(ran.out, "layer 2, head 5"));
+    attn_ran_release(&ran);
+    ran = (struct attn_ran){.out = read_file("e.svg")};
+    svg = attn_svg_parse(ran.out);
+    for (size_t c = 0; c < 7; c++) {
+        snprintf(number, sizeof number, "%.1f", 100 * strtod(cell(&csv, 0, c), NULL));
+        ck_assert_msg(attn_svg_text(&svg, number, 0) != NULL, "no weight %s", number);
+        if (strtod(cell(&csv, 0, c), NULL) > strtod(cell(&csv, 0, strongest), NULL))
+            strongest = c;
+    }
+    snprintf(number, sizeof number, "%zu %s", strongest, token_of(csv.cells[strongest + 1]));
+    ck_assert_ptr_nonnull(attn_svg_text(&svg, number, 0));
+    ck_assert_ptr_nonnull(attn_svg_value(&svg, attn_svg_text(&svg, number, 0), "font-weight"));
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+    free(ran.out);
+    remove("e.svg");
+    attn_folder_leave();
+}
+END_TEST
+
 /* --- PNG and PDF ------------------------------------------------------------------------------- */
 
 /* Whether pango is there to draw with; says so where not. */
@@ -571,8 +617,9 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            masked_cells_lie_where_the_mask_has_them, cells_have_the_side_that_is_asked_for,
            a_grid_shows_each_head_in_its_place, tokens_lie_on_the_colors_of_their_weights,
            lines_go_to_the_strongest_keys, patches_are_the_row_as_an_image,
-           points_have_their_tokens_and_axes, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -1,0 +1,480 @@
+/* explain_figure.c - see explain_figure.h. From left to right: key, k, score, exponential, weight,
+ * v, weight times v; the block's input and the query made of it stand above k, the context vector
+ * below the last column. */
+#include "experiment/explain_figure.h"
+
+#include "base/escape.h"
+#include "base/version.h"
+#include "output/float_text.h"
+#include "output/shapes.h"
+#include "output/text_table.h"
+#include "output/token_text.h"
+#include "output/writer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PAD = 12,
+    PITCH = 22,            /* from one key to the next */
+    STRIP = 14,            /* height of a vector */
+    STRIP_WIDTH = 192,     /* of a vector, about */
+    WIDEST_CELL = 16,      /* of a component */
+    BETWEEN = 26,          /* columns */
+    SCORE = 56,            /* width of the numbers */
+    BAR = 70,              /* width of exp(0) */
+    WEIGHT = 44,           /* width of a weight */
+    MOST_KEYS = 700,       /* 16,384 units hold 744 */
+    MOST_COMPONENTS = 512, /* of a vector that is drawn */
+    LABEL_COLUMNS = 14,
+    TITLE_SIZE = 15,
+    TEXT_SIZE = 13,
+    SMALL_SIZE = 11,
+};
+
+/* Colors, and where the columns begin. */
+struct sheet {
+    const struct attn_explanation *row;
+    const struct attn_labels *labels;
+    const struct attn_picture_options *picture;
+    struct attn_shapes *shapes;
+    struct attn_token_texts queries, keys;
+    struct attn_color_scale scale; /* of weights */
+    const struct attn_colormap *map;
+    uint32_t ink, faint, frame;
+    double label, k, score, bar, weight, v, product; /* columns */
+    double top, bottom;                              /* of the keys */
+    double k_cell, v_cell;                           /* width of a component */
+    double k_most, v_most, z_most; /* the largest size of a component of q and k, v, z */
+    struct attn_buffer scratch;
+};
+
+static uint32_t rgb_of(struct attn_rgb color)
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
+/* --- Measures ---------------------------------------------------------------------------------- */
+
+static double largest_of(const float *vector, size_t n, double most)
+{
+    for (size_t i = 0; vector && i < n; i++)
+        if (isfinite(vector[i]))
+            most = fmax(most, fabs((double)vector[i]));
+    return most;
+}
+
+static void find_largest(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+
+    sheet->k_most = largest_of(row->has_products ? row->q : NULL, row->d_head, 0);
+    sheet->z_most = largest_of(row->has_values ? row->z : NULL, row->d_value, 0);
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const struct attn_explained_key *key = &row->keys[i];
+
+        if (row->has_products)
+            sheet->k_most = largest_of(key->k, row->d_head, sheet->k_most);
+        if (row->has_values) {
+            const double share = fabs((double)key->kept);
+
+            sheet->v_most = largest_of(key->v, row->d_value, sheet->v_most);
+            sheet->z_most = fmax(sheet->z_most, share * largest_of(key->v, row->d_value, 0));
+        }
+    }
+}
+
+/* The width of a component of N; 0: they are not drawn. */
+static double cell_of(size_t n)
+{
+    if (n == 0 || n > MOST_COMPONENTS)
+        return 0;
+    return fmax(1, fmin(WIDEST_CELL, floor((double)STRIP_WIDTH / (double)n)));
+}
+
+static double text_width(size_t n_column, double size)
+{
+    return ceil((double)n_column * size * ATTN_SHAPES_EM);
+}
+
+/* Where a column of WIDTH begins, and *AT where the next one does; a column of nothing is none. */
+static double take_column(double *at, double width, size_t n_head_column)
+{
+    const double begin = *at;
+
+    if (width > 0)
+        *at += fmax(width, text_width(n_head_column, SMALL_SIZE)) + BETWEEN;
+    return begin;
+}
+
+static void place_columns(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    double at = PAD + text_width(LABEL_COLUMNS + 5, TEXT_SIZE) + BETWEEN;
+
+    sheet->k_cell = row->has_products ? cell_of(row->d_head) : 0;
+    sheet->v_cell = row->has_values ? cell_of(row->d_value) : 0;
+    sheet->label = PAD;
+    sheet->k = take_column(&at, sheet->k_cell * (double)row->d_head, 3);
+    sheet->score = take_column(&at, SCORE, 5);
+    sheet->bar = take_column(&at, BAR, 20);
+    sheet->weight = take_column(&at, WEIGHT, 9);
+    sheet->v = take_column(&at, sheet->v_cell * (double)row->d_value, 3);
+    sheet->product = take_column(&at, sheet->v_cell * (double)row->d_value, 10);
+    sheet->top = 132;
+    sheet->bottom = sheet->top + (double)row->n_cell * PITCH;
+    sheet->shapes->width = fmax(at - BETWEEN + PAD, 640);
+    sheet->shapes->height = sheet->bottom + PITCH + PAD + 24;
+}
+
+/* --- Pieces ------------------------------------------------------------------------------------ */
+
+static void add_text(struct sheet *sheet, double x, double y, double size, uint32_t color,
+                     const char *text)
+{
+    const struct attn_shape_text line = {.x = x, .y = y, .size = size, .color = color};
+
+    attn_shapes_add_string(sheet->shapes, &line, text);
+}
+
+/* A vector as cells. */
+struct strip {
+    double x, y, cell;   /* cell: width of a component; 0: it is not drawn */
+    const float *vector; /* [n] */
+    size_t n;
+    double most, factor; /* times `factor`, this number has the last color */
+};
+
+static void add_strip(struct sheet *sheet, struct strip strip)
+{
+    const struct attn_shape_cells cells = {.x = strip.x,
+                                           .y = strip.y,
+                                           .width = strip.cell,
+                                           .height = STRIP,
+                                           .n_row = 1,
+                                           .n_col = strip.n};
+    uint16_t *colors;
+
+    if (strip.cell == 0)
+        return;
+    colors = attn_shapes_add_cells(sheet->shapes, &cells);
+    for (size_t i = 0; colors && i < strip.n; i++) {
+        const double value = isfinite(strip.vector[i]) ? (double)strip.vector[i] : 0;
+        const double share = strip.most > 0 ? strip.factor * value / strip.most : 0;
+
+        colors[i] = (uint16_t)lround((fmax(-1, fmin(1, share)) + 1) / 2 * (ATTN_N_COLOR - 1));
+    }
+}
+
+static void add_outline(struct sheet *sheet, const double at[2], const double size[2], double width)
+{
+    const double x2 = at[0] + size[0], y2 = at[1] + size[1];
+    const double corners[5][2] = {
+        {at[0], at[1]}, {x2, at[1]}, {x2, y2}, {at[0], y2}, {at[0], at[1]}};
+
+    for (int i = 0; i < 4; i++)
+        attn_shapes_add_line(sheet->shapes, (struct attn_shape_line){.x = corners[i][0],
+                                                                     .y = corners[i][1],
+                                                                     .x2 = corners[i + 1][0],
+                                                                     .y2 = corners[i + 1][1],
+                                                                     .width = width,
+                                                                     .opacity = 1,
+                                                                     .color = sheet->ink});
+}
+
+/* "3 eat", or "3" where there are no tokens. */
+static const char *name_of(struct sheet *sheet, const struct attn_token_texts *texts,
+                           size_t position)
+{
+    size_t n;
+    const char *text = texts->n > 0 ? attn_token_text(texts, position, &n) : NULL;
+
+    sheet->scratch.size = 0;
+    attn_buffer_append_format(&sheet->scratch, "%zu", position);
+    if (text) {
+        for (; n > 0 && *text == ' '; n--)
+            text++;
+        attn_buffer_append_char(&sheet->scratch, ' ');
+        attn_buffer_append(&sheet->scratch, text, attn_text_fit(text, n, LABEL_COLUMNS));
+    }
+    return attn_buffer_string(&sheet->scratch) ? sheet->scratch.data : "";
+}
+
+/* The block's input at the query, and an arrow to q. Arrays have none. */
+static void add_input(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    const double y = sheet->top - 56, middle = y + STRIP / 2.0, to = sheet->k - 6;
+    const double room = sheet->k - sheet->label - BETWEEN;
+    const double cell = row->d_model > 0 ? floor(room / (double)row->d_model) : 0;
+    const double width = fmin(cell, WIDEST_CELL) * (double)row->d_model;
+
+    if (sheet->labels->axes || width == 0 || sheet->k_cell == 0)
+        return;
+    add_strip(sheet, (struct strip){sheet->label, y, fmin(cell, WIDEST_CELL), row->x, row->d_model,
+                                    largest_of(row->x, row->d_model, 0), 1});
+    add_text(sheet, sheet->label, y - 6, SMALL_SIZE, sheet->faint, "x");
+    for (int i = -1; i <= 1; i++)
+        attn_shapes_add_line(
+            sheet->shapes, (struct attn_shape_line){.x = i == 0 ? sheet->label + width + 4 : to - 5,
+                                                    .y = middle + 4 * i,
+                                                    .x2 = to,
+                                                    .y2 = middle,
+                                                    .width = 1,
+                                                    .opacity = 1,
+                                                    .color = sheet->faint});
+}
+
+/* --- Rows -------------------------------------------------------------------------------------- */
+
+static double row_top(const struct sheet *sheet, size_t i)
+{
+    return sheet->top + (double)i * PITCH;
+}
+
+static void add_strips(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+
+    if (row->has_products)
+        add_strip(sheet, (struct strip){sheet->k, sheet->top - 56, sheet->k_cell, row->q,
+                                        row->d_head, sheet->k_most, 1});
+    for (size_t i = 0; i < row->n_cell; i++) {
+        const struct attn_explained_key *key = &row->keys[i];
+        const double y = row_top(sheet, i) + 3;
+
+        if (row->has_products)
+            add_strip(sheet, (struct strip){sheet->k, y, sheet->k_cell, key->k, row->d_head,
+                                            sheet->k_most, 1});
+        if (!row->has_values)
+            continue;
+        add_strip(sheet, (struct strip){sheet->v, y, sheet->v_cell, key->v, row->d_value,
+                                        sheet->v_most, 1});
+        add_strip(sheet, (struct strip){sheet->product, y, sheet->v_cell, key->v, row->d_value,
+                                        sheet->z_most, (double)key->kept});
+    }
+    if (row->has_values)
+        add_strip(sheet, (struct strip){sheet->product, sheet->bottom + 12, sheet->v_cell, row->z,
+                                        row->d_value, sheet->z_most, 1});
+}
+
+static void add_weight(struct sheet *sheet, const struct attn_explained_key *key, double y)
+{
+    const struct attn_color_range range = attn_color_range(&sheet->scale, 0, 1);
+    const double weight = isfinite(key->kept) ? (double)key->kept : 0;
+    const struct attn_rgb color = attn_colormap_color(
+        sheet->map, sheet->picture->theme, attn_color_level(&sheet->scale, range, weight));
+    struct attn_shape_text text = {.x = sheet->weight + WEIGHT / 2.0,
+                                   .y = y + 14,
+                                   .size = SMALL_SIZE,
+                                   .color = attn_rgb_takes_black(color) ? 0 : 0xffffff,
+                                   .anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE];
+
+    attn_shapes_add_box(sheet->shapes, (struct attn_shape_box){sheet->weight, y + 2, WEIGHT,
+                                                               PITCH - 4, rgb_of(color)});
+    attn_shapes_add_text(sheet->shapes, &text, number,
+                         attn_float_text_fixed((float)(100 * weight), 1, number));
+}
+
+static void add_key(struct sheet *sheet, size_t i)
+{
+    const struct attn_explained_key *key = &sheet->row->keys[i];
+    const bool is_strongest = i == sheet->row->largest;
+    const double y = row_top(sheet, i);
+    struct attn_shape_text text = {.x = sheet->label,
+                                   .y = y + 15,
+                                   .size = TEXT_SIZE,
+                                   .color = key->is_visible ? sheet->ink : sheet->faint,
+                                   .is_bold = is_strongest};
+    char number[ATTN_FIXED_TEXT_SIZE];
+
+    attn_shapes_add_string(sheet->shapes, &text, name_of(sheet, &sheet->keys, key->key));
+    text.x = sheet->score + SCORE;
+    text.anchor = ATTN_ANCHOR_END;
+    text.is_bold = false;
+    attn_shapes_add_text(sheet->shapes, &text, number,
+                         attn_float_text_fixed(key->score, 3, number));
+    attn_shapes_add_box(sheet->shapes, (struct attn_shape_box){sheet->bar, y + 5,
+                                                               fmax(0.5, BAR * key->exponential),
+                                                               PITCH - 10, sheet->frame});
+    add_weight(sheet, key, y);
+    if (is_strongest)
+        add_outline(sheet, (double[]){PAD - 5, y},
+                    (double[]){sheet->shapes->width - 2 * PAD + 10, PITCH}, 1.5);
+}
+
+/* --- Heads of columns ---------------------------------------------------------------------------- */
+
+static void add_names(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    const double y = sheet->top - 10;
+
+    add_text(sheet, sheet->label, y, SMALL_SIZE, sheet->faint, "key");
+    if (sheet->k_cell > 0) {
+        add_text(sheet, sheet->k, y, SMALL_SIZE, sheet->faint, "k");
+        add_text(sheet, sheet->k, sheet->top - 62, SMALL_SIZE, sheet->faint, "q");
+    }
+    add_text(sheet, sheet->score + SCORE - text_width(5, SMALL_SIZE), y, SMALL_SIZE, sheet->faint,
+             "score");
+    add_text(sheet, sheet->bar, y, SMALL_SIZE, sheet->faint, "exp(score - largest)");
+    add_text(sheet, sheet->weight, y, SMALL_SIZE, sheet->faint, "weight, %");
+    if (sheet->v_cell > 0) {
+        add_text(sheet, sheet->v, y, SMALL_SIZE, sheet->faint, "v");
+        add_text(sheet, sheet->product, y, SMALL_SIZE, sheet->faint, "weight x v");
+        add_text(sheet, sheet->product - text_width(4, SMALL_SIZE), sheet->bottom + 23, SMALL_SIZE,
+                 sheet->faint, "z");
+        attn_shapes_add_line(
+            sheet->shapes,
+            (struct attn_shape_line){.x = sheet->product,
+                                     .y = sheet->bottom + 6,
+                                     .x2 = sheet->product + sheet->v_cell * (double)row->d_value,
+                                     .y2 = sheet->bottom + 6,
+                                     .width = 1,
+                                     .opacity = 1,
+                                     .color = sheet->ink});
+    }
+}
+
+/* "query 7 it; strongest key: 1 chicken, 53.1 %" */
+static void add_heading(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    const struct attn_shape_text title = {
+        .x = PAD, .y = PAD + 14, .size = TITLE_SIZE, .color = sheet->ink, .is_bold = true};
+    struct attn_buffer said = {0};
+    char number[ATTN_FIXED_TEXT_SIZE] = "";
+    size_t n;
+    const char *text = attn_shapes_note(sheet->shapes, "Title", &n);
+
+    attn_buffer_append(&said, text, n);
+    attn_shapes_add_text(sheet->shapes, &title, said.data, said.size);
+    said.size = 0;
+    attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->queries, row->query));
+    if (row->n_cell > 0) {
+        const struct attn_explained_key *key = &row->keys[row->largest];
+
+        number[attn_float_text_fixed((float)(100 * (double)key->kept), 1, number)] = '\0';
+        attn_buffer_append_format(&said, "; strongest key: %s, %s %%",
+                                  name_of(sheet, &sheet->keys, key->key), number);
+    }
+    attn_buffer_append_string(&said, "; blue is below 0, orange above");
+    if (attn_buffer_string(&said))
+        add_text(sheet, PAD, PAD + 34, 12, sheet->faint, said.data);
+    sheet->shapes->text.has_failed |= said.has_failed;
+    attn_buffer_release(&said);
+}
+
+/* --- The figure ---------------------------------------------------------------------------------- */
+
+static void add_notes(struct sheet *sheet)
+{
+    const struct attn_explanation *row = sheet->row;
+    const char *model = sheet->labels->model ? sheet->labels->model : "arrays";
+    const char *slash = strrchr(model, '/'); /* paths are nobody's business */
+    struct attn_buffer *out = &sheet->scratch;
+
+    out->size = 0;
+    if (sheet->picture->title)
+        attn_buffer_append_string(out, sheet->picture->title);
+    else
+        attn_buffer_append_format(out, "%s, layer %d, head %d: one row, step by step",
+                                  slash && slash[1] ? slash + 1 : model, row->layer, row->head);
+    attn_shapes_add_note(sheet->shapes, "Title", out->data, out->size);
+    attn_shapes_add_note(sheet->shapes, "Software", "attn-cli " ATTN_VERSION,
+                         strlen("attn-cli " ATTN_VERSION));
+}
+
+static void set_colors(struct sheet *sheet)
+{
+    const bool is_dark = sheet->picture->theme == ATTN_THEME_DARK;
+    const struct attn_colormap *diverging = attn_colormap_find("diverging");
+    uint32_t palette[ATTN_N_COLOR];
+
+    for (int i = 0; i < ATTN_N_COLOR; i++)
+        palette[i] = rgb_of(attn_colormap_color(diverging, sheet->picture->theme, i));
+    attn_shapes_set_palette(sheet->shapes, palette, ATTN_N_COLOR);
+    sheet->scale = attn_color_scale_of(sheet->picture->color_scale, ATTN_SITE_PATTERN, false);
+    sheet->map =
+        attn_picture_colormap(sheet->picture, &sheet->scale, is_dark ? "viridis" : "blues");
+    sheet->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
+    sheet->faint = is_dark ? 0xa0a0a0 : 0x595959;
+    sheet->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
+    sheet->shapes->paper = is_dark ? 0x121212 : 0xffffff;
+}
+
+static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
+{
+    enum attn_status status = attn_token_texts_init(&sheet->queries, sheet->labels, err);
+
+    if (status == ATTN_OK && sheet->row->is_cross)
+        status = attn_token_texts_init_source(&sheet->keys, sheet->labels, err);
+    else if (status == ATTN_OK)
+        status = attn_token_texts_init(&sheet->keys, sheet->labels, err);
+    if (status != ATTN_OK)
+        return status;
+    set_colors(sheet);
+    find_largest(sheet);
+    place_columns(sheet);
+    add_notes(sheet);
+    add_input(sheet);
+    add_strips(sheet);
+    for (size_t i = 0; i < sheet->row->n_cell; i++)
+        add_key(sheet, i);
+    add_names(sheet);
+    add_heading(sheet);
+    status = attn_shapes_check(sheet->shapes, err);
+    return status == ATTN_OK ? attn_buffer_check(&sheet->scratch, err) : status;
+}
+
+static enum attn_status check(const struct attn_explanation *row, const struct attn_output *output,
+                              struct attn_error *err)
+{
+    if (output->path && attn_format_is_directory(output->format, output->path)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is a directory, --explain draws one figure",
+                       attn_quote_string(output->path).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    if (row->n_cell <= MOST_KEYS)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "the row has %zu keys, a figure of --explain at most %d",
+                   row->n_cell, MOST_KEYS);
+    attn_error_hint(err, "--figure tokens shows the weights of such a row");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+bool attn_explain_figure_is_format(const struct attn_format *format)
+{
+    return format->tensors && format->tensors->draw;
+}
+
+enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
+                                           const struct attn_labels *labels,
+                                           const struct attn_picture_options *picture,
+                                           const struct attn_output *output, struct attn_error *err)
+{
+    struct attn_shapes shapes = {0};
+    struct sheet sheet = {.row = row, .labels = labels, .picture = picture, .shapes = &shapes};
+    struct attn_sink *file = NULL;
+    enum attn_status status = check(row, output, err);
+    size_t n_unknown;
+
+    if (status != ATTN_OK)
+        return status;
+    status = draw(&sheet, err);
+    if (status == ATTN_OK && output->path)
+        status = attn_sink_create_file(output->path, &file, err);
+    if (status == ATTN_OK)
+        status =
+            output->format->tensors->draw(&shapes, file ? file : output->sink, &n_unknown, err);
+    if (status == ATTN_OK)
+        status = file ? attn_sink_commit(file, err) : attn_sink_check(output->sink, err);
+    attn_sink_free(file);
+    attn_token_texts_release(&sheet.queries);
+    attn_token_texts_release(&sheet.keys);
+    attn_buffer_release(&sheet.scratch);
+    attn_shapes_release(&shapes);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
