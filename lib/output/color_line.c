@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { TERMINAL_BLACK = 16, TERMINAL_WHITE = 231 };
+enum { TERMINAL_BLACK = 16, TERMINAL_WHITE = 231, TEXT_CODE = 38, GROUND_CODE = 48 };
 
 struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level)
 {
@@ -30,13 +30,28 @@ static bool is_same_ink(const struct attn_color_line *line, struct attn_ink a, s
                : a.index == b.index;
 }
 
-static void append_ink(struct attn_color_line *line, int code, struct attn_ink ink)
+static void append_ink(struct attn_buffer *out, enum attn_color_depth depth, int code,
+                       struct attn_ink ink)
 {
-    if (line->depth == ATTN_DEPTH_24_BIT)
-        attn_buffer_append_format(&line->text, "\033[%d;2;%d;%d;%dm", code, ink.rgb.r, ink.rgb.g,
+    if (depth == ATTN_DEPTH_24_BIT)
+        attn_buffer_append_format(out, "\033[%d;2;%d;%d;%dm", code, ink.rgb.r, ink.rgb.g,
                                   ink.rgb.b);
     else
-        attn_buffer_append_format(&line->text, "\033[%d;5;%dm", code, ink.index);
+        attn_buffer_append_format(out, "\033[%d;5;%dm", code, ink.index);
+}
+
+void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
+                       enum attn_color_depth depth, const char *text, size_t size)
+{
+    const bool is_painted = paint.ground.is_set && depth != ATTN_DEPTH_NONE;
+
+    if (is_painted) {
+        append_ink(out, depth, TEXT_CODE, paint.text);
+        append_ink(out, depth, GROUND_CODE, paint.ground);
+    }
+    attn_buffer_append(out, text, size);
+    if (is_painted)
+        attn_buffer_append_string(out, "\033[0m");
 }
 
 /* Tells of the paint, if it is another than before. Only a reset takes something away. */
@@ -54,9 +69,9 @@ static void tell_paint(struct attn_color_line *line)
         *last = ATTN_PAINT_NONE;
     }
     if (!is_same_ink(line, paint.text, last->text))
-        append_ink(line, 38, paint.text);
+        append_ink(&line->text, line->depth, TEXT_CODE, paint.text);
     if (!is_same_ink(line, paint.ground, last->ground))
-        append_ink(line, 48, paint.ground);
+        append_ink(&line->text, line->depth, GROUND_CODE, paint.ground);
     if (paint.is_underlined && !last->is_underlined)
         attn_buffer_append_string(&line->text, "\033[4m");
     *last = paint;

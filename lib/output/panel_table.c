@@ -3,6 +3,7 @@
 
 #include "output/float_text.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -18,6 +19,7 @@ enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct 
 
     t->writer = writer;
     t->digits = DIGITS;
+    t->table.depth = writer->options.picture->depth;
     return status == ATTN_OK ? attn_token_texts_init_source(&t->source_tokens, &writer->labels, err)
                              : status;
 }
@@ -147,6 +149,24 @@ static void add_headers(struct attn_panel_table *t, const struct attn_text_panel
     add_header(t, panel, corner, tokens);
 }
 
+/* Weights stand on their colours, where each has the same in every matrix. */
+static struct attn_paint paint_of(const struct attn_panel_table *t,
+                                  const struct attn_text_panel *panel, float value)
+{
+    const struct attn_picture_options *picture = t->writer->options.picture;
+    const struct attn_color_scale scale =
+        attn_color_scale_of(picture->color_scale, panel->site, picture->is_difference);
+    const struct attn_color_range range = attn_color_range(&scale, 0, 1);
+    const struct attn_colormap *map = attn_picture_colormap(picture, &scale, "viridis");
+
+    if (picture->depth == ATTN_DEPTH_NONE || !isfinite(value) || scale.span == ATTN_SPAN_MATRIX ||
+        scale.span == ATTN_SPAN_ROW)
+        return ATTN_PAINT_NONE;
+    return attn_paint_behind(
+        attn_ink_of(map, picture->theme, attn_color_level(&scale, range, (double)value)),
+        picture->depth);
+}
+
 static void add_row(struct attn_panel_table *t, const struct attn_text_panel *panel, size_t row)
 {
     bool is_key = attn_site_layout(panel->site) == ATTN_LAYOUT_KEY;
@@ -167,8 +187,8 @@ static void add_row(struct attn_panel_table *t, const struct attn_text_panel *pa
         if (has_gap(panel->columns, c))
             attn_text_table_string(&t->table, "...");
         if (panel->is_visible[at])
-            attn_text_table_cell(&t->table, number,
-                                 attn_float_text_fixed(panel->values[at], t->digits, number));
+            attn_text_table_painted(&t->table, paint_of(t, panel, panel->values[at]), number,
+                                    attn_float_text_fixed(panel->values[at], t->digits, number));
         else
             attn_text_table_string(&t->table, ".");
     }

@@ -74,13 +74,19 @@ void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t 
         columns[column].width = width;
 }
 
-void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
+void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
+                             const char *text, size_t size)
 {
-    struct attn_text_cell cell = {.width = attn_text_width(text, size)};
+    struct attn_text_cell cell = {.width = attn_text_width(text, size), .paint = paint};
 
     attn_buffer_append(&table->text, text, size);
     cell.end = table->text.size;
     attn_buffer_append(&table->cells, &cell, sizeof cell);
+}
+
+void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
+{
+    attn_text_table_painted(table, ATTN_PAINT_NONE, text, size);
 }
 
 void attn_text_table_string(struct attn_text_table *table, const char *text)
@@ -91,7 +97,7 @@ void attn_text_table_string(struct attn_text_table *table, const char *text)
 void attn_text_table_number(struct attn_text_table *table, size_t number)
 {
     size_t begin = table->text.size;
-    struct attn_text_cell cell;
+    struct attn_text_cell cell = {.paint = ATTN_PAINT_NONE};
 
     attn_buffer_append_format(&table->text, "%zu", number);
     cell.end = table->text.size;
@@ -120,7 +126,8 @@ static void append_row(struct attn_text_table *table, const struct attn_text_cel
         bool is_left = columns[c].is_left;
 
         append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
-        attn_buffer_append(&table->line, table->text.data + begin, size);
+        attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
+                          size);
         if (size > 0)
             used = table->line.size;
         append_blanks(&table->line, is_left ? padding : 0);

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/sink.h"
+#include "output/color_line.h"
 
 #include <stdbool.h>
 
@@ -24,6 +25,7 @@ struct attn_text_column {
 struct attn_text_cell {
     size_t end;   /* of its bytes in `text` */
     size_t width; /* columns of a terminal */
+    struct attn_paint paint;
 };
 
 /* Initialize with = {0}; may be used again after a write. */
@@ -33,6 +35,7 @@ struct attn_text_table {
     struct attn_buffer cells;   /* struct attn_text_cell, row by row */
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
+    enum attn_color_depth depth; /* of what is painted; none at first */
 };
 
 /* Empties the table. It has N_COLUMN columns, 1 or more, flush right. */
@@ -44,6 +47,8 @@ void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t 
 
 /* The next cell: SIZE bytes of UTF-8. */
 void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
+void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
+                             const char *text, size_t size);
 void attn_text_table_string(struct attn_text_table *table, const char *text);
 void attn_text_table_number(struct attn_text_table *table, size_t number);
 
