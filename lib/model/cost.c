@@ -118,15 +118,27 @@ static void add_linears(const struct attn_block_weights *block, uint64_t n, uint
     }
 }
 
+/* Pairs of a query and a key that LAYER computes in one head. */
+static uint64_t count_pairs(const struct attn_config *config, size_t layer, uint64_t n,
+                            uint64_t n_key)
+{
+    const struct attn_attention *attention = &config->attention[layer];
+    uint64_t width = n;
+
+    if (config->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL)
+        return attn_saturated_mul(n, n_key);
+    if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
+        width = attention->window; /* the first width queries see fewer */
+    return attn_saturated_mul(width, 2 * n - width + 1) / 2;
+}
+
 /* Adds the pairs, linear maps and matrices of one layer. */
 static void add_layer(const struct attn_model *model, size_t layer, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
     const uint64_t d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
     const uint64_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
-    const bool is_causal = !c->is_cross[layer] && c->attention[layer].mask == ATTN_MASK_CAUSAL;
-    const uint64_t n_pair =
-        is_causal ? attn_saturated_mul(n, n + 1) / 2 : attn_saturated_mul(n, n_key);
+    const uint64_t n_pair = count_pairs(c, layer, n, n_key);
 
     add_linears(&model->weights.blocks[layer], n, n_key, cost);
     cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));

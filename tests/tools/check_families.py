@@ -124,7 +124,7 @@ def rope(r, types=("default", "linear", "llama3", "yarn", "dynamic"), n_ctx=64):
 
 def common(r):
     return {"vocab_size": r.randint(40, 99), "num_hidden_layers": r.randint(1, 3),
-            "max_position_embeddings": 64, "tie_word_embeddings": r.random() < 0.5,
+            "max_position_embeddings": r.choice([64, 64, 400]), "tie_word_embeddings": r.random() < 0.5,
             "pad_token_id": None, "bos_token_id": 1, "eos_token_id": 2}
 
 
@@ -334,7 +334,7 @@ def make_directory(r, family, directory, seed):
             del config[key]
         done.append("no nulls")
     path.write_text(json.dumps(config, indent=2))
-    n_vocab = config["vocab_size"]
+    n_vocab, n_ctx = config["vocab_size"], config["max_position_embeddings"]
     if r.random() < 0.5:
         drop_defaults(r, config)
         path.write_text(json.dumps(config, indent=2))
@@ -349,7 +349,7 @@ def make_directory(r, family, directory, seed):
     if not shard and family == "gpt_neox" and r.random() < 0.4:
         rename(directory, lambda k: k.replace("lm_head", "embed_out"))
         done.append("embed_out")
-    return n_vocab, " ".join(done + [str(dtype).removeprefix("torch.")])
+    return n_vocab, n_ctx, " ".join(done + [str(dtype).removeprefix("torch.")])
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -379,8 +379,8 @@ def facts(directory):
 
 def check(tool, seed, family, directory):
     r = random.Random(f"{family} {seed}")
-    n_vocab, how = make_directory(r, family, directory, seed)
-    n = r.choice([1, 2, 5, 17, 33, 64])
+    n_vocab, n_ctx, how = make_directory(r, family, directory, seed)
+    n = min(r.choice([1, 2, 5, 17, 33, 64, 400]), n_ctx)
     ids = [r.randrange(n_vocab) for _ in range(n)]
     exact, n_parameter = run_transformers(directory, ids, True)
     rounded, _ = run_transformers(directory, ids, False)

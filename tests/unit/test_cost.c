@@ -54,6 +54,21 @@ START_TEST(counts_a_gpt2)
 }
 END_TEST
 
+/* L 2, H 4, G 2, D 40, E 10, F 60, V 91; layer 1 has a window of 6; gated. */
+START_TEST(counts_windows_and_gates)
+{
+    const struct attn_cost cost = find_cost("tests/fixtures/family-qwen2", 24, 0);
+    const struct attn_cost within = find_cost("tests/fixtures/family-qwen2", 5, 0);
+    const uint64_t n_pair = 4 * (24 * 25 / 2 + (1 + 2 + 3 + 4 + 5 + 19 * 6));
+
+    ck_assert_uint_eq(cost.n_pair, n_pair);
+    ck_assert_uint_eq(cost.matrices, n_pair * (10 + 10));
+    ck_assert_uint_eq(cost.projections, 2 * 24 * (2 * 40 * 40 + 2 * 40 * 20));
+    ck_assert_uint_eq(cost.mlp, 2 * 24 * 3 * 40 * 60);
+    ck_assert_uint_eq(within.n_pair, 2 * 4 * 15);
+}
+END_TEST
+
 /* L 2, H 6, G 2, D 11, E 3, Ev 5, V 19; an output matrix of its own; no MLP. */
 START_TEST(counts_grouped_heads)
 {
@@ -130,7 +145,12 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
                                               "tests/fixtures/attn-mlp",
                                               "tests/fixtures/attn-cross",
                                               "tests/fixtures/attn-plain",
-                                              "tests/fixtures/gpt2-no-prefix"};
+                                              "tests/fixtures/gpt2-no-prefix",
+                                              "tests/fixtures/family-gpt-neox-parallel",
+                                              "tests/fixtures/family-llama3-untied-sharded",
+                                              "tests/fixtures/family-gemma3-text",
+                                              "tests/fixtures/family-olmo2",
+                                              "tests/fixtures/family-phi"};
 
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
         struct attn_model *model = open_model(directories[i]);
@@ -261,8 +281,8 @@ START_TEST(reports_every_failed_allocation)
 }
 END_TEST
 
-ATTN_SUITE("cost", counts_a_gpt2, counts_grouped_heads, counts_rows_of_a_source,
-           counts_all_pairs_without_a_mask_and_no_projections,
+ATTN_SUITE("cost", counts_a_gpt2, counts_windows_and_gates, counts_grouped_heads,
+           counts_rows_of_a_source, counts_all_pairs_without_a_mask_and_no_projections,
            reads_of_the_tables_only_the_rows_it_needs, parameters_are_the_elements_of_the_tensors,
            groups_parameters, counts_bytes_of_half_precision, measures_the_memory_of_a_session,
            measures_without_allocating_the_session, refuses_lengths_that_do_not_fit,
