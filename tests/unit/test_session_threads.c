@@ -109,6 +109,7 @@ START_TEST(sessions_on_one_model_do_not_disturb_each_other)
     check_callers("tests/fixtures/gpt2-long", ATTN_GEMM_PORTABLE, true, NULL);
     check_callers("models/tiny-gpt2", ATTN_GEMM_PORTABLE, true, NULL);
     check_callers("tests/fixtures/attn-grouped", ATTN_GEMM_AUTO, true, NULL);
+    check_callers("tests/fixtures/family-gemma3-text", ATTN_GEMM_AUTO, true, NULL);
 }
 END_TEST
 
