@@ -212,15 +212,15 @@ static bool copy_pipe(int in, int out)
 {
     enum { TOO_MUCH = (64 << 20) + 1 };
     char bytes[1 << 14];
-    size_t n_byte = 0;
+    size_t left = TOO_MUCH;
     ssize_t size;
     do {
-        size = read(in, bytes, sizeof(bytes));
+        size = read(in, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
         for (ssize_t at = 0, n; at < size; at += n)
             if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
                 return false;
-        n_byte += size > 0 ? (size_t)size : 0;
-    } while ((size > 0 && n_byte < TOO_MUCH) || (size < 0 && errno == EINTR));
+        left -= size > 0 ? (size_t)size : 0;
+    } while ((size > 0 && left > 0) || (size < 0 && errno == EINTR));
     return size >= 0;
 }
 
