@@ -95,14 +95,15 @@ static enum attn_status find_is_letter(struct added_scratch *scratch, const char
                                        size_t end, bool *is_letter, struct attn_error *err)
 {
     uint32_t code_point;
-    size_t length = attn_utf8_decode(text + at, end - at, &code_point), match_begin, match_end;
+    size_t length = attn_utf8_decode(text + at, end - at, &code_point);
+    struct attn_found found;
     enum attn_status status;
 
     *is_letter = false;
     if (length == 0)
         return ATTN_OK;
-    status = attn_match_find(scratch->letter, text + at, length, 0, &match_begin, &match_end, err);
-    *is_letter = status == ATTN_OK && match_begin == 0;
+    status = attn_match_find(scratch->letter, text + at, length, 0, &found, err);
+    *is_letter = status == ATTN_OK && found.begin == 0;
     return status;
 }
 

@@ -103,60 +103,62 @@ static void add_unk(struct scratch *scratch)
     scratch->has_unk = false;
 }
 
-/* Adds the tokens of the bytes of KEY, which stands for BEGIN..END of the piece; false when one of
- * them lacks. */
-static bool add_bytes(struct scratch *scratch, const char *key, size_t size, size_t begin,
-                      size_t end)
+/* A part that the vocabulary lacks. */
+struct unknown {
+    const char *key; /* [size] */
+    size_t size;
+    size_t begin, end; /* its bytes in the piece */
+};
+
+/* Adds the tokens of the bytes of PART's key; false when one of them lacks. */
+static bool add_bytes(struct scratch *scratch, const struct unknown *part)
 {
     const int32_t *ids = scratch->model->fallback_ids;
+    const bool is_own = part->size == part->end - part->begin; /* the key is bytes of the piece */
 
-    for (size_t i = 0; i < size; i++)
-        if (ids[(unsigned char)key[i]] < 0)
+    for (size_t i = 0; i < part->size; i++)
+        if (ids[(unsigned char)part->key[i]] < 0)
             return false;
-    for (size_t i = 0; i < size; i++) {
-        const bool is_own = size == end - begin; /* a byte of the key is one of the piece */
-
-        add(scratch, ids[(unsigned char)key[i]], is_own ? begin + i : begin,
-            is_own ? begin + i + 1 : end);
-    }
+    for (size_t i = 0; i < part->size; i++)
+        add(scratch, ids[(unsigned char)part->key[i]], is_own ? part->begin + i : part->begin,
+            is_own ? part->begin + i + 1 : part->end);
     return true;
 }
 
-static enum attn_status refuse(const struct attn_bpe_model *model, struct attn_slice slice,
-                               size_t begin, const char *key, size_t size, struct attn_error *err)
+/* Refuses the part of LAYER at AT, whose key is KEY. */
+static enum attn_status refuse(const struct attn_bpe_model *model, const struct attn_layer *layer,
+                               size_t at, const char *key, size_t size, struct attn_error *err)
 {
-    const size_t at = slice.begin + begin;
 
     if (model->needs_all)
         return attn_error_set(
             err, ATTN_INVALID, "the vocabulary has no token for byte 0x%02x, found at byte %zu",
-            (unsigned)(unsigned char)slice.layer->text[at], attn_layer_origin(slice.layer, at));
+            (unsigned)(unsigned char)layer->text[at], attn_layer_origin(layer, at));
     return attn_error_set(err, ATTN_INVALID,
                           "the vocabulary has neither a token for '%s', found at byte %zu, nor its "
                           "unknown token '%s'",
-                          attn_quote(key, size).text, attn_layer_origin(slice.layer, at),
+                          attn_quote(key, size).text, attn_layer_origin(layer, at),
                           attn_quote(model->unk, model->n_unk).text);
 }
 
-/* Adds the part KEY, at BEGIN..END of the piece SLICE, which the vocabulary lacks. */
+/* Adds PART of the piece SLICE. */
 static enum attn_status add_unknown(struct scratch *scratch, struct attn_slice slice,
-                                    const char *key, size_t size, size_t begin, size_t end,
-                                    struct attn_error *err)
+                                    const struct unknown *part, struct attn_error *err)
 {
     const struct attn_bpe_model *model = scratch->model;
 
     scratch->is_plain = false;
-    if (model->has_byte_fallback && add_bytes(scratch, key, size, begin, end))
+    if (model->has_byte_fallback && add_bytes(scratch, part))
         return ATTN_OK;
     if (model->needs_all || (model->unk && model->unk_id < 0))
-        return refuse(model, slice, begin, key, size, err);
+        return refuse(model, slice.layer, slice.begin + part->begin, part->key, part->size, err);
     if (!model->unk)
         return ATTN_OK;
     if (!scratch->has_unk || !model->fuses_unk) {
         add_unk(scratch);
-        scratch->unk.begin = (uint32_t)begin;
+        scratch->unk.begin = (uint32_t)part->begin;
     }
-    scratch->unk.end = (uint32_t)end;
+    scratch->unk.end = (uint32_t)part->end;
     scratch->has_unk = true;
     return ATTN_OK;
 }
@@ -177,9 +179,9 @@ static enum attn_status find_bytes(struct scratch *scratch, struct attn_slice sl
             add_unk(scratch);
             add(scratch, id, i, i + 1);
         } else {
-            status = add_unknown(scratch, slice, key,
-                                 attn_utf8_encode(model->alphabet.code_point[piece[i]], key), i,
-                                 i + 1, err);
+            const size_t size = attn_utf8_encode(model->alphabet.code_point[piece[i]], key);
+
+            status = add_unknown(scratch, slice, &(struct unknown){key, size, i, i + 1}, err);
         }
     }
     return status;
@@ -205,7 +207,9 @@ static enum attn_status find_characters(struct scratch *scratch, struct attn_sli
             add_unk(scratch);
             add(scratch, id, i, i + length);
         } else {
-            status = add_unknown(scratch, slice, piece + i, length, i, i + length, err);
+            const struct unknown part = {piece + i, length, i, i + length};
+
+            status = add_unknown(scratch, slice, &part, err);
         }
     }
     return status;

@@ -54,9 +54,10 @@ static struct attn_quote describe(const struct attn_node *node)
 static enum attn_status refuse(const struct part *part, const char *key, const char *expected,
                                struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
-                          part->role, part->type, file_name,
-                          describe(attn_node_find(part->node, key)).text, expected);
+    (void)attn_error_set(err, ATTN_FORMAT, "'%s' of '%s' %s in '%s' is %s, expected %s", key,
+                         part->role, part->type, file_name,
+                         describe(attn_node_find(part->node, key)).text, expected);
+    return ATTN_FORMAT;
 }
 
 static enum attn_status get_bool(const struct part *part, const char *key, bool *value,
@@ -124,8 +125,9 @@ static enum attn_status get_pattern(const struct part *part, const char **text, 
 static enum attn_status refuse_value(const struct part *part, const char *key, const char *value,
                                      struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' %s of '%s' %s in '%s' is not supported", key,
-                          value, part->role, part->type, file_name);
+    (void)attn_error_set(err, ATTN_UNSUPPORTED, "'%s' %s of '%s' %s in '%s' is not supported", key,
+                         value, part->role, part->type, file_name);
+    return ATTN_UNSUPPORTED;
 }
 
 /* --- Types ------------------------------------------------------------------------------------ */
@@ -217,7 +219,7 @@ static enum attn_status read_lowercase(const struct part *part, struct attn_erro
 
 static enum attn_status read_prepend(const struct part *part, struct attn_error *err)
 {
-    const char *text;
+    const char *text = NULL;
     enum attn_status status = get_string(part, "prepend", &text, err);
 
     if (status != ATTN_OK || *text == '\0')
@@ -228,8 +230,8 @@ static enum attn_status read_prepend(const struct part *part, struct attn_error 
 
 static enum attn_status read_replace(const struct part *part, struct attn_error *err)
 {
-    const char *pattern, *content;
-    bool is_regex;
+    const char *pattern = NULL, *content = NULL;
+    bool is_regex = false;
     enum attn_status status = get_pattern(part, &pattern, &is_regex, err);
 
     if (status == ATTN_OK)
@@ -245,7 +247,7 @@ static enum attn_status read_replace(const struct part *part, struct attn_error 
 
 static enum attn_status read_strip(const struct part *part, struct attn_error *err)
 {
-    bool is_left, is_right;
+    bool is_left = false, is_right = false;
     enum attn_status status = get_bool(part, "strip_left", &is_left, err);
 
     if (status == ATTN_OK)
@@ -296,7 +298,7 @@ static enum attn_status add_pattern(const struct part *part, const struct attn_s
 /* GPT-2's three steps in one: a space in front, its pattern, its alphabet. */
 static enum attn_status read_byte_level(const struct part *part, struct attn_error *err)
 {
-    bool has_prefix, trims, has_pattern = true;
+    bool has_prefix = false, trims = false, has_pattern = true;
     enum attn_status status = get_bool(part, "add_prefix_space", &has_prefix, err);
 
     if (status == ATTN_OK)
@@ -313,8 +315,8 @@ static enum attn_status read_byte_level(const struct part *part, struct attn_err
 
 static enum attn_status read_split(const struct part *part, struct attn_error *err)
 {
-    const char *text, *behavior;
-    bool is_regex, is_inverted;
+    const char *text = NULL, *behavior = NULL;
+    bool is_regex = false, is_inverted = false;
     enum attn_status status = get_pattern(part, &text, &is_regex, err);
 
     if (status == ATTN_OK)
@@ -334,7 +336,7 @@ static enum attn_status read_split(const struct part *part, struct attn_error *e
 
 static enum attn_status read_digits(const struct part *part, struct attn_error *err)
 {
-    bool is_individual;
+    bool is_individual = false;
     enum attn_status status = get_bool(part, "individual_digits", &is_individual, err);
 
     if (status != ATTN_OK)
@@ -342,32 +344,30 @@ static enum attn_status read_digits(const struct part *part, struct attn_error *
     return add_pattern(part, &attn_split_isolated, is_individual ? "\\p{N}" : "\\p{N}+", true, err);
 }
 
-/* Reads `prepend_scheme`, or `add_prefix_space` of old files. */
+/* Reads `prepend_scheme`, or `add_prefix_space` of old files; both must agree. */
 static enum attn_status get_scheme(const struct part *part, const char **scheme,
                                    struct attn_error *err)
 {
-    static const char *const schemes[] = {"always", "first", "never"};
+    static const char *const schemes[] = {"never", "always", "first"};
+    const bool is_old = attn_node_find(part->node, "add_prefix_space") != NULL;
     bool has_prefix = true;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status =
+        is_old ? get_bool(part, "add_prefix_space", &has_prefix, err) : ATTN_OK;
 
-    *scheme = "always";
-    if (attn_node_find(part->node, "add_prefix_space")) {
-        status = get_bool(part, "add_prefix_space", &has_prefix, err);
-        *scheme = has_prefix ? "always" : "never";
-    }
+    *scheme = has_prefix ? "always" : "never";
     if (status == ATTN_OK && attn_node_find(part->node, "prepend_scheme"))
         status = get_string(part, "prepend_scheme", scheme, err);
     if (status != ATTN_OK)
         return status;
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (strcmp(*scheme, schemes[i]) == 0 && has_prefix != (i == 2))
+        if (strcmp(*scheme, schemes[i]) == 0 && (!is_old || has_prefix == (i > 0)))
             return ATTN_OK;
     return refuse(part, "prepend_scheme", "\"always\", \"first\" or \"never\"", err);
 }
 
 static enum attn_status read_metaspace(const struct part *part, struct attn_error *err)
 {
-    const char *replacement, *scheme;
+    const char *replacement = NULL, *scheme = NULL;
     bool splits = true;
     enum attn_prefix when = ATTN_PREFIX_UNLESS_THERE;
     enum attn_status status = get_character(part, "replacement", &replacement, err);
@@ -447,8 +447,8 @@ static enum attn_status read_byte_level_decoder(const struct part *part, struct 
 static enum attn_status read_replace_decoder(const struct part *part, struct attn_error *err)
 {
     struct attn_decode_step step = {.run = attn_decode_replace};
-    const char *pattern, *content;
-    bool is_regex;
+    const char *pattern = NULL, *content = NULL;
+    bool is_regex = false;
     enum attn_status status = get_pattern(part, &pattern, &is_regex, err);
 
     if (status == ATTN_OK)
@@ -475,7 +475,7 @@ static enum attn_status read_fuse(const struct part *part, struct attn_error *er
 static enum attn_status read_strip_decoder(const struct part *part, struct attn_error *err)
 {
     struct attn_decode_step step = {.run = attn_decode_strip};
-    const char *content;
+    const char *content = NULL;
     enum attn_status status = get_character(part, "content", &content, err);
 
     if (status == ATTN_OK)
@@ -491,7 +491,7 @@ static enum attn_status read_strip_decoder(const struct part *part, struct attn_
 static enum attn_status read_metaspace_decoder(const struct part *part, struct attn_error *err)
 {
     struct attn_decode_step step = {.run = attn_decode_metaspace};
-    const char *replacement, *scheme;
+    const char *replacement = NULL, *scheme = NULL;
     bool splits;
     enum attn_status status = get_character(part, "replacement", &replacement, err);
 

@@ -27,6 +27,7 @@ enum {
 struct attn_pattern {
     pcre2_general_context *memory; /* owns */
     pcre2_code *code;              /* owns */
+    bool is_machine_code;
 };
 
 struct attn_match {
@@ -78,7 +79,7 @@ static enum attn_status compile(struct attn_pattern *pattern, const char *text, 
             attn_quote(text, size).text, attn_quote_string(name).text, (const char *)message);
     }
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
-    (void)pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE);
+    pattern->is_machine_code = pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE) == 0;
     return ATTN_OK;
 }
 
@@ -157,11 +158,18 @@ void attn_match_free(struct attn_match *match)
     attn_free(match);
 }
 
-static int find(const struct attn_match *match, const char *text, size_t size, size_t from,
-                uint32_t options)
+static int interpret(const struct attn_match *match, const char *text, size_t size, size_t from)
 {
     return pcre2_match(match->pattern->code, (PCRE2_SPTR)text, size, from,
-                       PCRE2_NO_UTF_CHECK | options, match->data, match->context);
+                       PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match->data, match->context);
+}
+
+static int find(const struct attn_match *match, const char *text, size_t size, size_t from)
+{
+    if (!match->pattern->is_machine_code)
+        return interpret(match, text, size, from);
+    return pcre2_jit_match(match->pattern->code, (PCRE2_SPTR)text, size, from, 0, match->data,
+                           match->context);
 }
 
 /* Tries again with ever more of what is left of the budget. */
@@ -169,7 +177,7 @@ static int find_slowly(struct attn_match *match, const char *text, size_t size, 
                        int code)
 {
     /* The machine code's stack is small; the interpreter has one of its own, with limits. */
-    const uint32_t options = code == PCRE2_ERROR_JIT_STACKLIMIT ? PCRE2_NO_JIT : 0;
+    bool is_interpreted = false;
     uint64_t limit = FIRST_LIMIT;
 
     while (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT) {
@@ -178,7 +186,8 @@ static int find_slowly(struct attn_match *match, const char *text, size_t size, 
             break;
         match->budget -= limit;
         pcre2_set_match_limit(match->context, (uint32_t)(limit < UINT32_MAX ? limit : UINT32_MAX));
-        code = find(match, text, size, from, options);
+        is_interpreted = is_interpreted || code == PCRE2_ERROR_JIT_STACKLIMIT;
+        code = is_interpreted ? interpret(match, text, size, from) : find(match, text, size, from);
     }
     pcre2_set_match_limit(match->context, FIRST_LIMIT);
     return code;
@@ -197,19 +206,19 @@ static enum attn_status refuse(int code, struct attn_error *err)
 }
 
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
-                                 size_t from, size_t *begin, size_t *end, struct attn_error *err)
+                                 size_t from, struct attn_found *found, struct attn_error *err)
 {
-    int code = find(match, text, size, from, 0);
+    int code = find(match, text, size, from);
 
     if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT)
         code = find_slowly(match, text, size, from, code);
     if (code == PCRE2_ERROR_NOMATCH) {
-        *begin = *end = size + 1;
+        *found = (struct attn_found){size + 1, size + 1};
         return ATTN_OK;
     }
     if (code < 0)
         return refuse(code, err);
-    *begin = pcre2_get_ovector_pointer(match->data)[0];
-    *end = pcre2_get_ovector_pointer(match->data)[1];
+    found->begin = pcre2_get_ovector_pointer(match->data)[0];
+    found->end = pcre2_get_ovector_pointer(match->data)[1];
     return ATTN_OK;
 }

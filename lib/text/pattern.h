@@ -42,9 +42,13 @@ enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
                                    struct attn_match **out, struct attn_error *err);
 void attn_match_free(struct attn_match *match); /* NULL is allowed */
 
-/* Finds the first match in TEXT [size], which must be valid UTF-8, at or behind FROM. *begin is SIZE
- * + 1 when there is none. */
+struct attn_found {
+    size_t begin, end;
+};
+
+/* Finds the first match in TEXT [size], which must be valid UTF-8, at or behind FROM. It begins at
+ * SIZE + 1 when there is none. */
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
-                                 size_t from, size_t *begin, size_t *end, struct attn_error *err);
+                                 size_t from, struct attn_found *found, struct attn_error *err);
 
 #endif

@@ -85,23 +85,25 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
     struct parts parts = {splitter, slice, 0};
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice);
-    size_t from = 0, last = SIZE_MAX /* end of the match before */, begin, end;
+    size_t from = 0, last = SIZE_MAX; /* end of the match before */
+    struct attn_found found;
     enum attn_status status = ATTN_OK;
 
     while (status == ATTN_OK && from < size) {
-        status = attn_match_find(match, text, size, from, &begin, &end, err);
-        if (status != ATTN_OK || begin > size)
+        status = attn_match_find(match, text, size, from, &found, err);
+        if (status != ATTN_OK || found.begin > size)
             break;
-        from = end;
-        if (begin == end && begin == last) { /* empty, where a match ended: look further on */
+        from = found.end;
+        if (found.begin == found.end &&
+            found.begin == last) { /* empty, where a match ended: look further on */
             from += character_length(text, size, from);
             continue;
         }
-        last = end;
-        if (begin > parts.done)
-            status = tell(&parts, begin, false, err);
+        last = found.end;
+        if (found.begin > parts.done)
+            status = tell(&parts, found.begin, false, err);
         if (status == ATTN_OK)
-            status = tell(&parts, end, true, err);
+            status = tell(&parts, found.end, true, err);
     }
     if (status == ATTN_OK && parts.done < size)
         status = tell(&parts, size, false, err);

@@ -34,7 +34,8 @@ static enum attn_status find_is_whole(struct key_reader *reader, const char *key
                                       bool *is_whole, struct attn_error *err)
 {
     char *bytes;
-    size_t n = 0, begin = 0, end = 0;
+    struct attn_found found;
+    size_t n = 0;
     enum attn_status status = ATTN_OK;
 
     attn_buffer_reset(&reader->bytes);
@@ -43,8 +44,8 @@ static enum attn_status find_is_whole(struct key_reader *reader, const char *key
         return attn_error_no_memory(err);
     *is_whole = attn_alphabet_to_bytes(&reader->alphabet, key, size, bytes, &n) && n > 0;
     if (*is_whole && attn_utf8_valid_length(bytes, n) == n) {
-        status = attn_match_find(reader->match, bytes, n, 0, &begin, &end, err);
-        *is_whole = end == n;
+        status = attn_match_find(reader->match, bytes, n, 0, &found, err);
+        *is_whole = status == ATTN_OK && found.end == n;
     }
     return status;
 }

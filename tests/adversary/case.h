@@ -28,6 +28,7 @@
     X(config)                                                                                      \
     X(family)                                                                                      \
     X(vocab)                                                                                       \
+    X(tokenizer)                                                                                   \
     X(text)                                                                                        \
     X(ids)                                                                                         \
     X(selection)                                                                                   \

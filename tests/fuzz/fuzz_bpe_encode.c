@@ -22,9 +22,12 @@ static void check_naive(const struct attn_encoding *encoding, const char *text, 
     size_t n = 0;
 
     FUZZ_CHECK(ids != NULL);
-    for (size_t at = 0, begin, end; at < size; at = end) {
-        FUZZ_CHECK(attn_match_find(parts->match, text, size, at, &begin, &end, &err) == ATTN_OK);
-        FUZZ_CHECK(begin == at && end > at && end <= size);
+    for (size_t at = 0, end; at < size; at = end) {
+        struct attn_found found;
+
+        FUZZ_CHECK(attn_match_find(parts->match, text, size, at, &found, &err) == ATTN_OK);
+        end = found.end;
+        FUZZ_CHECK(found.begin == at && end > at && end <= size);
         for (size_t i = at; i < end; i++)
             ids[i - at] = parts->byte_ids[(unsigned char)text[i]];
         for (size_t i = 0, left = attn_naive_merge(&parts->merges, ids, end - at); i < left; i++)
