@@ -34,8 +34,10 @@ void attn_added_release(struct attn_added *added)
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* What tells letters from others; ZERO WIDTH (NON-)JOINER belong to words. */
-static const char word_pattern[] = "[\\w\\x{200c}\\x{200d}]";
+/* The \w of Rust, which has no numbers but digits and letters, and has ZERO WIDTH (NON-)JOINER. */
+static const char word_pattern[] =
+    "[\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
+    "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}]";
 
 struct added_stage {
     const struct attn_added *added; /* borrows */
@@ -180,13 +182,15 @@ static enum attn_status run(struct attn_walk *walk, size_t at, struct attn_slice
             status = find_is_alone(scratch, slice, begin, end, &is_wanted, err);
         if (status != ATTN_OK || !is_wanted)
             continue;
+        /* A token may begin in white space that the one before took: it is there all the same, but
+         * does not take what is taken. */
         if (token->strips_left)
-            begin = strip_left(text, done < begin ? done : begin, begin);
+            begin = begin < done ? done : strip_left(text, done, begin);
         if (token->strips_right)
             end = strip_right(text, end, slice.end);
         if (done < begin)
             status = attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, begin}, err);
-        if (status == ATTN_OK)
+        if (status == ATTN_OK && begin < end)
             status = attn_encoding_push(walk->encoding, token->id, begin, end, err);
         done = end;
     }
@@ -268,7 +272,7 @@ static enum attn_status build_search(struct added_stage *stage, const struct att
     return status;
 }
 
-/* Chooses the tokens of STAGE, special ones first: of equal words the first is found. */
+/* Chooses the tokens of STAGE, special ones first: of equal words the last is found. */
 static enum attn_status choose(struct added_stage *stage, bool is_normalized,
                                struct attn_error *err)
 {

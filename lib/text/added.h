@@ -20,6 +20,7 @@ struct attn_added_token {
     bool strips_right;   /* and to its right */
     bool is_normalized;  /* searched in the normalized text */
     bool is_special;
+    bool is_new; /* no token of the model */
 };
 
 /* Initialize with = {0}; end with attn_added_release. */

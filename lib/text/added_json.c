@@ -2,6 +2,7 @@
 #include "text/added_json.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "formats/json_reader.h"
 
 #include <string.h>
@@ -125,6 +126,7 @@ static enum attn_status place(struct attn_tokenizer *tokenizer, struct numbering
             (unsigned long long)id,
             known >= 0 ? "its id in the vocabulary" : "the next behind the vocabulary");
     item->token.id = (int32_t)id;
+    item->token.is_new = known < 0;
     if (known < 0) {
         status = attn_vocabulary_add(vocabulary, content, size, item->token.id, err);
         numbering->has_new = true;
@@ -132,6 +134,19 @@ static enum attn_status place(struct attn_tokenizer *tokenizer, struct numbering
     numbering->next = id >= numbering->next ? id + 1 : numbering->next;
     return status == ATTN_OK ? attn_added_append(&tokenizer->added, item->token, content, size, err)
                              : status;
+}
+
+/* Tells the model which tokens are not its own. */
+static enum attn_status mark_new(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    bool *is_foreign = attn_alloc(tokenizer->vocabulary.n, sizeof *is_foreign, err);
+
+    if (!is_foreign)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < tokenizer->added.n; i++)
+        is_foreign[tokenizer->added.tokens[i].id] = tokenizer->added.tokens[i].is_new;
+    tokenizer->bpe.is_foreign = is_foreign;
+    return ATTN_OK;
 }
 
 enum attn_status attn_added_json_read(struct attn_tokenizer *tokenizer, const char *text,
@@ -158,7 +173,7 @@ enum attn_status attn_added_json_read(struct attn_tokenizer *tokenizer, const ch
             status = place(tokenizer, &numbering, &item, err);
     }
     attn_buffer_release(&item.content);
-    if (status != ATTN_OK || !numbering.has_new)
-        return status;
-    return attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err);
+    if (status == ATTN_OK && numbering.has_new)
+        status = attn_vocabulary_finish_with_holes(&tokenizer->vocabulary, file_name, err);
+    return status == ATTN_OK && numbering.has_new ? mark_new(tokenizer, err) : status;
 }

@@ -15,6 +15,14 @@ enum { LONG_PIECE = 1 << 16 }; /* bytes; its tokens are counted before there is 
 
 /* --- The model -------------------------------------------------------------------------------- */
 
+/* The token KEY of the model, or -1. */
+static int32_t find_token(const struct attn_bpe_model *model, const char *key, size_t size)
+{
+    const int32_t id = attn_vocabulary_find(model->vocabulary, key, size);
+
+    return id >= 0 && model->is_foreign && model->is_foreign[id] ? -1 : id;
+}
+
 static void find_single_ids(struct attn_bpe_model *model)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
@@ -24,10 +32,10 @@ static void find_single_ids(struct attn_bpe_model *model)
 
         model->byte_ids[byte] = -1;
         if (model->is_by_byte || byte < 128)
-            model->byte_ids[byte] = attn_vocabulary_find(model->vocabulary, key, size);
+            model->byte_ids[byte] = find_token(model, key, size);
         model->has_places = model->has_places || (model->byte_ids[byte] < 0 && !model->needs_all);
         snprintf(key, sizeof key, "<0x%02X>", byte);
-        model->fallback_ids[byte] = attn_vocabulary_find(model->vocabulary, key, 6);
+        model->fallback_ids[byte] = find_token(model, key, 6);
     }
 }
 
@@ -47,7 +55,7 @@ enum attn_status attn_bpe_model_finish(struct attn_bpe_model *model, struct attn
     attn_alphabet_init(&model->alphabet);
     model->has_places = !model->is_by_byte;
     find_single_ids(model);
-    model->unk_id = model->unk ? attn_vocabulary_find(vocabulary, model->unk, model->n_unk) : -1;
+    model->unk_id = model->unk ? find_token(model, model->unk, model->n_unk) : -1;
     model->widths = attn_alloc_uninitialized(vocabulary->n, sizeof *model->widths, err);
     if (!model->widths)
         return ATTN_NO_MEMORY;
@@ -64,6 +72,7 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
 {
     attn_merges_release(&model->merges);
     attn_free(model->widths);
+    attn_free(model->is_foreign);
     attn_free(model->unk);
     *model = (struct attn_bpe_model){0};
 }
@@ -202,7 +211,7 @@ static enum attn_status find_characters(struct scratch *scratch, struct attn_sli
         length = attn_utf8_decode(piece + i, n - i, &code_point);
         length = length > 0 ? length : 1;
         id = length == 1 ? model->byte_ids[(unsigned char)piece[i]]
-                         : attn_vocabulary_find(model->vocabulary, piece + i, length);
+                         : find_token(model, piece + i, length);
         if (id >= 0) {
             add_unk(scratch);
             add(scratch, id, i, i + length);
@@ -283,12 +292,12 @@ static int32_t find_whole(struct scratch *scratch, struct attn_slice slice)
     char *key;
 
     if (!model->is_by_byte)
-        return attn_vocabulary_find(model->vocabulary, piece, size);
+        return find_token(model, piece, size);
     attn_buffer_reset(&scratch->key);
     key = attn_buffer_reserve(&scratch->key, 2 * size);
-    return key ? attn_vocabulary_find(model->vocabulary, key,
-                                      attn_alphabet_from_bytes(&model->alphabet, piece, size, key))
-               : -1;
+    if (!key)
+        return -1;
+    return find_token(model, key, attn_alphabet_from_bytes(&model->alphabet, piece, size, key));
 }
 
 static enum attn_status encode_piece(struct attn_walk *walk, struct scratch *scratch,

@@ -20,7 +20,8 @@
 struct attn_bpe_model {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_merges merges;
-    bool is_by_byte;         /* a byte-level vocabulary */
+    bool *is_foreign; /* owns; by id: added tokens that the model does not know; NULL: none */
+    bool is_by_byte;  /* a byte-level vocabulary */
     bool takes_whole_pieces; /* a piece that is a token is that token before any merge */
     bool has_byte_fallback;
     bool fuses_unk; /* neighbouring unknown parts make one `unk` */

@@ -5,6 +5,7 @@
  *
  *     \s \S     PCRE2's have U+180E; White_Space is written out, in a set too
  *     \w \W     PCRE2's lack marks and connectors; \W in a set cannot be written
+ *     \b \B     where such a word begins or ends
  *     \h \H     hexadecimal digits here, horizontal space there
  *     (?m) (?x) options but for i mean something else
  *     [a[b]]    sets in sets, and [a&&b], are characters there
@@ -20,7 +21,7 @@
 #define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
 #define WHITE_SPACE ATTN_WHITE_SPACE_MAP(RANGE)
 #define WORD                                                                                       \
-    "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
+    "\\p{L}\\p{M}\\p{N}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"                 \
     "\\x{1f169}\\x{1f170}-\\x{1f189}"
 #define HEXADECIMAL "0-9A-Fa-f"
 
@@ -45,6 +46,8 @@ static const struct escape escapes[] = {
     {'S', "\\S\\x{180e}", "[^" WHITE_SPACE "]"},
     {'w', WORD, "[" WORD "]"},
     {'W', NULL, "[^" WORD "]"},
+    {'b', "\\b", "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))"},
+    {'B', NULL, "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))"},
     {'h', HEXADECIMAL, "[" HEXADECIMAL "]"},
     {'H', NULL, "[^" HEXADECIMAL "]"},
 };

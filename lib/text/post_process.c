@@ -110,7 +110,7 @@ void attn_post_process_trim(const struct attn_post_process *post,
         size_t size, n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
-        if (tokenizer->is_added[encoding->ids[i]]) { /* with the white space that it took */
+        if (tokenizer->is_wide[encoding->ids[i]]) { /* with the white space that it took */
             key = text + encoding->begin[i];
             size = encoding->end[i] - encoding->begin[i];
         }

@@ -57,8 +57,7 @@ static void add_word(struct attn_search *search, const struct attn_search_word *
         }
         node = child;
     }
-    if (search->nodes[node].word < 0)
-        search->nodes[node].word = number;
+    search->nodes[node].word = number;
 }
 
 /* Sets what NODE, behind its parent by BYTE, goes back to; shorter nodes are done. */

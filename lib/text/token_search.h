@@ -44,7 +44,7 @@ struct attn_search_word {
     size_t size;
 };
 
-/* Builds the search for WORDS [n]; of equal words the first counts. */
+/* Builds the search for WORDS [n]; of equal words the last counts. */
 enum attn_status attn_search_build(struct attn_search *search, const struct attn_search_word *words,
                                    size_t n, struct attn_error *err);
 void attn_search_release(struct attn_search *search);

@@ -40,13 +40,15 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 
     tokenizer->is_added = attn_alloc(n, sizeof *tokenizer->is_added, err);
     tokenizer->is_special = attn_alloc(n, sizeof *tokenizer->is_special, err);
-    if (!tokenizer->is_added || !tokenizer->is_special)
+    tokenizer->is_wide = attn_alloc(n, sizeof *tokenizer->is_wide, err);
+    if (!tokenizer->is_added || !tokenizer->is_special || !tokenizer->is_wide)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < tokenizer->added.n; i++) {
         const struct attn_added_token *token = &tokenizer->added.tokens[i];
 
         tokenizer->is_added[token->id] = true;
         tokenizer->is_special[token->id] = token->is_special;
+        tokenizer->is_wide[token->id] = token->strips_left || token->strips_right;
     }
     return ATTN_OK;
 }
@@ -132,6 +134,7 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_decode_release(&tokenizer->decoder);
     attn_free(tokenizer->is_added);
     attn_free(tokenizer->is_special);
+    attn_free(tokenizer->is_wide);
     attn_free(tokenizer->bytes);
     attn_free(tokenizer->begin);
     attn_free(tokenizer->note);

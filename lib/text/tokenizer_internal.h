@@ -33,6 +33,7 @@ struct attn_tokenizer {
     bool keeps_bytes;       /* decoding joins the bytes of the tokens as they are */
     bool *is_added;         /* owns; by id */
     bool *is_special;       /* owns; by id */
+    bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
     char *bytes;            /* owns; what the tokens stand for, one after another */
     size_t *begin;          /* owns; [n_vocab + 1] where in `bytes` */
     char *note;             /* owns; what is odd about the vocabulary (unmade.h), or NULL */

@@ -521,6 +521,37 @@ START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
 }
 END_TEST
 
+START_TEST(keeps_added_tokens_from_the_model)
+{
+    /* x is found where it stands alone, and is not a token of the model elsewhere. */
+    const struct written written = {
+        .added = "[" TOKEN(5, "x", FLAGS(true, false, false, false, false)) "]",
+        .model = "\"unk_token\": \"<s>\", \"ignore_merges\": true,"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+
+    ASSERT_TEXT(tokenizer, "x ax", 5, 3, 0, 4);
+    ASSERT_TEXT(tokenizer, "x\xc2\xbd", 5, 4); /* one half is no letter */
+    ASSERT_TEXT(tokenizer, "x\xcc\x81", 4, 4); /* an accent is */
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(strips_what_is_not_taken)
+{
+    const struct written written = {
+        .vocab = "{\"a\": 0, \" \": 1}",
+        .merges = "[]",
+        .added = "[" TOKEN(2, "<r>", FLAGS(false, false, true, false, false)) ", " TOKEN(
+            3, "<l>", FLAGS(false, true, false, false, false)) ", " TOKEN(4, "  ", PLAIN) "]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+
+    ASSERT_TEXT(tokenizer, "a <r> a <l> a", 0, 1, 2, 0, 3, 1, 0);
+    ASSERT_TEXT(tokenizer, "<r> <l>", 2, 3);
+    ASSERT_TEXT(tokenizer, "<r>  a", 2, 4, 0); /* found although it is taken, as in the library */
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(takes_unknown_characters_as_the_model_says)
 {
     static const char vocab[] = "{\"a\": 0, \"<u>\": 1, \"<0xC3>\": 2, \"<0xA9>\": 3}";
@@ -715,8 +746,8 @@ END_TEST
 
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, says_which_tokens_it_added,
-           leaves_special_tokens_to_the_model_when_they_are_text,
-           takes_unknown_characters_as_the_model_says, takes_holes_between_ids, merges_in_loops_end,
-           reads_merges_before_the_vocabulary, patterns_that_backtrack_without_end_are_refused,
-           finds_many_added_tokens_quickly, refuses_more_bytes_of_added_tokens_than_it_can_search,
-           survives_every_failed_allocation)
+           leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
+           strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
+           takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,
+           patterns_that_backtrack_without_end_are_refused, finds_many_added_tokens_quickly,
+           refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)
