@@ -16,7 +16,7 @@
 enum {
     SHOWN_NUMBERS = 8, /* of a vector in brackets */
     SHOWN_COLUMNS = 5, /* of a vector in a table; of a longer one the first and the last two */
-    SHOWN_KEYS = 16,   /* and the one with the largest score */
+    SHOWN_KEYS = 16,   /* and the strongest */
 };
 
 static const struct option explain_rows[] = {
@@ -286,18 +286,6 @@ static void print_visible(struct page *page)
     print_text(page->out, ".\n");
 }
 
-static void print_rest(struct page *page)
-{
-    const struct attn_config *config = page->run->config;
-    if (!config || (config->n_head == 1 && !config->has_out_proj))
-        return;
-    print(page->out, "\nWhat the layer gives is the z of all heads side by side%s%s%s.\n",
-          config->has_out_proj ? ", times W_O" : "",
-          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
-          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE ? ", normalized"
-                                                                                   : "");
-}
-
 /* --- Parts of tables -------------------------------------------------------------------------- */
 
 static void put_table(struct page *page)
@@ -314,7 +302,7 @@ static struct slot column_at(size_t first, size_t n)
 
 static struct slot cell_at(const struct page *page, size_t first)
 {
-    return slot_at(first, page->row->n_cell, SHOWN_KEYS, page->row->largest);
+    return slot_at(first, page->row->n_cell, SHOWN_KEYS, page->row->strongest);
 }
 
 static void put_blanks(struct page *page, size_t n)
@@ -555,6 +543,13 @@ static void print_softmax_rules(struct page *page)
     print_text(page->out, "\n");
 }
 
+/* Whether the only one of CELLS is the key with the largest weight, among several. */
+static bool is_strongest(const struct page *page, struct slot cells)
+{
+    return cells.last == cells.first + 1 && cells.first == page->row->strongest &&
+           page->row->n_cell > 1;
+}
+
 /* The exponentials and weights of CELLS, added up. */
 static void put_shares(struct page *page, struct slot cells)
 {
@@ -571,6 +566,8 @@ static void put_shares(struct page *page, struct slot cells)
     columns_number(&page->columns, weight);
     if (has_dropout(page))
         columns_number(&page->columns, kept);
+    if (is_strongest(page, cells))
+        columns_text(&page->columns, "strongest", strlen("strongest"));
     columns_end_row(&page->columns);
 }
 
@@ -674,6 +671,64 @@ static void print_context(struct page *page)
     put_table(page);
 }
 
+/* --- 4. What the layer gives -------------------------------------------------------------------- */
+
+/* "plus b_O, normalized" */
+static void print_layer_rules(struct page *page)
+{
+    const struct attn_config *config = page->run->config;
+    print(page->out, "\n%d. What the layer gives: the z of all heads side by side%s%s%s.\n",
+          ++page->n_step, config->has_out_proj ? ", times W_O" : "",
+          config->has_out_proj && config->has_out_bias ? ", plus b_O" : "",
+          config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_BEFORE ? ", normalized"
+                                                                                   : "");
+    if (config->has_residual)
+        print(page->out, "   Added to x%s it is what the block goes on with.\n",
+              config->has_parallel_residual ? ", with what the MLP makes of x," : "");
+}
+
+static void put_named(struct page *page, const char *name, const float *vector)
+{
+    put_heading(page, name);
+    put_vector(page, vector, page->row->d_model);
+    columns_end_row(&page->columns);
+}
+
+/* The residual stream behind the layer: x + attn_out. */
+static void put_residual(struct page *page)
+{
+    const struct attn_explanation *row = page->row;
+    put_heading(page, "sum");
+    for (size_t next = 0; next < row->d_model;) {
+        const struct slot s = column_at(next, row->d_model);
+        next = s.last;
+        if (s.is_gap)
+            columns_put(&page->columns, "...");
+        else
+            columns_number(&page->columns,
+                           (double)row->x[s.first] + (double)row->attn_out[s.first]);
+    }
+    columns_end_row(&page->columns);
+}
+
+static void print_layer(struct page *page)
+{
+    const struct attn_config *config = page->run->config;
+    const struct attn_explanation *row = page->row;
+    if (!config || (config->n_head == 1 && !config->has_out_proj))
+        return;
+    print_layer_rules(page);
+    if (!row->attn_out)
+        return;
+    print_text(page->out, "\n");
+    if (config->has_residual)
+        put_named(page, "x", row->x);
+    put_named(page, "attn_out", row->attn_out);
+    if (config->has_residual && !config->has_parallel_residual)
+        put_residual(page);
+    put_table(page);
+}
+
 /* --- The page --------------------------------------------------------------------------------- */
 
 int explain_print(const struct attn_explanation *row, const struct explained_run *run,
@@ -695,7 +750,7 @@ int explain_print(const struct attn_explanation *row, const struct explained_run
         print_weights(&page);
         print_context(&page);
     }
-    print_rest(&page);
+    print_layer(&page);
     columns_release(&page.columns);
     return page.code;
 }

@@ -28,6 +28,7 @@ static const enum attn_site sites[] = {
     ATTN_SITE_PATTERN,
     ATTN_SITE_Z,
     ATTN_SITE_PATTERN_DROPPED, /* where there is dropout */
+    ATTN_SITE_ATTN_OUT,
 };
 
 struct attn_explainer {
@@ -35,6 +36,7 @@ struct attn_explainer {
     struct attn_attention attention;     /* of the layer */
     struct attn_explained_key *keys;     /* owns; [n_key] by key until attn_explainer_finish */
     float *x, *q, *z;                    /* owns; [D], [E], [Ev] */
+    float *attn_out;                     /* owns; [D] */
     float *projected_q, *normed_q;       /* owns; [E] each */
     float *frequencies;                  /* owns; [E/2] */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
@@ -84,6 +86,10 @@ static void keep(struct attn_explainer *explainer, const struct attn_trace_event
     switch (event->site) {
     case ATTN_SITE_RESID_PRE:
         keep_rows(explainer->x, event, 0);
+        break;
+    case ATTN_SITE_ATTN_OUT:
+        keep_rows(explainer->attn_out, event, 0);
+        explainer->row.attn_out = explainer->attn_out;
         break;
     case ATTN_SITE_Q:
         keep_rows(explainer->projected_q, event, 0);
@@ -220,6 +226,7 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
         !attn_checked_mul(row->n_key, row->d_value + 1, &n_v))
         return attn_error_no_memory(err);
     explainer->x = attn_alloc(row->d_model + 1, sizeof(float), err);
+    explainer->attn_out = attn_alloc(row->d_model + 1, sizeof(float), err);
     explainer->q = attn_alloc(row->d_head + 1, sizeof(float), err);
     explainer->projected_q = attn_alloc(row->d_head + 1, sizeof(float), err);
     explainer->normed_q = attn_alloc(row->d_head + 1, sizeof(float), err);
@@ -228,10 +235,10 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
     explainer->k = attn_alloc(n_k, sizeof(float), err);
     explainer->v = attn_alloc(n_v, sizeof(float), err);
     explainer->keys = attn_alloc(row->n_key, sizeof *explainer->keys, err);
-    return explainer->x != NULL && explainer->q != NULL && explainer->z != NULL &&
-                   explainer->projected_q != NULL && explainer->normed_q != NULL &&
-                   explainer->frequencies != NULL && explainer->k != NULL && explainer->v != NULL &&
-                   explainer->keys != NULL
+    return explainer->x != NULL && explainer->attn_out != NULL && explainer->q != NULL &&
+                   explainer->z != NULL && explainer->projected_q != NULL &&
+                   explainer->normed_q != NULL && explainer->frequencies != NULL &&
+                   explainer->k != NULL && explainer->v != NULL && explainer->keys != NULL
                ? ATTN_OK
                : ATTN_NO_MEMORY;
 }
@@ -335,6 +342,7 @@ void attn_explainer_free(struct attn_explainer *explainer)
     if (explainer == NULL)
         return;
     attn_free(explainer->x);
+    attn_free(explainer->attn_out);
     attn_free(explainer->q);
     attn_free(explainer->projected_q);
     attn_free(explainer->normed_q);
@@ -436,9 +444,12 @@ static void add_exponentials(struct attn_explainer *explainer)
     struct attn_explanation *row = &explainer->row;
     struct attn_explained_key *keys = explainer->keys;
 
-    for (size_t i = 0; i < row->n_cell; i++)
+    for (size_t i = 0; i < row->n_cell; i++) {
         if (keys[i].score > keys[row->largest].score)
             row->largest = i;
+        if (keys[i].kept > keys[row->strongest].kept)
+            row->strongest = i;
+    }
     for (size_t i = 0; i < row->n_cell; i++) {
         keys[i].exponential = exp((double)keys[i].score - (double)keys[row->largest].score);
         row->exponential_sum += keys[i].exponential;

@@ -59,15 +59,16 @@ struct attn_explanation {
     size_t query;
     bool is_cross; /* the keys are those of a source */
     size_t d_model, d_head, d_value;
-    size_t n_key;      /* keys that the layer attends to */
-    size_t n_visible;  /* of them, those that the mask and the kind of attention leave */
-    bool has_products; /* false: scores were given in place of q and k */
-    bool has_values;   /* false: there is no v, and no z */
-    const float *x;    /* [D] the block's input; zeros of arrays */
-    const float *q;    /* [E], as scores are made of it: behind norm and turning */
-    const float *z;    /* [Ev] */
-    double q_length;   /* |q| */
-    double divisor;    /* sqrt(E) + eps, or 1 */
+    size_t n_key;          /* keys that the layer attends to */
+    size_t n_visible;      /* of them, those that the mask and the kind of attention leave */
+    bool has_products;     /* false: scores were given in place of q and k */
+    bool has_values;       /* false: there is no v, and no z */
+    const float *x;        /* [D] the block's input; zeros of arrays */
+    const float *q;        /* [E], as scores are made of it: behind norm and turning */
+    const float *z;        /* [Ev] */
+    const float *attn_out; /* [D] what the layer makes of the z of all heads; NULL: nothing */
+    double q_length;       /* |q| */
+    double divisor;        /* sqrt(E) + eps, or 1 */
 
     /* Of rotary positions: else NULL and 0. */
     const float *projected_q; /* [E] what the projection gives */
@@ -79,6 +80,7 @@ struct attn_explanation {
     const struct attn_explained_key *keys; /* [n_cell] ascending */
     size_t n_cell;                         /* keys in the softmax; 0: every weight is 0 */
     size_t largest;         /* index of the first key with the largest score; 0 when n_cell is 0 */
+    size_t strongest;       /* of the first key with the largest `kept`; 0 when n_cell is 0 */
     double exponential_sum; /* of all keys in the softmax */
     double visible_share;   /* sum of exponential / exponential_sum of visible keys */
 };

@@ -281,7 +281,7 @@ static void add_weight(struct sheet *sheet, const struct attn_explained_key *key
 static void add_key(struct sheet *sheet, size_t i)
 {
     const struct attn_explained_key *key = &sheet->row->keys[i];
-    const bool is_strongest = i == sheet->row->largest;
+    const bool is_strongest = i == sheet->row->strongest;
     const double y = row_top(sheet, i);
     struct attn_shape_text text = {.x = sheet->label,
                                    .y = y + 15,
@@ -354,7 +354,7 @@ static void add_heading(struct sheet *sheet)
     said.size = 0;
     attn_buffer_append_format(&said, "query %s", name_of(sheet, &sheet->queries, row->query));
     if (row->n_cell > 0) {
-        const struct attn_explained_key *key = &row->keys[row->largest];
+        const struct attn_explained_key *key = &row->keys[row->strongest];
 
         number[attn_float_text_fixed((float)(100 * (double)key->kept), 1, number)] = '\0';
         attn_buffer_append_format(&said, "; strongest key: %s, %s %%",

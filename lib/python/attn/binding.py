@@ -1066,6 +1066,7 @@ attn_explanation._fields_ = [
     ("x", POINTER(c_float)),
     ("q", POINTER(c_float)),
     ("z", POINTER(c_float)),
+    ("attn_out", POINTER(c_float)),
     ("q_length", c_double),
     ("divisor", c_double),
     ("projected_q", POINTER(c_float)),
@@ -1076,6 +1077,7 @@ attn_explanation._fields_ = [
     ("keys", POINTER(attn_explained_key)),
     ("n_cell", c_size_t),
     ("largest", c_size_t),
+    ("strongest", c_size_t),
     ("exponential_sum", c_double),
     ("visible_share", c_double),
 ]
