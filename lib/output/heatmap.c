@@ -601,6 +601,19 @@ size_t attn_heatmap_n_item_line(struct attn_heatmap *map, const struct attn_toke
     return n_line < most_lines ? n_line : most_lines;
 }
 
+static enum attn_status draw_not_finite(struct attn_heatmap *map,
+                                        const struct attn_level_matrix *matrix,
+                                        struct attn_error *err)
+{
+    const size_t n = matrix->n_not_finite;
+
+    map->label.size = 0;
+    attn_buffer_append_format(&map->label, "(%s: %zu cell%s NaN or infinite)",
+                              has_numbers(map, matrix) ? "!!" : "!", n, n == 1 ? " is" : "s are");
+    attn_color_line_append(&map->line, map->label.data, map->label.size);
+    return attn_color_line_write(&map->line, map->sink, err);
+}
+
 enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_level_matrix *matrix,
                                    struct attn_error *err)
 {
@@ -610,8 +623,10 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
         status = attn_heatmap_draw_items(map, &map->source_tokens, KEYS, MOST_KEY_LINES, err);
     if (status != ATTN_OK)
         return status;
-    return has_numbers(map, matrix) ? draw_numbers(map, matrix, err)
-                                    : draw_halves(map, matrix, err);
+    status =
+        has_numbers(map, matrix) ? draw_numbers(map, matrix, err) : draw_halves(map, matrix, err);
+    return status == ATTN_OK && matrix->n_not_finite > 0 ? draw_not_finite(map, matrix, err)
+                                                         : status;
 }
 
 size_t attn_heatmap_n_line(struct attn_heatmap *map, const struct attn_level_matrix *matrix)

@@ -3,7 +3,9 @@
  * that is not the tool's, and compared with what went in; what has no value looks like nothing else.
  */
 #include "output/levels.h"
+#include "output/outputs.h"
 #include "output/writer.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/blues.h"
 #include "tests/support/suite.h"
 
@@ -291,7 +293,66 @@ START_TEST(each_colored_line_ends_in_a_reset)
 }
 END_TEST
 
+/* A heat map, a first screen, and words: every allocation fails once. */
+static void fail_everywhere(const char *format, const struct attn_picture_options *picture)
+{
+    static const size_t words[N] = {0, 1, 1, 2, 3, 3};
+    struct matrix m = make_matrix(N);
+    struct attn_labels labels = {
+        .selection = select_all(N), .tokens = tokens, .token_sizes = sizes, .words = words};
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    options.picture = picture;
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+        struct attn_outputs *outputs = NULL;
+        struct attn_output item = {.format = attn_format_find(format)};
+
+        ck_assert_int_eq(attn_sink_create_memory(&item.sink, NULL), ATTN_OK);
+        attn_alloc_fail_at(n);
+        status = attn_outputs_create(&item, 1, &labels, &options, &outputs, &err);
+        for (size_t i = 0; i < N && status == ATTN_OK; i++) {
+            float values[N];
+            const struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                                   .row0 = i,
+                                                   .n_row = 1,
+                                                   .n_col = N,
+                                                   .ld = N,
+                                                   .data = values,
+                                                   .is_causal = true};
+
+            for (size_t j = 0; j < N; j++)
+                values[j] = (float)m.cells[i * N + j];
+            status = attn_outputs_event(outputs, &event, &err);
+        }
+        if (status == ATTN_OK)
+            status = attn_outputs_finish(outputs, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+        attn_outputs_free(outputs);
+        attn_sink_free(item.sink);
+    }
+    attn_selection_free((struct attn_selection *)(uintptr_t)labels.selection);
+    free(m.cells);
+}
+
+START_TEST(a_lack_of_memory_is_told)
+{
+    struct attn_picture_options picture = in_blues();
+
+    fail_everywhere("heatmap", &picture);
+    fail_everywhere("screen", &picture);
+    picture.figure = ATTN_FIGURE_GRID;
+    fail_everywhere("heatmap", &picture);
+    picture.figure = ATTN_FIGURE_DEFAULT;
+    picture.merges_words = picture.hides_first = picture.renormalizes = true;
+    fail_everywhere("heatmap", &picture);
+    fail_everywhere("text", &picture);
+}
+END_TEST
+
 ATTN_SUITE("heatmap", colors_and_percents_are_the_weights,
            what_has_no_value_is_told_from_0_and_from_each_other,
            half_blocks_have_the_largest_of_the_cells_they_stand_for,
-           each_colored_line_ends_in_a_reset)
+           each_colored_line_ends_in_a_reset, a_lack_of_memory_is_told)

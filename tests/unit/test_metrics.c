@@ -45,7 +45,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = tokens};
     struct attn_selection *selection;
     struct attn_measurement *measurement;
-    struct attn_error err;
+    struct attn_error err = {0};
 
     ck_assert_int_eq(attn_selection_create(dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_measurement_create(attn_metric_find(name), &settings, selection, NULL,

@@ -297,7 +297,7 @@ END_TEST
 START_TEST(a_failure_to_find_memory_leaves_nothing_behind)
 {
     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
-    struct attn_error err;
+    struct attn_error err = {0};
     enum attn_status status;
 
     set_up();
