@@ -15,6 +15,7 @@
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
+    X(heads)                                                                                       \
     X(ablate)                                                                                      \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \

@@ -77,6 +77,7 @@
 #include "experiment/lens.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"
+#include "experiment/survey.h"
 
 /* Tables and files. */
 #include "base/table.h"

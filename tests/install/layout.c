@@ -591,6 +591,23 @@ static const struct {
     {"attn_score_sum", sizeof(struct attn_score_sum)},
     {"    n_token", offsetof(struct attn_score_sum, n_token)},
     {"    nats", offsetof(struct attn_score_sum, nats)},
+    {"attn_survey_args", sizeof(struct attn_survey_args)},
+    {"    size", offsetof(struct attn_survey_args, size)},
+    {"    texts", offsetof(struct attn_survey_args, texts)},
+    {"    n_text", offsetof(struct attn_survey_args, n_text)},
+    {"    has_probe", offsetof(struct attn_survey_args, has_probe)},
+    {"    probe_length", offsetof(struct attn_survey_args, probe_length)},
+    {"    probe_repeats", offsetof(struct attn_survey_args, probe_repeats)},
+    {"    probe_seed", offsetof(struct attn_survey_args, probe_seed)},
+    {"    n_probe", offsetof(struct attn_survey_args, n_probe)},
+    {"    threshold", offsetof(struct attn_survey_args, threshold)},
+    {"    pattern", offsetof(struct attn_survey_args, pattern)},
+    {"    from", offsetof(struct attn_survey_args, from)},
+    {"    to", offsetof(struct attn_survey_args, to)},
+    {"    has_effect", offsetof(struct attn_survey_args, has_effect)},
+    {"    answer", offsetof(struct attn_survey_args, answer)},
+    {"    sort", offsetof(struct attn_survey_args, sort)},
+    {"    n_most", offsetof(struct attn_survey_args, n_most)},
 };
 
 int main(void)

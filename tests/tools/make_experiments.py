@@ -399,6 +399,35 @@ def diff(model, a, b):
     return np.array(rows)
 
 
+def mean(values):
+    return np.mean(values) if len(values) else np.nan
+
+
+def survey(model, ids, own):
+    """[layer and head, 16]: entropy, entropy_norm, max, distance, self, previous, first, duplicate,
+    induction, far, n_duplicate, n_induction; mul and abs of the pattern OWN; weight and percentile
+    from position 6 to 2, each token a word."""
+    sites, t, rows = model.run(ids), len(ids), []
+    for i in range(model.n_layer):
+        for a in sites[f"blocks.{i}.attn.hook_pattern"]:
+            h = [-sum(x * np.log(x) for x in row if x > 0) for row in a]
+            keys = [k for k in (sum(row > 0) for row in a)]
+            far = [max(a[q, 1:q - 1], default=0) for q in range(2, t)]
+            same = [[k for k in range(q) if ids[k] == ids[q]] for q in range(t)]
+            after = [[k for k in range(1, q + 1) if ids[k - 1] == ids[q]] for q in range(t)]
+            pairs = [a[q, k] for q in range(t) for k in range(q)]
+            rows.append([
+                mean(h), mean([h[q] / np.log(keys[q]) for q in range(t) if keys[q] > 1]),
+                mean(a.max(1)), sum(a[q, k] * (q - k) for q in range(t) for k in range(t)) / a.sum(),
+                mean(a.diagonal()), mean(a.diagonal(-1)), mean(a[1:, 0]),
+                mean([a[q, same[q]].sum() for q in range(t) if same[q]]),
+                mean([a[q, after[q]].sum() for q in range(t) if after[q]]), mean(far),
+                sum(map(bool, same)), sum(map(bool, after)),
+                (a * own).sum() / a.sum(), 1 - t * np.abs(a - own).mean(),
+                a[6, 2], mean([x < a[6, 2] for x in pairs])])
+    return np.array(rows)
+
+
 def open_model(name):
     if name.startswith("family-"):
         return OfTransformers(f"tests/fixtures/{name}")
@@ -431,6 +460,8 @@ def main():
                   "lens_of_heads": lens_of_heads(model, ids, target),
                   "attribute": attribute(model, ids, len(ids) - 1, target, foil)}
         arrays |= ablate(model, ids, question)
+        own = np.tril(random.random((len(ids), len(ids)))).astype(np.float32)
+        arrays |= {"own": own, "survey": survey(model, ids, own.astype(np.float64))}
         arrays["diff"] = diff(model, ids, corrupted)
         arrays |= patch(model, ids, corrupted, question)
         write_archive(OUT / f"{name}.npz", arrays)

@@ -617,6 +617,95 @@ static void patch_chosen_positions(struct fixture *f)
     attn_table_free(none);
 }
 
+/* --- Surveys ---------------------------------------------------------------------------------- */
+
+static void survey_heads(struct fixture *f)
+{
+    static const char *const columns[] = {"entropy",   "entropy_norm", "max",         "distance",
+                                          "self",      "previous",     "first",       "duplicate",
+                                          "induction", "far",          "n_duplicate", "n_induction",
+                                          "mul",       "abs",          "weight",      "percentile"};
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_ndarray own = {0};
+    float cells[81];
+    struct attn_table *table;
+    struct attn_npy golden;
+    size_t n;
+
+    ck_assert(read_golden(f, "own", &golden));
+    ck_assert_uint_eq(golden.n, sizeof cells / sizeof *cells);
+    own.data = cells;
+    own.rank = 2;
+    own.shape[0] = own.shape[1] = f->request.input.n_id;
+    for (size_t i = 0; i < golden.n; i++)
+        cells[i] = (float)golden.values[i];
+    attn_npy_release(&golden);
+    args.pattern = &own;
+    args.from = "6";
+    args.to = "2";
+    ck_assert_msg(attn_survey(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    n = sizeof columns / sizeof *columns;
+    if (strcmp(f->name, "tiny-gpt2") == 0) /* its tokens are parts of words */
+        n--;
+    for (size_t i = 0; i < n; i++)
+        compare_column(f, table, 0, columns[i], "survey", i);
+    attn_table_free(table);
+}
+
+/* Over texts each measure is a mean; a probe is a text of its own. */
+static void survey_many(struct fixture *f)
+{
+    const struct attn_input texts[] = {f->request.input, corrupted_of(f).input};
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_request other = corrupted_of(f);
+    struct attn_table *both, *one, *two;
+
+    ck_assert(attn_survey(f->host, &f->request, NULL, &one, &f->err) == ATTN_OK);
+    ck_assert(attn_survey(f->host, &other, NULL, &two, &f->err) == ATTN_OK);
+    args.texts = texts;
+    args.n_text = 2;
+    ck_assert(attn_survey(f->host, &f->request, &args, &both, &f->err) == ATTN_OK);
+    for (size_t row = 0; row < attn_table_n_row(both); row++) {
+        const double a = number_at(one, row, "entropy"), b = number_at(two, row, "entropy");
+
+        assert_near(f, "mean", row, number_at(both, row, "entropy"), (a + b) / 2);
+        assert_near(f, "deviation", row, number_at(both, row, "entropy_sd"), fabs(a - b) / sqrt(2));
+        ck_assert_double_eq(number_at(both, row, "texts"), 2);
+    }
+    attn_table_free(both);
+    attn_table_free(one);
+    attn_table_free(two);
+}
+
+/* The effect is the change that an ablation finds, and rows are sorted by it. */
+static void survey_effects(struct fixture *f)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_ablate_args ablation = ATTN_ABLATE_ARGS_DEFAULT;
+    const size_t n_head = attn_model_config(attn_host_model(f->host))->n_head;
+    struct attn_ablate_sum sum;
+    struct attn_table *table, *effects;
+
+    args.has_effect = true;
+    args.sort = "effect";
+    args.answer = ablation.answer = answer_of(f);
+    ck_assert(attn_survey(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
+    ck_assert(attn_ablate(f->host, &f->request, &ablation, &effects, &sum, &f->err) == ATTN_OK);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const size_t head =
+            (size_t)number_at(table, row, "layer") * n_head + (size_t)number_at(table, row, "head");
+
+        ck_assert_double_eq(number_at(table, row, "effect"),
+                            number_at(effects, head + 1, "change"));
+        if (row > 0)
+            ck_assert_double_le(number_at(table, row, "effect"),
+                                number_at(table, row - 1, "effect"));
+    }
+    attn_table_free(table);
+    attn_table_free(effects);
+}
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -656,6 +745,9 @@ FOR_EACH_MODEL(rows_of_the_same_text_change_nothing, ablate_with_rows)
 FOR_EACH_MODEL(pieces_restore_what_they_do_in_float64, patch_all)
 FOR_EACH_MODEL(everything_restores_everything_and_nothing_nothing, patch_everything_and_nothing)
 FOR_EACH_MODEL(only_chosen_positions_are_patched, patch_chosen_positions)
+FOR_EACH_MODEL(heads_are_measured_as_in_float64, survey_heads)
+FOR_EACH_MODEL(many_texts_give_a_mean_and_a_deviation, survey_many)
+FOR_EACH_MODEL(the_effect_of_a_head_is_that_of_its_ablation, survey_effects)
 
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
@@ -667,4 +759,6 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            parts_matter_as_in_float64, a_run_from_a_later_layer_has_the_bits_of_a_whole_one,
            parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing,
            pieces_restore_what_they_do_in_float64,
-           everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched)
+           everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
+           heads_are_measured_as_in_float64, many_texts_give_a_mean_and_a_deviation,
+           the_effect_of_a_head_is_that_of_its_ablation)

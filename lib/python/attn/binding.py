@@ -516,6 +516,10 @@ class attn_score_sum(Structure):
     pass
 
 
+class attn_survey_args(Structure):
+    pass
+
+
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
@@ -1172,6 +1176,24 @@ attn_score_sum._fields_ = [
     ("n_token", c_size_t),
     ("nats", c_double),
 ]
+attn_survey_args._fields_ = [
+    ("size", c_size_t),
+    ("texts", POINTER(attn_input)),
+    ("n_text", c_size_t),
+    ("has_probe", c_bool),
+    ("probe_length", c_size_t),
+    ("probe_repeats", c_size_t),
+    ("probe_seed", c_uint64),
+    ("n_probe", c_size_t),
+    ("threshold", c_double),
+    ("pattern", POINTER(attn_ndarray)),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("has_effect", c_bool),
+    ("answer", attn_answer_args),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+]
 
 
 def ATTN_ABLATE_ARGS_DEFAULT():
@@ -1248,6 +1270,10 @@ def ATTN_SCORE_ARGS_DEFAULT():
 
 def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=2)
+
+
+def ATTN_SURVEY_ARGS_DEFAULT():
+    return attn_survey_args(size=sizeof(attn_survey_args))
 
 
 # Results and arguments of every function.
@@ -1374,6 +1400,7 @@ FUNCTIONS = {
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
+    "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
 }
 
 

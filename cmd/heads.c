@@ -1,0 +1,229 @@
+/* heads.c - attn-cli heads: what kind of head is it. */
+#include "answer_args.h"
+#include "options.h"
+#include "question.h"
+#include "report.h"
+
+#include "attn.h"
+#include "tool.h"
+
+#include <string.h>
+
+#define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
+
+struct heads_args {
+    struct question_args question;
+    struct answer_args answer;
+    const char *probe, *pattern, *from, *to, *sort; /* NULL: not given */
+    int64_t n_run, n_most;                          /* 0: not given */
+    double threshold;
+    bool has_effect;
+};
+
+static const struct option heads_rows[] = {
+    {.name = "probe",
+     .argument = "induction[:LEN[:REPEATS[:SEED]]]",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, probe),
+     .help = "in place of a text LEN random tokens, repeated: those that find what followed the "
+             "first time are induction heads; default min(50, half the context):2:0"},
+    {.name = "runs",
+     .argument = "N",
+     .heading = "Heads",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct heads_args, n_run),
+     .help = "N probes of neighbouring seeds: mean and standard deviation"},
+    {.name = "pattern",
+     .argument = "FILE.npy",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, pattern),
+     .help = "score against an array [T, T] of your own: mul, the weight on it, and abs, how equal "
+             "they are"},
+    {.name = "from",
+     .argument = "POS",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, from),
+     .help = "with --to: how much the rows of these positions, numbers or words, look at those"},
+    {.name = "to",
+     .argument = "POS",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, to),
+     .help = "the columns that --from looks at"},
+    {.name = "effect",
+     .heading = "Heads",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct heads_args, has_effect),
+     .help = "beside it how the answer changes without the head, as `ablate` measures it"},
+    {.name = "threshold",
+     .argument = "X",
+     .heading = "Heads",
+     .kind = OPTION_REAL,
+     .offset = offsetof(struct heads_args, threshold),
+     .help = "the score above which a head has a type, default 0.5"},
+    {.name = "sort",
+     .argument = "COLUMN",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, sort),
+     .help = "the largest of this column first"},
+    {.name = "limit",
+     .argument = "N",
+     .heading = "Heads",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct heads_args, n_most),
+     .help = "so many rows; default all"},
+};
+
+static const struct option_group heads_options = OPTION_GROUP(heads_rows);
+
+static const struct option_part parts[] = {
+    QUESTION_INPUT_PARTS(offsetof(struct heads_args, question)),
+    {&heads_options, 0},
+    {&target_options, offsetof(struct heads_args, answer)},
+    {&foil_options, offsetof(struct heads_args, answer)},
+    {&at_options, offsetof(struct heads_args, answer)},
+    {&metric_options, offsetof(struct heads_args, answer)},
+    QUESTION_PARTS(offsetof(struct heads_args, question)),
+};
+
+static int heads_main(int argc, char **argv);
+
+const struct command command_heads = {
+    .name = "heads",
+    .summary = "what kind of head is it",
+    .usage = "[OPTIONS] TEXT",
+    .description =
+        "Measures where every head looks over TEXT: how widely (entropy, max), how far\n"
+        "(distance), at itself, at the token before, at the first, at earlier places of\n"
+        "the same token (duplicate), at what followed them (induction), elsewhere (far).\n"
+        "A head whose largest such score is above 0.5 has that type. n_duplicate and\n"
+        "n_induction are the rows that the scores are made of.\n\n"
+        "The numbers say where a head looks in this text. They do not say what it takes\n"
+        "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = heads_main,
+};
+
+/* Reads the next ":N" at *AT into NUMBER; nothing at the end of the text. */
+static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
+{
+    if (**at == '\0')
+        return true;
+    if (**at != ':')
+        return false;
+    const char *begin = *at + 1;
+    size_t size = strcspn(begin, ":");
+    *at = begin + size;
+    return attn_parse_int(begin, size, min, max, number);
+}
+
+static int read_probe(const char *value, struct attn_survey_args *how)
+{
+    static const char name[] = "induction";
+    int64_t length = 0, repeats = 0, seed = 0;
+    if (!value)
+        return EXIT_DONE;
+    const char *at = value + strcspn(value, ":");
+    if ((size_t)(at - value) != sizeof(name) - 1 || memcmp(value, name, sizeof(name) - 1) != 0 ||
+        !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
+        !read_number(&at, 0, INT64_MAX, &seed) || *at)
+        return report_problem(EXIT_USAGE, NULL,
+                              "'--probe' is '%s', expected induction[:LEN[:REPEATS[:SEED]]], with "
+                              "LEN from 1 and REPEATS from 2",
+                              value);
+    how->has_probe = true;
+    how->probe_length = (size_t)length;
+    how->probe_repeats = (size_t)repeats;
+    how->probe_seed = (uint64_t)seed;
+    return EXIT_DONE;
+}
+
+static bool has_text(const struct prompt_args *prompt)
+{
+    return prompt->plain.n > 0 || prompt->text || prompt->file || prompt->ids || prompt->embeds;
+}
+
+static bool asks_for_answer(const struct answer_args *answer)
+{
+    return answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
+           answer->at || answer->metric > 0;
+}
+
+static int check(const struct heads_args *args, struct attn_survey_args *how)
+{
+    int code = read_probe(args->probe, how);
+    if (code == EXIT_DONE && how->has_probe && has_text(&args->question.prompt))
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--probe stands in place of a text, and one is "
+                              "given");
+    if (code == EXIT_DONE && !how->has_probe)
+        code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--runs is the number of probes, and --probe is "
+                              "not given");
+    if (code == EXIT_DONE && asks_for_answer(&args->answer) && !args->has_effect)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "an answer is asked for by --effect, which is not "
+                              "given");
+    return code;
+}
+
+static int survey(const struct heads_args *args, struct question *question,
+                  struct attn_ndarray *pattern)
+{
+    struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
+    struct answer_ids ids;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = check(args, &how);
+    how.n_probe = (size_t)args->n_run;
+    how.threshold = args->threshold;
+    how.from = args->from;
+    how.to = args->to;
+    how.has_effect = args->has_effect;
+    how.answer = answer_of(&args->answer, &ids);
+    how.sort = args->sort;
+    how.n_most = (size_t)args->n_most;
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE && !how.has_probe)
+        code = question_read(question);
+    if (code == EXIT_DONE && args->pattern) {
+        how.pattern = pattern;
+        if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", pattern, &err) != ATTN_OK)
+            code = report(&err, EXIT_INPUT);
+    }
+    if (code == EXIT_DONE &&
+        attn_survey(question->host, &question->request, &how, &table, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    attn_table_free(table);
+    return code;
+}
+
+static int heads_main(int argc, char **argv)
+{
+    struct heads_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
+    struct question question = {
+        .command = &command_heads, .args = &args.question, .example = EXAMPLE};
+    struct attn_ndarray pattern = {0};
+    int code = question_parse(&question, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = survey(&args, &question, &pattern);
+    attn_ndarray_release(&pattern);
+    return question_close(&question, code);
+}

@@ -1,0 +1,813 @@
+/*
+ * survey.c - see survey.h. Each text is a run whose pattern the measures read from the trace; what
+ * they found is added to mean and variance of each head (Welford's sums).
+ */
+#include "experiment/survey.h"
+
+#include "analysis/metric.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/random.h"
+#include "capture/capture.h"
+#include "experiment/ablate.h"
+#include "experiment/trial.h"
+#include "run/position.h"
+#include "text/word.h"
+#include "trace/row.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The values of a head, in the order of their columns. X(ID, column, metric, which of its values,
+ * unit) */
+#define VALUE_MAP(X)                                                                               \
+    X(ENTROPY, "entropy", entropy, 0, "nats")                                                      \
+    X(ENTROPY_NORM, "entropy_norm", entropy, 1, NULL)                                              \
+    X(MAX, "max", max, 0, NULL)                                                                    \
+    X(DISTANCE, "distance", distance, 0, NULL)                                                     \
+    X(SELF, "self", self, 0, NULL)                                                                 \
+    X(PREVIOUS, "previous", previous, 0, NULL)                                                     \
+    X(FIRST, "first", first, 0, NULL)                                                              \
+    X(DUPLICATE, "duplicate", duplicate, 0, NULL)                                                  \
+    X(INDUCTION, "induction", induction, 0, NULL)                                                  \
+    X(FAR, "far", far, 0, NULL)                                                                    \
+    X(N_DUPLICATE, "n_duplicate", duplicate, 1, NULL)                                              \
+    X(N_INDUCTION, "n_induction", induction, 1, NULL)
+
+enum value {
+#define VALUE_ENUM(id, ...) VALUE_##id,
+    VALUE_MAP(VALUE_ENUM)
+#undef VALUE_ENUM
+        N_MEASURED,
+    VALUE_MUL = N_MEASURED, /* of a pattern of one's own */
+    VALUE_ABS,
+    VALUE_WEIGHT, /* of from and to */
+    VALUE_PERCENTILE,
+    VALUE_EFFECT,
+    N_VALUE
+};
+
+enum { MOST_METRIC_VALUES = 2, MOST_COLUMNS = 3 + 2 * N_VALUE + 2, DEFAULT_LENGTH = 50 };
+
+static const double default_threshold = 0.5;
+
+/* Mean and sum of squares of one value over texts. */
+struct moments {
+    size_t n;
+    double mean, squares; /* squares: of the differences from the mean */
+};
+
+struct head {
+    struct moments values[N_VALUE];
+};
+
+/* What a pattern of one's own is compared by. */
+struct match {
+    double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
+};
+
+struct job {
+    const struct attn_survey_args *args;
+    struct attn_host *host;
+    struct attn_request request;
+    const struct attn_config *config;
+    struct head *heads;       /* [n_layer * n_head] owns */
+    struct match *matches;    /* the same; or NULL */
+    float *row;               /* [T] owns; with a pattern */
+    double *found;            /* [n_layer * n_head, N_VALUE] owns; of the text in hand */
+    size_t n_text;            /* that were surveyed */
+    struct attn_table *table; /* owns */
+};
+
+static const struct attn_metric *const metrics[] = {
+    &attn_metric_entropy,   &attn_metric_max,       &attn_metric_distance,
+    &attn_metric_self,      &attn_metric_previous,  &attn_metric_first,
+    &attn_metric_duplicate, &attn_metric_induction, &attn_metric_far};
+enum { N_METRIC = sizeof metrics / sizeof *metrics };
+
+/* The run of one text, and those who listen. */
+struct listening {
+    struct job *job;
+    struct attn_run *run;
+    struct attn_selection *selection;
+    struct attn_measurement *measurements[N_METRIC];
+    struct attn_capture *capture; /* with from and to */
+};
+
+static size_t n_all(const struct job *job)
+{
+    return job->config->n_layer * job->config->n_head;
+}
+
+/* --- One text --------------------------------------------------------------------------------- */
+
+static void match_rows(struct job *job, const struct attn_trace_event *event)
+{
+    const size_t n = job->args->pattern->shape[1];
+    struct match *match =
+        &job->matches[(size_t)event->layer * job->config->n_head + (size_t)event->head];
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        const float *wanted = job->args->pattern->data + (event->row0 + r) * n;
+
+        attn_event_copy_row(event, r, job->row, n);
+        for (size_t key = 0; key < n; key++) {
+            const double a = (double)job->row[key], p = (double)wanted[key];
+
+            match->product += a * p;
+            match->weight += a;
+            match->difference += fabs(a - p);
+        }
+    }
+}
+
+/* An attn_trace_fn. */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct listening *listening = user;
+
+    for (size_t i = 0; i < N_METRIC; i++)
+        attn_measurement_add(listening->measurements[i], event, NULL);
+    if (listening->job->matches != NULL)
+        match_rows(listening->job, event);
+    if (listening->capture == NULL)
+        return ATTN_OK;
+    const struct attn_trace *trace = attn_capture_trace(listening->capture);
+
+    return trace->on_event(trace->user, event, err);
+}
+
+static enum attn_status check_pattern(const struct listening *listening, struct attn_error *err)
+{
+    const struct attn_ndarray *pattern = listening->job->args->pattern;
+    const size_t n = listening->run->text.n;
+
+    if (pattern == NULL || (pattern->rank == 2 && pattern->shape[0] == n && pattern->shape[1] == n))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' is not [%zu, %zu], a cell for each pair of tokens",
+                   attn_quote_string(pattern->name).text, n, n);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+}
+
+static enum attn_status listen(struct listening *listening, struct attn_error *err)
+{
+    struct job *job = listening->job;
+    const struct attn_dims *dims = attn_selection_dims(listening->run->selection);
+    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = listening->run->text.ids};
+    enum attn_status status = attn_selection_create(dims, &listening->selection, err);
+
+    if (status == ATTN_OK)
+        status =
+            attn_selection_set_sites(listening->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    for (size_t i = 0; status == ATTN_OK && i < N_METRIC; i++)
+        status = attn_measurement_create(metrics[i], &settings, listening->selection,
+                                         job->host->pool, &listening->measurements[i], err);
+    if (status == ATTN_OK && job->args->from != NULL)
+        status = attn_capture_create(listening->selection, &listening->capture, err);
+    if (status != ATTN_OK || job->args->pattern == NULL)
+        return status;
+    attn_free(job->row);
+    job->row = attn_alloc(dims->n_position, sizeof *job->row, err);
+    if (job->matches == NULL)
+        job->matches = attn_alloc(n_all(job), sizeof *job->matches, err);
+    if (job->row == NULL || job->matches == NULL)
+        return ATTN_NO_MEMORY;
+    memset(job->matches, 0, n_all(job) * sizeof *job->matches);
+    return ATTN_OK;
+}
+
+static enum attn_status run_text(const struct listening *listening, const struct attn_trace *trace,
+                                 struct attn_error *err)
+{
+    struct attn_trial trial = attn_trial_of(listening->run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
+
+    trial.trace = trace;
+    trial.has_logits = false;
+    status = attn_trial_run(&trial, &session, err);
+    attn_session_free(session);
+    return status;
+}
+
+/* What the measures say of each head. */
+static void take_values(const struct listening *listening)
+{
+    static const struct {
+        const struct attn_metric *metric;
+        int which;
+    } places[N_MEASURED] = {
+#define VALUE_PLACE(id, column, metric, which, unit) {&attn_metric_##metric, which},
+        VALUE_MAP(VALUE_PLACE)
+#undef VALUE_PLACE
+    };
+    const struct job *job = listening->job;
+
+    for (size_t head = 0; head < n_all(job); head++)
+        for (size_t i = 0; i < N_METRIC; i++) {
+            double values[MOST_METRIC_VALUES];
+
+            attn_measurement_find(listening->measurements[i], (int)(head / job->config->n_head),
+                                  (int)(head % job->config->n_head), values);
+            for (int k = 0; k < N_MEASURED; k++)
+                if (places[k].metric == metrics[i])
+                    job->found[head * N_VALUE + (size_t)k] = values[places[k].which];
+        }
+}
+
+static void take_matches(const struct listening *listening)
+{
+    const struct job *job = listening->job;
+    const double n = (double)listening->run->text.n;
+
+    for (size_t head = 0; job->matches != NULL && head < n_all(job); head++) {
+        const struct match *match = &job->matches[head];
+        double *found = job->found + head * N_VALUE;
+
+        found[VALUE_MUL] = match->product / match->weight;
+        found[VALUE_ABS] = 1 - match->difference / n;
+    }
+}
+
+/* --- From words to words ---------------------------------------------------------------------- */
+
+/* The words of a text: token i is of word of[i], the words come one after another. */
+struct words {
+    size_t *of; /* [n] owns */
+    size_t n, n_word;
+    unsigned char *from, *to; /* [n] own; the tokens that are asked about */
+    double *sums;             /* [n_word] owns; of one row */
+    double *pairs;            /* [n_word, n_word] owns; mean over rows, sum over columns */
+    size_t *n_row;            /* [n_word] owns */
+};
+
+static void release_words(struct words *words)
+{
+    attn_free(words->of);
+    attn_free(words->from);
+    attn_free(words->to);
+    attn_free(words->sums);
+    attn_free(words->pairs);
+    attn_free(words->n_row);
+}
+
+static enum attn_status find_words(const struct attn_run *run, struct words *words,
+                                   struct attn_error *err)
+{
+    const size_t n = run->text.n;
+    bool *begins = attn_alloc(n, sizeof *begins, err);
+    size_t n_pair;
+
+    words->n = n;
+    words->of = attn_alloc(n, sizeof *words->of, err);
+    words->from = attn_alloc(n, 1, err);
+    words->to = attn_alloc(n, 1, err);
+    if (begins == NULL || words->of == NULL || words->from == NULL || words->to == NULL) {
+        attn_free(begins);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++)
+        begins[i] = true; /* without texts of tokens each is a word */
+    if (run->tokenizer != NULL && run->text.ids != NULL)
+        attn_words_mark(run->tokenizer, run->text.ids, n, begins);
+    for (size_t i = 0; i < n; i++) {
+        words->n_word += begins[i];
+        words->of[i] = words->n_word - 1;
+    }
+    attn_free(begins);
+    if (!attn_checked_mul(words->n_word, words->n_word, &n_pair))
+        return attn_error_no_memory(err);
+    words->sums = attn_alloc(words->n_word, sizeof *words->sums, err);
+    words->n_row = attn_alloc(words->n_word, sizeof *words->n_row, err);
+    words->pairs = attn_alloc(n_pair, sizeof *words->pairs, err);
+    return words->sums != NULL && words->n_row != NULL && words->pairs != NULL ? ATTN_OK
+                                                                               : ATTN_NO_MEMORY;
+}
+
+/* Merges PATTERN [n, n] of a head by words; the mean over the rows of `from` of the weight on the
+ * columns of `to`. */
+static double merge(struct words *words, const float *pattern)
+{
+    const size_t n = words->n, n_word = words->n_word;
+    double weight = 0, n_from = 0;
+
+    memset(words->pairs, 0, n_word * n_word * sizeof *words->pairs);
+    memset(words->n_row, 0, n_word * sizeof *words->n_row);
+    for (size_t i = 0; i < n; i++) {
+        double *pairs = words->pairs + words->of[i] * n_word;
+
+        words->n_row[words->of[i]]++;
+        n_from += words->from[i];
+        for (size_t key = 0; key < n; key++) {
+            const double a = (double)pattern[i * n + key];
+
+            pairs[words->of[key]] += a;
+            weight += words->from[i] && words->to[key] ? a : 0;
+        }
+    }
+    return weight / n_from;
+}
+
+/* The share of pairs of a word and an earlier one whose weight is below WEIGHT. */
+static double percentile(const struct words *words, double weight)
+{
+    size_t n_below = 0, n_pair = 0;
+
+    for (size_t i = 0; i < words->n_word; i++)
+        for (size_t j = 0; j < i; j++) {
+            n_pair++;
+            n_below += words->pairs[i * words->n_word + j] / (double)words->n_row[i] < weight;
+        }
+    return (double)n_below / (double)n_pair;
+}
+
+static enum attn_status take_pairs(const struct listening *listening, struct attn_error *err)
+{
+    const struct job *job = listening->job;
+    struct words words = {.n = 0};
+    enum attn_status status = ATTN_OK;
+
+    if (job->args->from == NULL)
+        return ATTN_OK;
+    status = find_words(listening->run, &words, err);
+    if (status == ATTN_OK)
+        status = attn_run_find_positions(listening->run, job->args->from, words.from, err);
+    if (status == ATTN_OK)
+        status = attn_run_find_positions(listening->run, job->args->to, words.to, err);
+    for (size_t head = 0; status == ATTN_OK && head < n_all(job); head++) {
+        const int layer = (int)(head / job->config->n_head);
+        double *found = job->found + head * N_VALUE;
+
+        if (job->config->is_cross[layer])
+            continue;
+        found[VALUE_WEIGHT] =
+            merge(&words, attn_capture_head(listening->capture, ATTN_SITE_PATTERN, layer,
+                                            (int)(head % job->config->n_head)));
+        found[VALUE_PERCENTILE] = percentile(&words, found[VALUE_WEIGHT]);
+    }
+    release_words(&words);
+    return status;
+}
+
+/* --- All texts -------------------------------------------------------------------------------- */
+
+/* Adds what was found of the text in hand; NaN is no value. */
+static void add_found(struct job *job)
+{
+    job->n_text++;
+    for (size_t i = 0; i < n_all(job) * N_VALUE; i++) {
+        struct moments *m = &job->heads[i / N_VALUE].values[i % N_VALUE];
+        const double x = job->found[i], before = m->mean;
+
+        if (isnan(x))
+            continue;
+        m->n++;
+        m->mean += (x - before) / (double)m->n;
+        m->squares += (x - before) * (x - m->mean);
+    }
+}
+
+static enum attn_status survey_run(struct listening *listening, struct attn_error *err)
+{
+    const struct attn_trace trace = {NULL, on_rows, listening};
+    struct attn_trace told = trace;
+    struct job *job = listening->job;
+    enum attn_status status = check_pattern(listening, err);
+
+    if (status == ATTN_OK)
+        status = listen(listening, err);
+    told.selection = listening->selection;
+    if (status == ATTN_OK)
+        status = run_text(listening, &told, err);
+    for (size_t i = 0; status == ATTN_OK && i < n_all(job) * N_VALUE; i++)
+        job->found[i] = (double)NAN;
+    if (status == ATTN_OK)
+        take_values(listening);
+    if (status == ATTN_OK)
+        take_matches(listening);
+    if (status == ATTN_OK)
+        status = take_pairs(listening, err);
+    return status;
+}
+
+static enum attn_status survey_text(struct job *job, const struct attn_input *input,
+                                    struct attn_error *err)
+{
+    struct listening listening = {.job = job};
+    enum attn_status status;
+
+    job->request.input = *input;
+    status = attn_run_prepare(job->host, &job->request, &listening.run, err);
+    if (status == ATTN_OK)
+        status = survey_run(&listening, err);
+    if (status == ATTN_OK)
+        add_found(job);
+    for (size_t i = 0; i < N_METRIC; i++)
+        attn_measurement_free(listening.measurements[i]);
+    attn_capture_free(listening.capture);
+    attn_selection_free(listening.selection);
+    attn_run_free(listening.run);
+    return status;
+}
+
+/* --- Probes ----------------------------------------------------------------------------------- */
+
+static enum attn_status check_probe(const struct job *job, size_t length, size_t repeats,
+                                    size_t n_id, struct attn_error *err)
+{
+    const size_t n_ctx = job->config->n_ctx;
+    const char *name = attn_model_name(attn_host_model(job->host));
+
+    if (length > n_id)
+        return attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
+                              length, attn_quote_string(name).text, n_id);
+    if (length == 0 || repeats > n_ctx / length)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a probe of %zu tokens, %zu times, does not fit '%s', which takes "
+                              "%zu",
+                              length, repeats, attn_quote_string(name).text, n_ctx);
+    return ATTN_OK;
+}
+
+/* The ids that may be drawn: those of the model that are no special tokens. Returns their number. */
+static size_t list_ids(const struct job *job, int32_t *ids)
+{
+    const struct attn_tokenizer *tokenizer;
+    size_t n = 0;
+
+    attn_host_tokenizer(job->host, &tokenizer, NULL);
+    for (size_t id = 0; id < job->config->n_vocab; id++) {
+        const bool is_special =
+            tokenizer != NULL && (id >= attn_tokenizer_n_vocab(tokenizer) ||
+                                  attn_tokenizer_is_special(tokenizer, (int32_t)id));
+
+        if (!is_special)
+            ids[n++] = (int32_t)id;
+    }
+    return n;
+}
+
+static enum attn_status survey_probe(struct job *job, uint64_t seed, const int32_t *ids,
+                                     size_t n_id, struct attn_error *err)
+{
+    const size_t most = job->config->n_ctx / 2;
+    const size_t length = job->args->probe_length > 0 ? job->args->probe_length
+                          : most < DEFAULT_LENGTH     ? most
+                                                      : DEFAULT_LENGTH;
+    const size_t repeats = job->args->probe_repeats > 0 ? job->args->probe_repeats : 2;
+    struct attn_random random;
+    size_t *order = NULL;
+    int32_t *probe = NULL;
+    enum attn_status status =
+        attn_error_at(check_probe(job, length, repeats, n_id, err), ATTN_STAGE_OPTIONS, err);
+
+    if (status != ATTN_OK)
+        return status;
+    order = attn_alloc(n_id, sizeof *order, err);
+    probe = attn_alloc(length * repeats, sizeof *probe, err);
+    if (order == NULL || probe == NULL)
+        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK) {
+        attn_random_seed(&random, seed);
+        attn_random_permutation(&random, order, n_id);
+        for (size_t i = 0; i < length * repeats; i++)
+            probe[i] = ids[order[i % length]];
+        const struct attn_input input = {.ids = probe, .n_id = length * repeats};
+
+        status = survey_text(job, &input, err);
+    }
+    attn_free(order);
+    attn_free(probe);
+    return status;
+}
+
+static enum attn_status survey_probes(struct job *job, struct attn_error *err)
+{
+    const size_t n = job->args->n_probe > 0 ? job->args->n_probe : 1;
+    int32_t *ids = attn_alloc(job->config->n_vocab, sizeof *ids, err);
+    enum attn_status status = ids != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    size_t n_id = 0;
+
+    if (status == ATTN_OK)
+        n_id = list_ids(job, ids);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = survey_probe(job, job->args->probe_seed + i, ids, n_id, err);
+    attn_free(ids);
+    return status;
+}
+
+static enum attn_status survey_all(struct job *job, struct attn_error *err)
+{
+    const struct attn_input input = job->request.input;
+    enum attn_status status = ATTN_OK;
+
+    if (job->args->has_probe)
+        return survey_probes(job, err);
+    if (job->args->n_text == 0)
+        return survey_text(job, &input, err);
+    for (size_t i = 0; status == ATTN_OK && i < job->args->n_text; i++)
+        status = survey_text(job, &job->args->texts[i], err);
+    return status;
+}
+
+/* --- The effect ------------------------------------------------------------------------------- */
+
+static enum attn_status add_effects(struct job *job, const struct attn_request *request,
+                                    struct attn_error *err)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum;
+    struct attn_table *effects = NULL;
+    enum attn_status status;
+
+    if (!job->args->has_effect)
+        return ATTN_OK;
+    args.answer = job->args->answer;
+    status = attn_ablate(job->host, request, &args, &effects, &sum, err);
+    for (size_t head = 0; status == ATTN_OK && head < n_all(job); head++)
+        job->heads[head].values[VALUE_EFFECT] = (struct moments){
+            .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
+    attn_table_free(effects);
+    return status;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name, *unit;
+} columns_of_values[N_VALUE] = {
+#define VALUE_COLUMN(id, column, metric, which, unit) {column, unit},
+    VALUE_MAP(VALUE_COLUMN)
+#undef VALUE_COLUMN
+        [VALUE_MUL] = {"mul", NULL},
+    [VALUE_ABS] = {"abs", NULL},
+    [VALUE_WEIGHT] = {"weight", NULL},
+    [VALUE_PERCENTILE] = {"percentile", NULL},
+    [VALUE_EFFECT] = {"effect", NULL},
+};
+
+static bool has_value(const struct job *job, int value)
+{
+    switch (value) {
+    case VALUE_MUL:
+    case VALUE_ABS:
+        return job->args->pattern != NULL;
+    case VALUE_WEIGHT:
+    case VALUE_PERCENTILE:
+        return job->args->from != NULL;
+    case VALUE_EFFECT:
+        return job->args->has_effect;
+    default:
+        return true;
+    }
+}
+
+static bool is_count(int value)
+{
+    return value == VALUE_N_DUPLICATE || value == VALUE_N_INDUCTION;
+}
+
+/* Whether there is a standard deviation of it. */
+static bool has_sd(const struct job *job, int value)
+{
+    return job->n_text > 1 && !is_count(value) && value != VALUE_EFFECT;
+}
+
+/* The type of a head, or NULL. */
+static const char *type_of(const struct job *job, const struct head *head)
+{
+    static const int detectors[] = {VALUE_PREVIOUS, VALUE_FIRST, VALUE_SELF, VALUE_DUPLICATE,
+                                    VALUE_INDUCTION};
+    double most = job->args->threshold > 0 ? job->args->threshold : default_threshold;
+    const char *type = NULL;
+
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
+        const struct moments *m = &head->values[detectors[i]];
+
+        if (m->n > 0 && m->mean > most) {
+            most = m->mean;
+            type = columns_of_values[detectors[i]].name;
+        }
+    }
+    return type;
+}
+
+/* The columns of the table, and their names where these are made. */
+struct columns {
+    struct attn_column items[MOST_COLUMNS];
+    char names[N_VALUE][32]; /* "entropy_sd" */
+    size_t n;
+};
+
+static void add_column(struct columns *columns, const char *name, enum attn_value_type type,
+                       const char *unit)
+{
+    columns->items[columns->n++] = (struct attn_column){
+        .name = name, .type = type, .unit = unit, .notation = ATTN_NOTATION_FIXED, .digits = 4};
+}
+
+/* The contract's order: measures, then the type, then what was asked for beside them. */
+static void list_columns(const struct job *job, struct columns *columns)
+{
+    add_column(columns, "layer", ATTN_VALUE_INTEGER, NULL);
+    add_column(columns, "head", ATTN_VALUE_INTEGER, NULL);
+    add_column(columns, "kv_head", ATTN_VALUE_INTEGER, NULL);
+    for (int i = 0; i < N_VALUE; i++) {
+        if (i == N_MEASURED)
+            add_column(columns, "type", ATTN_VALUE_TEXT, NULL);
+        if (has_value(job, i))
+            add_column(columns, columns_of_values[i].name,
+                       is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,
+                       columns_of_values[i].unit);
+    }
+    for (int i = 0; i < N_VALUE; i++) {
+        if (!has_value(job, i) || !has_sd(job, i))
+            continue;
+        snprintf(columns->names[i], sizeof columns->names[i], "%s_sd", columns_of_values[i].name);
+        add_column(columns, columns->names[i], ATTN_VALUE_REAL, columns_of_values[i].unit);
+    }
+    if (job->n_text > 1)
+        add_column(columns, "texts", ATTN_VALUE_INTEGER, NULL);
+}
+
+static struct attn_cell value_cell(const struct moments *m, int value)
+{
+    if (m->n == 0)
+        return is_count(value) ? attn_cell_integer(0) : attn_cell_missing();
+    if (is_count(value))
+        return attn_cell_integer((int64_t)(m->mean * (double)m->n + 0.5));
+    return attn_cell_real(m->mean);
+}
+
+static enum attn_status append_head(struct job *job, size_t index, struct attn_error *err)
+{
+    const struct head *head = &job->heads[index];
+    const size_t n_head = job->config->n_head;
+    const char *type = type_of(job, head);
+    struct attn_cell row[MOST_COLUMNS] = {
+        attn_cell_integer((int64_t)(index / n_head)), attn_cell_integer((int64_t)(index % n_head)),
+        attn_cell_integer((int64_t)(index % n_head / (n_head / job->config->n_kv_head)))};
+    size_t n = 3;
+
+    for (int i = 0; i < N_VALUE; i++) {
+        if (i == N_MEASURED)
+            row[n++] = attn_cell_text(type, type != NULL ? strlen(type) : 0);
+        if (has_value(job, i))
+            row[n++] = value_cell(&head->values[i], i);
+    }
+    for (int i = 0; i < N_VALUE; i++)
+        if (has_value(job, i) && has_sd(job, i))
+            row[n++] = head->values[i].n > 1 ? attn_cell_real(sqrt(head->values[i].squares /
+                                                                   (double)(head->values[i].n - 1)))
+                                             : attn_cell_missing();
+    if (job->n_text > 1)
+        row[n++] = attn_cell_integer((int64_t)job->n_text);
+    return attn_table_append(job->table, row, n, err);
+}
+
+/* A head and what the table is sorted by. */
+struct sorted {
+    size_t index;
+    double key;
+};
+
+/* The largest first, what is missing last. */
+static int by_key(const void *a, const void *b)
+{
+    const struct sorted *x = a, *y = b;
+
+    if (isnan(x->key) != isnan(y->key))
+        return isnan(x->key) ? 1 : -1;
+    if (x->key != y->key && !isnan(x->key))
+        return x->key < y->key ? 1 : -1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static enum attn_status report_sort(const struct job *job, struct attn_error *err)
+{
+    char names[300] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < N_VALUE; i++)
+        if (has_value(job, i))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used > 0 ? ", " : "", columns_of_values[i].name);
+    attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
+                   attn_quote_string(job->args->sort).text, names);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Which value the table is sorted by; N_VALUE: none. */
+static enum attn_status find_sort(const struct job *job, int *value, struct attn_error *err)
+{
+    *value = N_VALUE;
+    if (job->args->sort == NULL)
+        return ATTN_OK;
+    for (int i = 0; i < N_VALUE; i++)
+        if (has_value(job, i) && strcmp(columns_of_values[i].name, job->args->sort) == 0)
+            *value = i;
+    return *value < N_VALUE ? ATTN_OK : report_sort(job, err);
+}
+
+static enum attn_status tabulate(struct job *job, struct attn_error *err)
+{
+    struct columns columns = {.n = 0};
+    struct sorted *order = attn_alloc(n_all(job), sizeof *order, err);
+    int value = N_VALUE;
+    enum attn_status status = order != NULL ? find_sort(job, &value, err) : ATTN_NO_MEMORY;
+    const size_t n_most =
+        job->args->n_most > 0 && job->args->n_most < n_all(job) ? job->args->n_most : n_all(job);
+
+    list_columns(job, &columns);
+    if (status == ATTN_OK)
+        status = attn_table_create("heads", columns.items, columns.n, &job->table, err);
+    for (size_t i = 0; status == ATTN_OK && i < n_all(job); i++) {
+        order[i] = (struct sorted){i, (double)NAN};
+        if (value < N_VALUE && job->heads[i].values[value].n > 0)
+            order[i].key = job->heads[i].values[value].mean;
+    }
+    if (status == ATTN_OK && value < N_VALUE)
+        qsort(order, n_all(job), sizeof *order, by_key);
+    for (size_t i = 0; status == ATTN_OK && i < n_most; i++)
+        status = append_head(job, order[i].index, err);
+    attn_free(order);
+    return status;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status check_args(const struct job *job, struct attn_error *err)
+{
+    const struct attn_survey_args *args = job->args;
+    const bool is_of_many = args->has_probe || args->n_text > 0;
+    int value;
+
+    if ((args->from != NULL) != (args->to != NULL))
+        return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
+    if (is_of_many && (args->from != NULL || args->pattern != NULL || args->has_effect))
+        return attn_error_set(err, ATTN_INVALID,
+                              "--from, --pattern and --effect are of one text, not of %s",
+                              args->has_probe ? "a probe" : "many");
+    if (!(args->threshold >= 0 && args->threshold <= 1))
+        return attn_error_set(err, ATTN_INVALID, "the threshold is %g, expected 0 to 1",
+                              args->threshold);
+    return find_sort(job, &value, err);
+}
+
+static enum attn_status prepare(struct job *job, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(job->host);
+    enum attn_status status;
+
+    if (model == NULL) {
+        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    }
+    job->config = attn_model_config(model);
+    status = attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err);
+    if (status != ATTN_OK)
+        return status;
+    job->request.selection = NULL;
+    job->request.sites = "pattern";
+    job->request.layers = job->request.heads = job->request.queries = NULL;
+    job->request.predict = (struct attn_question){0};
+    job->request.n_output = 0;
+    job->heads = attn_alloc(n_all(job), sizeof *job->heads, err);
+    job->found = attn_alloc(n_all(job) * N_VALUE, sizeof *job->found, err);
+    return job->heads != NULL && job->found != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
+                             const struct attn_survey_args *given, struct attn_table **table,
+                             struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
+    enum attn_status status = attn_options_read(given, &args, err);
+
+    if (status == ATTN_OK)
+        status = attn_options_read(request, &job.request, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    status = prepare(&job, err);
+    if (status == ATTN_OK)
+        status = survey_all(&job, err);
+    if (status == ATTN_OK)
+        status = add_effects(&job, request, err);
+    if (status == ATTN_OK)
+        status = tabulate(&job, err);
+    if (status == ATTN_OK) {
+        *table = job.table;
+        job.table = NULL;
+    }
+    attn_free(job.heads);
+    attn_free(job.matches);
+    attn_free(job.row);
+    attn_free(job.found);
+    attn_table_free(job.table);
+    return status;
+}
