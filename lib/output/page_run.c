@@ -120,6 +120,9 @@ static void append_look(struct attn_buffer *out, const struct attn_picture_optio
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};
     static const char *const spans[] = {"unit", "unit", "matrix", "row", "fixed"};
     const struct attn_color_scale *scale = &picture->color_scale;
+    static const char *const values[] = {"auto", "always", "never"};
+    const char *figure =
+        picture->figure == ATTN_FIGURE_DEFAULT ? NULL : attn_figure_name(picture->figure);
     const char *map = picture->colormap ? attn_colormap_name(picture->colormap) : NULL;
 
     append_key(out, "colormap");
@@ -131,6 +134,12 @@ static void append_look(struct attn_buffer *out, const struct attn_picture_optio
     if (scale->span == ATTN_SPAN_FIXED)
         attn_buffer_append_format(out, ",\n\"low\": %.9g,\n\"high\": %.9g", scale->low,
                                   scale->high);
+    append_key(out, "values");
+    attn_buffer_append_format(out, "\"%s\"", values[picture->values]);
+    append_key(out, "cell");
+    attn_buffer_append_format(out, "%zu", picture->cell);
+    append_key(out, "figure");
+    append_string(out, figure, figure ? strlen(figure) : 0);
     append_boolean(out, "hides_first", picture->hides_first);
     append_boolean(out, "renormalizes", picture->renormalizes);
     append_boolean(out, "merges_words", picture->merges_words);
@@ -146,6 +155,18 @@ static void append_ids(struct attn_buffer *out, const struct attn_writer *writer
     for (size_t i = 0; ids && i < writer->n_position; i++)
         attn_buffer_append_format(out, i > 0 ? ",%" PRId32 : "[%" PRId32, ids[i]);
     attn_buffer_append_string(out, ids ? "]" : "null");
+}
+
+/* Whether something stands between each token and the one before it: 0 or 1 of each; null where that
+ * is not known. */
+static void append_gaps(struct attn_buffer *out, const struct attn_writer *writer)
+{
+    const size_t *begin = writer->labels.begin, *end = writer->labels.end;
+
+    append_key(out, "gaps");
+    for (size_t i = 0; begin && i < writer->n_position; i++)
+        attn_buffer_append_format(out, "%s%d", i > 0 ? "," : "[", i > 0 && begin[i] > end[i - 1]);
+    attn_buffer_append_string(out, begin ? "]" : "null");
 }
 
 /* The positions of the rows; null: all. */
@@ -195,6 +216,7 @@ static void append_labels(struct attn_buffer *out, const struct attn_page_run *r
     append_key(out, "source_tokens");
     attn_json_append_tokens(out, run->source_tokens);
     append_ids(out, run->writer);
+    append_gaps(out, run->writer);
     append_queries(out, run->writer);
     append_look(out, run->writer->options.picture);
     append_key(out, "predictions");

@@ -95,10 +95,19 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     return ATTN_INVALID;
 }
 
-/* All tokens one after the other. */
+/* All tokens one after the other, with a blank where the text has something between them. */
 static void join_tokens(struct page_writer *w)
 {
-    attn_buffer_append(&w->text, w->tokens.bytes.data, w->tokens.bytes.size);
+    const struct attn_labels *labels = &w->base.labels;
+
+    for (size_t p = 0; p < w->tokens.n; p++) {
+        size_t size;
+        const char *token = attn_token_text(&w->tokens, p, &size);
+
+        if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
+            attn_buffer_append_char(&w->text, ' ');
+        attn_buffer_append(&w->text, token, size);
+    }
 }
 
 static void make_title(struct page_writer *w)

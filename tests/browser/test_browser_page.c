@@ -20,8 +20,8 @@
 static char root[3000]; /* of the repository, as tests work in a folder of their own */
 static struct attn_browser *browser;
 
-/* Runs attn-cli with ARGS, of which `@` begins a path of the repository; p.html and j.json. */
-static void run(const char *const *args)
+/* Runs attn-cli with ARGS, of which `@` begins a path of the repository, and the N of MORE. */
+static void run_with(const char *const *args, const char *const *more, size_t n_more)
 {
     const char *made[32] = {0};
     char paths[32][4096];
@@ -32,13 +32,22 @@ static void run(const char *const *args)
         snprintf(paths[n], sizeof paths[n], "%s/%s", root, args[n] + 1);
         made[n] = args[n][0] == '@' ? paths[n] : args[n];
     }
-    made[n++] = "--html";
-    made[n++] = "p.html";
-    made[n++] = "--json";
-    made[n++] = "j.json";
+    for (size_t i = 0; i < n_more; i++)
+        made[n++] = more[i];
     ran = attn_command(made);
     ck_assert_msg(ran.exit == 0, "%s", ran.err);
     attn_ran_release(&ran);
+}
+
+/* Makes p.html and j.json. */
+static void run(const char *const *args)
+{
+    run_with(args, (const char *[]){"--html", "p.html", "--json", "j.json"}, 4);
+}
+
+static void run_without_json(const char *const *args)
+{
+    run_with(args, (const char *[]){"--html", "p.html"}, 2);
 }
 
 static void enter(void)
@@ -547,6 +556,105 @@ START_TEST(predictions_stand_beside_their_position)
 }
 END_TEST
 
+START_TEST(both_attentions_of_a_comparison_are_shown)
+{
+    struct grid grid;
+    int rgb[3];
+
+    enter();
+    run_without_json(FABLE("--compare", "--attention", "window:2", "--heads", "2.5,3.0", life));
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=both&q=6&k=0");
+    assert_text("document.querySelectorAll('.matrix').length", "3");
+    assert_text(READOUT, "query 6 first \u2192 key 0 Life masked, exact 0.0121, chosen masked, "
+                         "difference \u22120.0121");
+    attn_browser_point(browser, 2, 2);
+    attn_browser_key(browser, "ArrowUp", 0); /* all three follow */
+    assert_text("document.querySelectorAll('.matrix .queries .label.here').length", "3");
+    attn_browser_load(browser, "p.html", "v=matrix&h=2.5&w=difference&q=6&k=5");
+    grid = find_grid();
+    read_cell(&grid, 2, 0, rgb); /* from 0.60 to masked: blue */
+    ck_assert(rgb[2] > rgb[0] + 60);
+    read_cell(&grid, 2, 2, rgb); /* from 0.32 to more: orange */
+    ck_assert(rgb[0] > rgb[2] + 60);
+    read_cell(&grid, 0, 0, rgb); /* 1 in both */
+    ck_assert(abs(rgb[0] - rgb[2]) < 6 && rgb[0] > 220);
+    attn_browser_key(browser, "w", 0);
+    assert_text(HASH ".includes('w=both')", "true");
+    leave();
+}
+END_TEST
+
+START_TEST(first_key_that_is_not_in_the_file_stays_hatched)
+{
+    struct grid grid;
+    double sum = 0;
+
+    enter();
+    run(FABLE("--hide-first", "--renormalize", "--heads", "3.0", life));
+    attn_browser_load(browser, "p.html", "v=matrix");
+    assert_text("document.getElementById('first').disabled && "
+                "document.getElementById('renormalize').disabled",
+                "true");
+    grid = find_grid();
+    point_at_cell(&grid, 6, 0);
+    assert_text(VALUE, "left out");
+    for (int k = 1; k < 7; k++) {
+        point_at_cell(&grid, 6, k);
+        sum += attn_browser_number(browser, VALUE);
+    }
+    ck_assert_double_eq_tol(sum, 1, 0.001);
+    attn_browser_key(browser, "f", 0); /* it cannot come back */
+    assert_text(HASH ".includes('first')", "false");
+    leave();
+}
+END_TEST
+
+START_TEST(words_stand_in_the_place_of_tokens)
+{
+    enter();
+    run(FABLE("--merge-words", "--heads", "2.5", "She met a girl who walked"));
+    attn_browser_load(browser, "p.html", "v=matrix&a=1");
+    assert_text("[...document.querySelector('#stage table').rows[0].cells].slice(1).map(c => "
+                "c.querySelector('bdi').textContent).join(' ')",
+                "She met a girl who walked");
+    leave();
+}
+END_TEST
+
+/* Little-endian float32 (3, 2), of which one number is NaN. */
+static void write_nan(const char *path)
+{
+    const float values[6] = {1, 2, (float)NAN, 3, 4, 5};
+    FILE *file = fopen(path, "wb");
+
+    fprintf(file, "\x93NUMPY%c%c%c%c%-117s\n", 1, 0, 118, 0,
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), }");
+    fwrite(values, sizeof *values, 6, file);
+    fclose(file);
+}
+
+START_TEST(what_is_not_finite_is_told)
+{
+    struct grid grid;
+    int rgb[3];
+
+    enter();
+    write_nan("x.npy");
+    run((const char *[]){"attend", "--q", "x.npy", "--k", "x.npy", "--v", "x.npy", "--mask",
+                         "causal", NULL});
+    attn_browser_load(browser, "p.html", "v=matrix");
+    grid = find_grid();
+    point_at_cell(&grid, 1, 0);
+    assert_text(VALUE, "not finite");
+    read_cell(&grid, 1, 0, rgb);
+    ck_assert(rgb[0] >= rgb[1] && rgb[0] > 200); /* paper, hatched red */
+    point_at_cell(&grid, 0, 1);
+    assert_text(VALUE, "masked");
+    assert_text("document.getElementById('legend').textContent.includes('not finite')", "true");
+    leave();
+}
+END_TEST
+
 /* --- Kept ------------------------------------------------------------------------------------ */
 
 static void wait_for_file(const char *path)
@@ -775,7 +883,8 @@ ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
            keys_do_what_the_mouse_does, address_brings_a_view_back_and_its_garbage_is_left_out,
            tokens_have_the_colours_of_a_row_or_a_column, lines_are_the_strongest_keys,
            long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
-           predictions_stand_beside_their_position, views_are_kept, text_stays_text,
-           naughty_strings_stay_text, dark_light_and_paper, fits_a_telephone,
-           shows_a_picture_and_a_table_without_a_script, has_names_for_everything_and_few_tab_stops,
-           is_seen)
+           predictions_stand_beside_their_position, both_attentions_of_a_comparison_are_shown,
+           first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,
+           what_is_not_finite_is_told, views_are_kept, text_stays_text, naughty_strings_stay_text,
+           dark_light_and_paper, fits_a_telephone, shows_a_picture_and_a_table_without_a_script,
+           has_names_for_everything_and_few_tab_stops, is_seen)

@@ -33,6 +33,7 @@ const byName = new Map(heads.map((h, i) => [h.group + '.' + h.head, i]));
 const rowOfQuery = new Map();
 const isComparison = run.sets.length > 1;
 const MEASURES = ['first', 'previous', 'self', 'entropy', 'far'];
+const isSpaced = list => Boolean(list) && list.length > 1 && !list.some(t => /^\s|\s$/.test(t));
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
@@ -343,10 +344,11 @@ function percent(w) {
 
 // --- State --------------------------------------------------------------------------------------
 
+const FIGURES = { grid: 'grid', matrix: 'matrix', lines: 'lines', tokens: 'tokens' };
 const VIEWS = ['grid', 'matrix', 'tokens', 'lines'];
 const lastQuery = queryAt(heads[0].rows - 1);
 const defaults = {
-  v: heads.length > 1 ? 'grid' : 'matrix', // the view
+  v: FIGURES[run.figure] || (heads.length > 1 ? 'grid' : 'matrix'), // the view
   h: run.start,                           // the head
   q: lastQuery, k: -1,                    // the cell, by positions; -1: none
   s: run.scale, e: run.span,              // scale, and of what it is: all, a matrix, a row
@@ -361,7 +363,7 @@ const defaults = {
   dir: 'from',                            // tokens: from a query, or to a key
   n: 3,                                   // lines: the strongest of each query
   w: 'chosen',                            // comparison: what is shown
-  z: 0,                                   // pixels of a cell; 0: as fits
+  z: clamp(run.cell, 0, 64),              // pixels of a cell; 0: as fits
   m: '', o: 0,                            // measure, and whether it orders the heads
   a: 0,                                   // whether the matrix is shown as a table
 };
@@ -393,7 +395,7 @@ const readers = {
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)),
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
   w: readWord(['chosen', 'exact', 'difference', 'both']),
-  z: readNumber(1, 64), m: readWord(MEASURES), o: readNumber(0, 1), a: readNumber(0, 1),
+  z: readNumber(0, 64), m: readWord(MEASURES), o: readNumber(0, 1), a: readNumber(0, 1),
 };
 
 function readHash(hash) {
@@ -543,7 +545,7 @@ const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].to
 function thumbSize() {
   const room = $('thumbs').clientWidth - 44;
   const across = state.o && state.m ? Math.min(heads.length, columns.length) : columns.length;
-  return clamp(Math.floor(room / across) - 4, 16, state.v === 'grid' ? 96 : 40);
+  return clamp(Math.floor(room / across) - 4, 8, state.v === 'grid' ? 96 : 40);
 }
 
 function drawThumb(h, size, set) {
@@ -651,6 +653,8 @@ function hatchPattern(context, colour) {
   return context.createPattern(hatch, 'repeat');
 }
 
+const labelSize = px => clamp(px - 1, 8, 12);
+
 // Room of the labels of N positions, and how often one is written.
 function measureLabels(n, positionOf, isSource, px) {
   if (px < 9) {
@@ -666,7 +670,8 @@ function measureLabels(n, positionOf, isSource, px) {
     const position = positionOf(i);
     width = Math.max(width, textWidth(position + ' ' + shortText(position, isSource)));
   }
-  return { every: 1, width: Math.min(width + 16, 170), hasText: true };
+  const size = labelSize(px);
+  return { every: 1, width: Math.min(Math.ceil(width * size / 12) + 16, 170), hasText: true };
 }
 
 class Matrix {
@@ -751,7 +756,8 @@ class Matrix {
     context.clip();
     this.drawCells(context, seen);
     if (this.px >= 6) this.drawRules(context, seen);
-    if (this.px >= 28 && this.m.cols <= 24) this.drawNumbers(context, seen);
+    const hasRoom = run.values === 'always' ? this.px >= 12 : this.px >= 28 && this.m.cols <= 24;
+    if (hasRoom && run.values !== 'never') this.drawNumbers(context, seen);
     this.drawCursor(context);
     this.drawLabels(seen);
   }
@@ -831,7 +837,8 @@ class Matrix {
       if (this.y(r) < this.y0 - px / 2) continue;
       const q = queryAt(r), node = this.label(q, false, left.hasText, at.q === q);
       node.style.top = this.y(r) + (left.hasText ? 0 : -5) + 'px';
-      node.style.height = Math.max(px - 1, 11) + 'px';
+      node.style.height = Math.max(px - 1, left.hasText ? 8 : 11) + 'px';
+      if (left.hasText) node.style.fontSize = labelSize(px) + 'px';
       rows.push(node);
     }
     this.queries.style.width = this.x0 + 'px';
@@ -842,6 +849,7 @@ class Matrix {
     for (let c = Math.ceil(seen.c0 / top.every) * top.every; c < seen.c1; c += top.every) {
       if (this.x(c) < this.x0 - px / 2) continue;
       const node = this.label(c, m.isSource, top.hasText, at.k === c);
+      if (top.hasText) node.style.fontSize = labelSize(px) + 'px';
       if (this.isTurned) {
         node.classList.add('up');
         node.style.left = this.x(c) + 'px';
@@ -930,6 +938,12 @@ function tableOf(m) {
 
 // --- The text -----------------------------------------------------------------------------------
 
+// Whether a text has something between a token and the one before it.
+function isGap(p, isSource) {
+  if (isSource) return isSpaced(run.source_tokens);
+  return run.gaps ? run.gaps[p] === 1 : isSpaced(run.tokens) && !run.ids;
+}
+
 let spans = []; // of positions, and of rows of the source
 
 function makeText(n, isSource, role) {
@@ -942,6 +956,7 @@ function makeText(n, isSource, role) {
     span.addEventListener('pointerleave', () => { hover = null; draw(); });
     span.addEventListener('click', () => pin(p, isSource));
     made.push(span);
+    if (p > 0 && isGap(p, isSource)) box.append(' ');
     box.append(span);
     if (/\\n$/.test(text)) box.append(el('br'));
   }
@@ -1092,7 +1107,7 @@ function drawLineStrength(svg) {
 
 function lineSvg(list, found, width) {
   const m = found[0], height = m.rows > 64 || m.cols > 64 ? 16 : 20;
-  const n = Math.max(m.rows, m.cols), x0 = 150, x1 = width - 150;
+  const n = Math.max(m.rows, m.cols), x0 = Math.min(150, Math.round(width * 0.36)), x1 = width - x0;
   const svg = svgEl('svg', { xmlns: svgNames, width, height: 44 + n * height, role: 'img',
     'aria-label': 'Lines from queries on the left to the keys that they attend to, on the right' });
   svg.append(svgEl('rect', { width: '100%', height: '100%', fill: paint('--paper') }));
@@ -1143,7 +1158,7 @@ function drawLines() {
   const together = state.c ? [list] : list.map(h => [h]);
   const found = together.map(some => matrixOf(some, set));
   if (found.includes(null)) return null;
-  const svg = lineSvg(list, found, clamp(stage.clientWidth, 460, 760));
+  const svg = lineSvg(list, found, clamp(stage.clientWidth, 330, 760));
   stage.replaceChildren(...(found.length > 1 ? [lineKey(list)] : []), el('div', { class: 'lines' }, svg));
   sayLine();
   return found[0];
@@ -1206,7 +1221,9 @@ function drawLegend(m) {
 
 function strongestTable(m, q) {
   const row = rowOfQuery.get(q), body = el('tbody');
-  for (const key of ranked(m, row).slice(0, 6)) {
+  const keys = ranked(m, row).filter((key, at) => at === 0 ||
+    Math.abs(m.weights[row * m.cols + key]) >= 5e-5);
+  for (const key of keys.slice(0, 8)) {
     const w = m.weights[row * m.cols + key], bar = el('span');
     bar.style.width = 100 * Math.min(1, Math.abs(w)) + '%';
     body.append(el('tr', {}, el('td', { class: 'number' }, String(key)),
@@ -1301,7 +1318,8 @@ function drawCursor() {
 
 function draw() {
   const root = document.documentElement;
-  if (state.d) root.dataset.theme = state.d; else delete root.dataset.theme;
+  const theme = isPrinting ? 'light' : state.d;
+  if (theme) root.dataset.theme = theme; else delete root.dataset.theme;
   $('panes').dataset.view = state.v;
   for (const button of $('views').children)
     button.setAttribute('aria-pressed', String(button.dataset.view === state.v));
@@ -1642,6 +1660,10 @@ function listen() {
   click('previous-head', () => set({ h: clamp(state.h - 1, 0, heads.length - 1) }));
   click('next-head', () => set({ h: clamp(state.h + 1, 0, heads.length - 1) }));
   click('tick', () => tick(state.h));
+  click('more', () => {
+    const isOpen = $('bar').classList.toggle('open');
+    $('more').setAttribute('aria-expanded', String(isOpen));
+  });
   click('dark', actions.d);
   click('keep', openKeep);
   click('help', openKeys);
