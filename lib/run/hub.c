@@ -224,7 +224,7 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
 
 /* Writes the names of all refs into TEXT, as ", only 'main', 'step1000'"; shortened when they are
  * many. */
-static void list_refs(const struct repository *repository, char text[ATTN_QUOTE_SIZE])
+static const char *list_refs(const struct repository *repository, char text[ATTN_QUOTE_SIZE])
 {
     size_t used = 0;
 
@@ -233,6 +233,15 @@ static void list_refs(const struct repository *repository, char text[ATTN_QUOTE_
         used += (size_t)snprintf(text + used, ATTN_QUOTE_SIZE - used, "%s'%.40s'",
                                  i == 0 ? ", only " : ", ",
                                  attn_quote_string(repository->refs.names[i]).text);
+    return text;
+}
+
+static bool has_ref(const struct repository *repository, const char *name)
+{
+    for (size_t i = 0; i < repository->refs.n; i++)
+        if (strcmp(repository->refs.names[i], name) == 0)
+            return true;
+    return false;
 }
 
 /* There is no snapshot that is meant; HASH is empty when there is no ref either. */
@@ -244,15 +253,18 @@ static enum attn_status report_missing(const struct repository *repository, cons
     const struct attn_quote cache = attn_quote_string(hub);
     char command[2 * ATTN_HUB_NAME_SIZE], refs[ATTN_QUOTE_SIZE];
 
-    list_refs(repository, refs);
     if (hash[0] != '\0')
         attn_error_set(err, ATTN_INVALID,
                        "'%s' of '%s' is commit '%s', which is not in the Hugging Face cache '%s'",
                        revision, name->repository, hash, cache.text);
+    else if (has_ref(repository, revision))
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' of '%s' in the Hugging Face cache '%s' holds no hash of a commit",
+                       revision, name->repository, cache.text);
     else
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' of '%s' is no commit in the Hugging Face cache '%s'%s", revision,
-                       name->repository, cache.text, refs);
+                       "the Hugging Face cache '%s' has no revision '%s' of '%s'%s", cache.text,
+                       revision, name->repository, list_refs(repository, refs));
     attn_hub_fetch(name, command, sizeof command);
     attn_error_hint(err, "%s", command);
     return ATTN_INVALID;

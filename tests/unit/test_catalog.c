@@ -112,7 +112,8 @@ START_TEST(a_revision_is_a_ref_or_a_commit_or_how_one_begins)
     check_snapshot("a/b@aaaa", A);
     check_snapshot("a/b@aaab", B);
     check_snapshot("a/b@c30d783", C);
-    check_nowhere("a/b@aaa", "'aaa' of 'a/b' is no commit", "hf download a/b --revision aaa");
+    check_nowhere("a/b@aaa", "has no revision 'aaa' of 'a/b', only 'main'",
+                  "hf download a/b --revision aaa");
     check_nowhere("a/b@step2", "only 'main', 'refs', 'step1000'",
                   "hf download a/b --revision step2");
     make_snapshot("a--b", "aaaa30d7");
@@ -134,7 +135,7 @@ START_TEST(without_refs_a_name_is_the_newest_snapshot)
     write_ref("a--b", "step1", A);
     check_snapshot("a/b@step1", A);
     check_nowhere("a/b",
-                  "'main' of 'a/b' is no commit in the Hugging Face cache 'hub', only "
+                  "the Hugging Face cache 'hub' has no revision 'main' of 'a/b', only "
                   "'step1'",
                   "hf download a/b");
     leave();
@@ -150,13 +151,13 @@ START_TEST(a_ref_leads_to_a_snapshot_only)
     make_snapshot("a--b", "x");
     for (size_t i = 0; i < sizeof hashes / sizeof *hashes; i++) {
         write_ref("a--b", "main", hashes[i]);
-        check_nowhere("a/b", "is no commit", "hf download a/b");
+        check_nowhere("a/b", "holds no hash of a commit", "hf download a/b");
     }
     write_ref("a--b", "main", C);
     check_nowhere("a/b", "is commit '" C "', which is not in", "hf download a/b");
     ck_assert_int_eq(unlink("hub/models--a--b/refs/main"), 0);
     ck_assert_int_eq(mkfifo("hub/models--a--b/refs/main", 0600), 0);
-    check_nowhere("a/b", "is no commit", "hf download a/b");
+    check_nowhere("a/b", "holds no hash of a commit", "hf download a/b");
     leave();
 }
 END_TEST
