@@ -41,34 +41,45 @@ static const struct attn_node *object_with(const struct place *place, const char
     return place->objects[0];
 }
 
-/* A number of the objects, or of the top level when they have none and TOP is no NULL. */
-static enum attn_status get_number(const struct place *place, const char *key, const char *top,
-                                   double max, double *value, struct attn_error *err)
+/* Where a number is read: in the objects, or at the top level under TOP when they have it not. */
+struct spot {
+    const struct attn_node *object; /* NULL: nowhere */
+    const char *key;
+};
+
+static struct spot find_spot(const struct place *place, const char *key, const char *top)
 {
     const struct attn_node *object = object_with(place, key);
     const struct attn_node *node = object != NULL ? attn_node_find(object, key) : NULL;
 
-    if (node == NULL || attn_node_is_null(node)) {
-        if (top == NULL)
-            return ATTN_OK;
-        object = attn_json_root(place->json), key = top;
-    }
-    return attn_json_get_double(place->json, object, key, 0, max, value, err);
+    if (top != NULL && (node == NULL || attn_node_is_null(node)))
+        return (struct spot){attn_json_root(place->json), top};
+    return (struct spot){object, key};
 }
 
-/* The same of a number that must be above MIN; it may be absent only when *value already is. */
-static enum attn_status get_above(const struct place *place, const char *key, const char *top,
-                                  double min, double *value, struct attn_error *err)
+/* A number from 0 to MAX. */
+static enum attn_status get_number(const struct place *place, struct spot spot, double max,
+                                   double *value, struct attn_error *err)
 {
-    const enum attn_status status = get_number(place, key, top, max_number, value, err);
+    if (spot.object == NULL)
+        return ATTN_OK;
+    return attn_json_get_double(place->json, spot.object, spot.key, 0, max, value, err);
+}
+
+/* A number that must be above MIN; one that is -1 before must be there. */
+static enum attn_status get_above(const struct place *place, struct spot spot, double min,
+                                  double *value, struct attn_error *err)
+{
+    const enum attn_status status = get_number(place, spot, max_number, value, err);
 
     if (status != ATTN_OK || *value > min)
         return status;
     if (*value < 0)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'", key,
-                              attn_quote_string(attn_json_name(place->json)).text);
+        return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'",
+                              spot.key, attn_quote_string(attn_json_name(place->json)).text);
     return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %.15g, expected a number above %g",
-                          key, attn_quote_string(attn_json_name(place->json)).text, *value, min);
+                          spot.key, attn_quote_string(attn_json_name(place->json)).text, *value,
+                          min);
 }
 
 static enum attn_status read_type(const struct place *place, enum attn_rope_type *type,
@@ -103,17 +114,16 @@ static enum attn_status read_width(const struct place *place, const struct attn_
                                    struct attn_rope *rope, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(attn_json_name(place->json));
+    const struct spot spot = find_spot(place, "partial_rotary_factor", place->keys->partial);
     double share = place->keys->default_partial;
-    enum attn_status status =
-        get_number(place, "partial_rotary_factor", place->keys->partial, 1, &share, err);
+    enum attn_status status = get_number(place, spot, 1, &share, err);
 
     if (status != ATTN_OK)
         return status;
     if (place->keys->default_partial == 1 && share != 1)
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED,
-            "'partial_rotary_factor' in '%s' is %.15g, model_type '%s' turns whole heads",
-            name.text, share, config->model_type);
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' in '%s' is %.15g, model_type '%s' turns whole heads", spot.key,
+                              name.text, share, config->model_type);
     rope->d_rotary = (size_t)((double)config->d_head * share);
     if (rope->d_rotary > 0 && rope->d_rotary % 2 == 0)
         return ATTN_OK;
@@ -130,14 +140,16 @@ static enum attn_status read_llama3(const struct place *place, const struct attn
 
     rope->factor = rope->low_freq_factor = rope->high_freq_factor = -1;
     rope->n_original = (double)config->n_ctx;
-    status = get_above(place, "factor", NULL, 0, &rope->factor, err);
+    status = get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
     if (status == ATTN_OK)
-        status = get_above(place, "low_freq_factor", NULL, 0, &rope->low_freq_factor, err);
+        status = get_above(place, find_spot(place, "low_freq_factor", NULL), 0,
+                           &rope->low_freq_factor, err);
     if (status == ATTN_OK)
-        status = get_above(place, "high_freq_factor", NULL, 0, &rope->high_freq_factor, err);
+        status = get_above(place, find_spot(place, "high_freq_factor", NULL), 0,
+                           &rope->high_freq_factor, err);
     if (status == ATTN_OK)
-        status =
-            get_above(place, "original_max_position_embeddings", NULL, 0, &rope->n_original, err);
+        status = get_above(place, find_spot(place, "original_max_position_embeddings", NULL), 0,
+                           &rope->n_original, err);
     if (status != ATTN_OK || rope->high_freq_factor > rope->low_freq_factor)
         return status;
     return attn_error_set(
@@ -159,12 +171,14 @@ static enum attn_status read_attention_factor(const struct place *place, struct 
                                               struct attn_error *err)
 {
     double mscale = 0, mscale_all = 0, factor = -1;
-    enum attn_status status = get_number(place, "attention_factor", NULL, max_number, &factor, err);
+    enum attn_status status =
+        get_number(place, find_spot(place, "attention_factor", NULL), max_number, &factor, err);
 
     if (status == ATTN_OK)
-        status = get_number(place, "mscale", NULL, max_number, &mscale, err);
+        status = get_number(place, find_spot(place, "mscale", NULL), max_number, &mscale, err);
     if (status == ATTN_OK)
-        status = get_number(place, "mscale_all_dim", NULL, max_number, &mscale_all, err);
+        status = get_number(place, find_spot(place, "mscale_all_dim", NULL), max_number,
+                            &mscale_all, err);
     if (factor >= 0)
         rope->attention_factor = factor;
     else if (mscale != 0 && mscale_all != 0)
@@ -183,14 +197,17 @@ static enum attn_status read_yarn(const struct place *place, const struct attn_c
 
     rope->n_original = (double)config->n_ctx;
     rope->is_truncated = true;
-    status = get_above(place, "original_max_position_embeddings", NULL, 0, &rope->n_original, err);
+    status = get_above(place, find_spot(place, "original_max_position_embeddings", NULL), 0,
+                       &rope->n_original, err);
     rope->factor = (double)config->n_ctx / rope->n_original;
     if (status == ATTN_OK)
-        status = get_above(place, "factor", NULL, 0, &rope->factor, err);
+        status = get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
     if (status == ATTN_OK)
-        status = get_number(place, "beta_fast", NULL, max_number, &rope->beta_fast, err);
+        status = get_number(place, find_spot(place, "beta_fast", NULL), max_number,
+                            &rope->beta_fast, err);
     if (status == ATTN_OK)
-        status = get_number(place, "beta_slow", NULL, max_number, &rope->beta_slow, err);
+        status = get_number(place, find_spot(place, "beta_slow", NULL), max_number,
+                            &rope->beta_slow, err);
     if (status == ATTN_OK && !place->is_nested) /* transformers looks for it outside then */
         status = attn_json_get_bool(place->json, object, "truncate", &rope->is_truncated, err);
     if (rope->beta_fast == 0)
@@ -213,7 +230,8 @@ static enum attn_status read_place(const struct place *place, const struct attn_
                               "'mrope_section' in '%s' is set, which this version does not support",
                               name.text);
     if (status == ATTN_OK)
-        status = get_above(place, "rope_theta", place->keys->theta, 1, &rope->theta, err);
+        status = get_above(place, find_spot(place, "rope_theta", place->keys->theta), 1,
+                           &rope->theta, err);
     if (status == ATTN_OK)
         status = read_width(place, config, rope, err);
     if (status != ATTN_OK)
@@ -224,7 +242,7 @@ static enum attn_status read_place(const struct place *place, const struct attn_
         return ATTN_OK;
     case ATTN_ROPE_LINEAR:
     case ATTN_ROPE_DYNAMIC:
-        return get_above(place, "factor", NULL, 0, &rope->factor, err);
+        return get_above(place, find_spot(place, "factor", NULL), 0, &rope->factor, err);
     case ATTN_ROPE_LLAMA3:
         return read_llama3(place, config, rope, err);
     case ATTN_ROPE_YARN:
@@ -256,18 +274,16 @@ static enum attn_status refuse_nested(const struct attn_json *json,
                                       const struct attn_config *config,
                                       const struct attn_node *object, struct attn_error *err)
 {
-    const struct attn_node *node = object != NULL ? attn_node_first(object) : NULL;
+    static const char *const keys[] = {"full_attention", "sliding_attention"};
 
-    while (node != NULL && !attn_node_is_object(node))
-        node = attn_node_next(node);
-    if (node == NULL)
-        return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED,
-        "rotary positions in '%s' have parameters for '%s', model_type '%s' has the same in all "
-        "layers",
-        attn_quote_string(attn_json_name(json)).text, attn_quote_string(attn_node_key(node)).text,
-        config->model_type);
+    for (size_t i = 0; object != NULL && i < sizeof keys / sizeof *keys; i++)
+        if (attn_node_find(object, keys[i]) != NULL)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "rotary positions in '%s' have '%s', model_type '%s' has the "
+                                  "same in all layers",
+                                  attn_quote_string(attn_json_name(json)).text, keys[i],
+                                  config->model_type);
+    return ATTN_OK;
 }
 
 enum attn_status attn_config_read_rope(const struct attn_json *json,

@@ -129,4 +129,4 @@ const struct attn_family attn_family_gemma2 = {.model_type = "gemma2",
                                                .rules = rules,
                                                .n_rule = sizeof rules / sizeof *rules,
                                                .vocabulary_key = "vocab_size",
-                                               .architecture = "Gemma2"};
+                                               .architecture = "Gemma2For"};

@@ -80,4 +80,4 @@ const struct attn_family attn_family_llama = {.model_type = "llama",
                                               .rules = rules,
                                               .n_rule = sizeof rules / sizeof *rules,
                                               .vocabulary_key = "vocab_size",
-                                              .architecture = "Llama"};
+                                              .architecture = "LlamaFor"};

@@ -56,4 +56,4 @@ const struct attn_family attn_family_mistral = {.model_type = "mistral",
                                                 .rules = rules,
                                                 .n_rule = sizeof rules / sizeof *rules,
                                                 .vocabulary_key = "vocab_size",
-                                                .architecture = "Mistral"};
+                                                .architecture = "MistralFor"};

@@ -53,4 +53,4 @@ const struct attn_family attn_family_olmo2 = {.model_type = "olmo2",
                                               .rules = rules,
                                               .n_rule = sizeof rules / sizeof *rules,
                                               .vocabulary_key = "vocab_size",
-                                              .architecture = "Olmo2"};
+                                              .architecture = "Olmo2For"};

@@ -75,4 +75,4 @@ const struct attn_family attn_family_phi = {.model_type = "phi",
                                             .rules = rules,
                                             .n_rule = sizeof rules / sizeof *rules,
                                             .vocabulary_key = "vocab_size",
-                                            .architecture = "Phi"};
+                                            .architecture = "PhiFor"};

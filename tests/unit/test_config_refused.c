@@ -14,7 +14,7 @@
 
 /* --- Values ---------------------------------------------------------------------------------- */
 
-enum kind { SIZE, SIZE_OR_ZERO, BOOL, FRACTION, WORD, LIST };
+enum kind { SIZE, SIZE_OR_ZERO, BOOL, FRACTION, POSITIVE, WORD, LIST, TYPES, OBJECT };
 
 /* A key that a reader knows, and a value that its model can be run with. */
 struct key {
@@ -87,12 +87,227 @@ static const struct key attn_keys[] = {
     {"blocks", LIST, "[\"self\",\"self\"]"},
 };
 
+/* Of the other families: the keys of their fixtures, and keys of other times, absent. */
+static const struct key gpt_neo_keys[] = {
+    {"vocab_size", SIZE, "87"},
+    {"hidden_size", SIZE, "36"},
+    {"num_layers", SIZE, "2"},
+    {"num_heads", SIZE, "3"},
+    {"intermediate_size", SIZE, NULL},
+    {"max_position_embeddings", SIZE, "24"},
+    {"window_size", SIZE, "5"},
+    {"activation_function", WORD, "\"gelu_new\""},
+    {"layer_norm_epsilon", FRACTION, "1e-05"},
+    {"tie_word_embeddings", BOOL, "true"},
+    {"attention_types", LIST, "[[[\"global\",\"local\"],1]]"},
+    {"attention_layers", LIST, "[\"global\",\"local\"]"},
+    {"add_cross_attention", BOOL, NULL},
+    {"is_causal", BOOL, "true"},
+    {"is_encoder_decoder", BOOL, NULL},
+    {"use_bidirectional_attention", BOOL, NULL},
+    {"attention_chunk_size", SIZE_OR_ZERO, NULL},
+    {"num_experts", SIZE_OR_ZERO, NULL},
+    {"num_local_experts", SIZE_OR_ZERO, NULL},
+};
+
+static const struct key gpt_neox_keys[] = {
+    {"vocab_size", SIZE, "97"},
+    {"hidden_size", SIZE, "48"},
+    {"intermediate_size", SIZE, "80"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "3"},
+    {"max_position_embeddings", SIZE, "32"},
+    {"tie_word_embeddings", BOOL, "false"},
+    {"layer_norm_eps", FRACTION, "1e-05"},
+    {"hidden_act", WORD, "\"gelu\""},
+    {"use_parallel_residual", BOOL, "true"},
+    {"attention_bias", BOOL, "true"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rotary_pct", FRACTION, NULL},
+    {"rotary_emb_base", POSITIVE, NULL},
+};
+
+static const struct key llama_keys[] = {
+    {"vocab_size", SIZE, "79"},
+    {"hidden_size", SIZE, "36"},
+    {"intermediate_size", SIZE, "54"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "3"},
+    {"max_position_embeddings", SIZE, "48"},
+    {"tie_word_embeddings", BOOL, "false"},
+    {"num_key_value_heads", SIZE, "3"},
+    {"head_dim", SIZE, "12"},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"hidden_act", WORD, "\"silu\""},
+    {"attention_bias", BOOL, "true"},
+    {"mlp_bias", BOOL, "true"},
+    {"partial_rotary_factor", FRACTION, NULL},
+};
+
+static const struct key mistral_keys[] = {
+    {"vocab_size", SIZE, "85"},
+    {"hidden_size", SIZE, "40"},
+    {"intermediate_size", SIZE, "62"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "4"},
+    {"max_position_embeddings", SIZE, "64"},
+    {"tie_word_embeddings", BOOL, "false"},
+    {"num_key_value_heads", SIZE, "2"},
+    {"head_dim", SIZE, "10"},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"sliding_window", SIZE, "9"},
+    {"hidden_act", WORD, "\"silu\""},
+};
+
+static const struct key qwen2_keys[] = {
+    {"vocab_size", SIZE, "91"},
+    {"hidden_size", SIZE, "40"},
+    {"intermediate_size", SIZE, "60"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "4"},
+    {"max_position_embeddings", SIZE, "64"},
+    {"tie_word_embeddings", BOOL, "true"},
+    {"num_key_value_heads", SIZE, "2"},
+    {"head_dim", SIZE, NULL},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"sliding_window", SIZE, "6"},
+    {"layer_types", TYPES, "[\"full_attention\",\"sliding_attention\"]"},
+    {"hidden_act", WORD, "\"silu\""},
+    {"use_sliding_window", BOOL, "true"},
+    {"max_window_layers", SIZE_OR_ZERO, "1"},
+};
+
+static const struct key qwen3_keys[] = {
+    {"vocab_size", SIZE, "93"},
+    {"hidden_size", SIZE, "42"},
+    {"intermediate_size", SIZE, "58"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "3"},
+    {"max_position_embeddings", SIZE, "64"},
+    {"tie_word_embeddings", BOOL, "true"},
+    {"num_key_value_heads", SIZE, "1"},
+    {"head_dim", SIZE, "18"},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"sliding_window", SIZE, "7"},
+    {"layer_types", TYPES, "[\"full_attention\",\"full_attention\"]"},
+    {"hidden_act", WORD, "\"silu\""},
+    {"attention_bias", BOOL, "false"},
+    {"use_sliding_window", BOOL, "true"},
+    {"max_window_layers", SIZE_OR_ZERO, "28"},
+};
+
+static const struct key olmo2_keys[] = {
+    {"vocab_size", SIZE, "81"},
+    {"hidden_size", SIZE, "36"},
+    {"intermediate_size", SIZE, "56"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "3"},
+    {"max_position_embeddings", SIZE, "48"},
+    {"tie_word_embeddings", BOOL, "false"},
+    {"num_key_value_heads", SIZE, "3"},
+    {"head_dim", SIZE, NULL},
+    {"rms_norm_eps", FRACTION, "1e-05"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"hidden_act", WORD, "\"silu\""},
+    {"attention_bias", BOOL, "false"},
+};
+
+static const struct key gemma2_keys[] = {
+    {"vocab_size", SIZE, "95"},
+    {"hidden_size", SIZE, "40"},
+    {"intermediate_size", SIZE, "52"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "4"},
+    {"max_position_embeddings", SIZE, "48"},
+    {"tie_word_embeddings", BOOL, "true"},
+    {"num_key_value_heads", SIZE, "2"},
+    {"head_dim", SIZE, "12"},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"sliding_window", SIZE, "6"},
+    {"layer_types", TYPES, "[\"sliding_attention\",\"full_attention\"]"},
+    {"hidden_activation", WORD, "\"gelu_pytorch_tanh\""},
+    {"attention_bias", BOOL, "false"},
+    {"query_pre_attn_scalar", POSITIVE, "16"},
+    {"attn_logit_softcapping", POSITIVE, "10.0"},
+    {"final_logit_softcapping", POSITIVE, "6.0"},
+};
+
+static const struct key gemma3_text_keys[] = {
+    {"vocab_size", SIZE, "99"},
+    {"hidden_size", SIZE, "36"},
+    {"intermediate_size", SIZE, "50"},
+    {"num_hidden_layers", SIZE, "3"},
+    {"num_attention_heads", SIZE, "3"},
+    {"max_position_embeddings", SIZE, "48"},
+    {"tie_word_embeddings", BOOL, "true"},
+    {"num_key_value_heads", SIZE, "1"},
+    {"head_dim", SIZE, "12"},
+    {"rms_norm_eps", FRACTION, "1e-06"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"rope_local_base_freq", POSITIVE, NULL},
+    {"sliding_window", SIZE, "5"},
+    {"sliding_window_pattern", SIZE, NULL},
+    {"layer_types", TYPES, "[\"sliding_attention\",\"full_attention\",\"sliding_attention\"]"},
+    {"hidden_activation", WORD, "\"gelu_pytorch_tanh\""},
+    {"attention_bias", BOOL, "false"},
+    {"query_pre_attn_scalar", POSITIVE, "12"},
+    {"final_logit_softcapping", POSITIVE, NULL},
+};
+
+static const struct key phi_keys[] = {
+    {"vocab_size", SIZE, "101"},
+    {"hidden_size", SIZE, "40"},
+    {"intermediate_size", SIZE, "64"},
+    {"num_hidden_layers", SIZE, "2"},
+    {"num_attention_heads", SIZE, "2"},
+    {"max_position_embeddings", SIZE, "48"},
+    {"tie_word_embeddings", BOOL, "false"},
+    {"num_key_value_heads", SIZE, "2"},
+    {"layer_norm_eps", FRACTION, "1e-05"},
+    {"rope_parameters", OBJECT, NULL},
+    {"rope_scaling", OBJECT, NULL},
+    {"rope_theta", POSITIVE, NULL},
+    {"partial_rotary_factor", FRACTION, NULL},
+    {"hidden_act", WORD, "\"gelu_new\""},
+    {"qk_layernorm", BOOL, "false"},
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct family families[] = {
     {"models/tiny-gpt2", "gpt2", gpt2_keys, COUNT(gpt2_keys)},
     {"models/tiny-gpt2", "gpt2", gpt2_aliases, COUNT(gpt2_aliases)},
     {"tests/fixtures/attn-mlp", "attn", attn_keys, COUNT(attn_keys)},
+    {"tests/fixtures/family-gpt-neo", "gpt_neo", gpt_neo_keys, COUNT(gpt_neo_keys)},
+    {"tests/fixtures/family-gpt-neox-parallel", "gpt_neox", gpt_neox_keys, COUNT(gpt_neox_keys)},
+    {"tests/fixtures/family-llama-biases", "llama", llama_keys, COUNT(llama_keys)},
+    {"tests/fixtures/family-mistral", "mistral", mistral_keys, COUNT(mistral_keys)},
+    {"tests/fixtures/family-qwen2", "qwen2", qwen2_keys, COUNT(qwen2_keys)},
+    {"tests/fixtures/family-qwen3", "qwen3", qwen3_keys, COUNT(qwen3_keys)},
+    {"tests/fixtures/family-olmo2", "olmo2", olmo2_keys, COUNT(olmo2_keys)},
+    {"tests/fixtures/family-gemma2", "gemma2", gemma2_keys, COUNT(gemma2_keys)},
+    {"tests/fixtures/family-gemma3-text", "gemma3_text", gemma3_text_keys, COUNT(gemma3_text_keys)},
+    {"tests/fixtures/family-phi", "phi", phi_keys, COUNT(phi_keys)},
 };
 
 /* The config of FAMILY with VALUE for KEY; NULL: without it. */
@@ -189,6 +404,13 @@ static const struct {
     {FRACTION, "true"},
     {FRACTION, "[]"},
     {FRACTION, "{}"},
+    {POSITIVE, "0"},
+    {POSITIVE, "-1"},
+    {POSITIVE, "1e31"},
+    {POSITIVE, "\"10000\""},
+    {POSITIVE, "false"},
+    {POSITIVE, "[10000]"},
+    {POSITIVE, "{}"},
     {WORD, "0"},
     {WORD, "1e5"},
     {WORD, "true"},
@@ -209,6 +431,22 @@ static const struct {
     {LIST, "[\"self\",null]"},
     {LIST, "[\"self\",\"SELF\"]"},
     {LIST, "[\"self\",[\"self\"]]"},
+    {TYPES, "0"},
+    {TYPES, "\"full_attention\""},
+    {TYPES, "{}"},
+    {TYPES, "{\"0\":\"full_attention\"}"},
+    {TYPES, "[]"},
+    {TYPES, "[\"full_attention\"]"},
+    {TYPES, "[\"full_attention\",\"full_attention\",\"full_attention\",\"full_attention\"]"},
+    {TYPES, "[\"full_attention\",1,\"full_attention\"]"},
+    {TYPES, "[\"full_attention\",null,\"full_attention\"]"},
+    {TYPES, "[\"chunked_attention\",\"full_attention\",\"full_attention\"]"},
+    {TYPES, "[[\"full_attention\"],\"full_attention\",\"full_attention\"]"},
+    {OBJECT, "0"},
+    {OBJECT, "true"},
+    {OBJECT, "\"linear\""},
+    {OBJECT, "[]"},
+    {OBJECT, "[{\"rope_type\":\"default\"}]"},
 };
 
 START_TEST(refuses_a_wrong_value_by_the_name_of_its_key)
@@ -246,6 +484,13 @@ START_TEST(refuses_numbers_that_no_double_holds)
 }
 END_TEST
 
+/* Keys of which null says something of its own: no window, no cap, as many heads. */
+static bool has_null(const char *name)
+{
+    return strcmp(name, "sliding_window") == 0 || strcmp(name, "num_key_value_heads") == 0 ||
+           strstr(name, "_softcapping") != NULL;
+}
+
 /* A key that is absent or null has its default, which fits these weights or does not: but nothing
  * else happens than that a key or a tensor is named. */
 START_TEST(takes_null_for_absent)
@@ -256,6 +501,8 @@ START_TEST(takes_null_for_absent)
             struct attn_error without, with_null;
             enum attn_status status = try_value(&families[f], key->name, NULL, &without);
 
+            if (has_null(key->name))
+                continue;
             ck_assert_int_eq(try_value(&families[f], key->name, "null", &with_null), status);
             ck_assert_str_eq(with_null.message, without.message);
             ck_assert(status == ATTN_OK || strchr(without.message, '\'') != NULL);
@@ -318,6 +565,169 @@ START_TEST(refuses_sizes_that_do_not_fit)
 }
 END_TEST
 
+/* --- Rotary positions, windows, types of layers ---------------------------------------------- */
+
+enum { GPT_NEO = 3, GPT_NEOX, LLAMA, MISTRAL, QWEN2, QWEN3, OLMO2, GEMMA2, GEMMA3, PHI };
+
+/* Types of scaling: an object with a good value of each number that it reads. */
+static const struct {
+    const char *type;
+    struct {
+        const char *key, *good;
+        bool may_be_zero;
+    } numbers[8];
+} ropes[] = {
+    {"default", {{"rope_theta", "500", false}, {"partial_rotary_factor", "1", false}}},
+    {"linear", {{"factor", "2", false}, {"rope_theta", "500", false}}},
+    {"dynamic", {{"factor", "2", false}, {"rope_theta", "500", false}}},
+    {"llama3",
+     {{"factor", "8", false},
+      {"low_freq_factor", "1", false},
+      {"high_freq_factor", "4", false},
+      {"original_max_position_embeddings", "16", false},
+      {"rope_theta", "500", false}}},
+    {"yarn",
+     {{"factor", "8", false},
+      {"beta_fast", "32", true},
+      {"beta_slow", "1", true},
+      {"original_max_position_embeddings", "16", false},
+      {"attention_factor", "1", true},
+      {"mscale", "1", true},
+      {"mscale_all_dim", "1", true}}},
+};
+
+/* The object of type number ROPE with VALUE for its number N; NULL: without that. */
+static struct attn_buffer write_rope(size_t rope, size_t n, const char *value)
+{
+    struct attn_buffer text = {0};
+
+    attn_buffer_append_format(&text, "{\"rope_type\":\"%s\"", ropes[rope].type);
+    for (size_t i = 0; ropes[rope].numbers[i].key != NULL; i++) {
+        const char *own = i == n ? value : ropes[rope].numbers[i].good;
+
+        if (own != NULL)
+            attn_buffer_append_format(&text, ",\"%s\":%s", ropes[rope].numbers[i].key, own);
+    }
+    attn_buffer_append_string(&text, "}");
+    ck_assert_ptr_nonnull(attn_buffer_string(&text));
+    return text;
+}
+
+START_TEST(refuses_wrong_numbers_of_rotary_positions)
+{
+    static const char *const objects[] = {"rope_parameters", "rope_scaling"};
+    static const char *const wrong[] = {"-1", "1e31", "\"2\"", "true", "[]", "{}", "0"};
+
+    for (size_t o = 0; o < COUNT(objects); o++)
+        for (size_t r = 0; r < COUNT(ropes); r++)
+            for (size_t n = 0; ropes[r].numbers[n].key != NULL; n++) {
+                const char *key = ropes[r].numbers[n].key;
+                struct attn_buffer text = write_rope(r, SIZE_MAX, NULL);
+                struct attn_error err;
+                char expected[128];
+
+                snprintf(expected, sizeof expected, "'%s' in 'm/config.json'", key);
+                ck_assert_msg(try_value(&families[LLAMA], objects[o], text.data, &err) == ATTN_OK,
+                              "%s: %s", text.data, err.message);
+                attn_buffer_release(&text);
+                for (size_t w = 0; w < COUNT(wrong) - ropes[r].numbers[n].may_be_zero; w++) {
+                    text = write_rope(r, n, wrong[w]);
+                    assert_value_refused(&families[LLAMA], objects[o], text.data, expected);
+                    attn_buffer_release(&text);
+                }
+            }
+}
+END_TEST
+
+/* One value each that is well formed and cannot be run, or does not fit the rest. */
+START_TEST(refuses_positions_and_windows_by_what_they_ask_for)
+{
+    static const struct {
+        int family;
+        const char *key, *value, *message;
+    } rows[] = {
+        {LLAMA, "rope_parameters", "{\"rope_type\":\"longrope\"}",
+         "'rope_type' of rotary positions in 'm/config.json' is 'longrope', this version reads "
+         "'default', 'linear', 'llama3', 'yarn' and 'dynamic'"},
+        {LLAMA, "rope_scaling", "{\"type\":\"su\"}", "'type' of rotary positions"},
+        {LLAMA, "rope_scaling", "{\"type\":5}", "'type' in 'm/config.json' is 5"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"proportional\"}", "is 'proportional'"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"axial\"}", "is 'axial'"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"mrope\"}", "is 'mrope'"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"default\",\"mrope_section\":[2,2]}",
+         "'mrope_section'"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"\\u001b[2J\"}", "is '\\x1b[2J'"},
+        {LLAMA, "rope_scaling", "{\"rope_type\":\"linear\"}",
+         "'factor' of rotary positions is missing in 'm/config.json'"},
+        {LLAMA, "rope_parameters", "{\"rope_type\":\"llama3\",\"factor\":8}",
+         "'low_freq_factor' of rotary positions is missing"},
+        {LLAMA, "rope_parameters",
+         "{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":4,\"high_freq_factor\":4}",
+         "'high_freq_factor' in 'm/config.json' is 4, expected more than 'low_freq_factor' 4"},
+        {LLAMA, "rope_parameters", "{\"rope_theta\":1}", "is 1, expected a number above 1"},
+        {LLAMA, "rope_parameters", "{\"full_attention\":{\"rope_theta\":500}}",
+         "have 'full_attention', model_type 'llama' has the same in all layers"},
+        {LLAMA, "partial_rotary_factor", "0.5",
+         "'partial_rotary_factor' in 'm/config.json' is 0.5, model_type 'llama' turns whole"},
+        {QWEN2, "head_dim", "9", "turn 9 of 9 components of a head, expected an even number"},
+        {GPT_NEOX, "rotary_pct", "0.07", "turn 1 of 16 components of a head"},
+        {GPT_NEOX, "rotary_pct", "0", "turn 0 of 16 components of a head"},
+        {PHI, "partial_rotary_factor", "0.05", "turn 1 of 20 components of a head"},
+        {GEMMA3, "rope_parameters", "{\"full_attention\":5}",
+         "'full_attention' in 'm/config.json' is not an object"},
+        {GEMMA3, "rope_parameters", "{\"sliding_attention\":{\"rope_type\":\"su\"}}", "is 'su'"},
+        {GEMMA3, "rope_scaling", "{\"rope_type\":\"su\"}", "is 'su'"},
+        {QWEN2, "sliding_window", "null",
+         "item 1 of 'layer_types' in 'm/config.json' is 'sliding_attention', but "
+         "'sliding_window' is null"},
+        {QWEN2, "layer_types", "[\"full_attention\"]",
+         "'layer_types' in 'm/config.json' has 1 items, expected one for each of 2 layers"},
+        {GEMMA2, "layer_types", "[\"full_attention\",\"linear_attention\"]",
+         "item 1 of 'layer_types' in 'm/config.json' is 'linear_attention', this version reads "
+         "'full_attention' and 'sliding_attention'"},
+        {GPT_NEO, "attention_types", "[[[\"global\"],1]]",
+         "'attention_types' in 'm/config.json' names the types of fewer layers than num_layers 2"},
+        {GPT_NEO, "attention_types", "[[[\"global\"],1000000000000]]", "of more layers than"},
+        {GPT_NEO, "attention_types", "[[[],2]]", "does not hold items such as"},
+        {GPT_NEO, "attention_types", "[[[\"global\"],2,3]]", "does not hold items such as"},
+        {GPT_NEO, "attention_types", "[[[\"global\"],0],[[\"global\"],2]]", "does not hold items"},
+        {GPT_NEO, "attention_types", "[[[\"global\",\"near\"],1]]", "'global' and 'local' alone"},
+        {GPT_NEO, "attention_layers", "[\"global\",\"global\"]",
+         "'attention_layers' in 'm/config.json' differs from 'attention_types'"},
+        {GPT_NEO, "attention_layers", "[\"global\"]", "of fewer layers"},
+        {GPT_NEO, "num_heads", "5", "num_heads 5 does not divide hidden_size 36"},
+        {LLAMA, "num_attention_heads", "5",
+         "num_attention_heads 5 does not divide hidden_size 36 in 'm/config.json'"},
+        {MISTRAL, "num_key_value_heads", "3", "n_kv_head 3 does not divide n_head 4"},
+        {LLAMA, "attention_bias", "false", "'model.layers.0.self_attn.q_proj.bias'"},
+        {LLAMA, "mlp_bias", "false", "says that the map has no bias"},
+        {OLMO2, "attention_bias", "true",
+         "'model.layers.0.self_attn.q_proj.bias' is missing in 'm/model.safetensors'"},
+        {LLAMA, "tie_word_embeddings", "true", NULL}, /* the head in the file wins */
+        {QWEN3, "tie_word_embeddings", "false", "'lm_head.weight' is missing"},
+        {GPT_NEO, "is_causal", "false", "'is_causal' in 'm/config.json' is false, which"},
+        {GPT_NEO, "num_experts", "8", "'num_experts' in 'm/config.json' is set, which this"},
+        {GPT_NEO, "num_local_experts", "8", "'num_local_experts'"},
+        {GPT_NEO, "attention_chunk_size", "64", "'attention_chunk_size'"},
+        {GPT_NEO, "use_bidirectional_attention", "true", "'use_bidirectional_attention'"},
+        {GPT_NEO, "is_encoder_decoder", "true", "'is_encoder_decoder'"},
+        {PHI, "qk_layernorm", "true", "'model.layers.0.self_attn.q_layernorm.weight' is missing"},
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct attn_error err;
+
+        if (rows[i].message != NULL)
+            assert_value_refused(&families[rows[i].family], rows[i].key, rows[i].value,
+                                 rows[i].message);
+        else
+            ck_assert_msg(try_value(&families[rows[i].family], rows[i].key, rows[i].value, &err) ==
+                              ATTN_OK,
+                          "%s", err.message);
+    }
+}
+END_TEST
+
 START_TEST(refuses_other_model_types)
 {
     static const struct {
@@ -329,8 +739,15 @@ START_TEST(refuses_other_model_types)
         {"{\"model_type\":[\"gpt2\"]}", "'model_type' in 'm/config.json' is an array"},
         {"{\"model_type\":\"mamba\"}", "is 'mamba', this version reads 'gpt2', 'gpt_neo', "},
         {"{\"model_type\":\"GPT2\"}", "is 'GPT2', this version reads"},
+        {"{\"model_type\":\"gemma3\"}", "is 'gemma3', this version reads"},
+        {"{\"model_type\":\"falcon\"}", "is 'falcon', this version reads"},
+        {"{\"model_type\":\"bert\"}", "is 'bert', this version reads"},
+        {"{\"model_type\":\"mixtral\"}", "is 'mixtral', this version reads"},
+        {"{\"model_type\":\"qwen2_moe\"}", "is 'qwen2_moe', this version reads"},
         {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', this version reads"},
         {"{\"architectures\":[\"MambaForCausalLM\"]}", "'model_type' is missing"},
+        {"{\"architectures\":[\"Llama4ForCausalLM\"]}", "'model_type' is missing"},
+        {"{\"architectures\":[\"Phi3ForCausalLM\"]}", "'model_type' is missing"},
         {"{\"architectures\":[5]}", "'model_type' is missing"},
         {"{\"architectures\":\"GPT2LMHeadModel\"}", "'model_type' is missing"},
         {"{\"Model_Type\":\"gpt2\"}", "'model_type' is missing"},
@@ -467,11 +884,12 @@ static void check_change(const struct attn_parts *parts, const struct attn_safet
         ck_assert_msg(is_optional && (change == LEFT_OUT || change == RENAMED), "%s, change %d",
                       entry->name, (int)change);
         ck_assert_int_eq(change == RENAMED, strstr(note, "\\x1b") != NULL);
-    } else { /* without wte.weight nothing tells that names have a prefix */
-        bool has_prefix = strcmp(entry->name, "transformer.wte.weight") == 0;
+    } else { /* an output matrix that is missing has its newer name */
+        const bool is_old = strcmp(entry->name, "embed_out.weight") == 0;
 
-        ck_assert_msg(strstr(err.message, entry->name + (has_prefix ? 12 : 0)) != NULL, "%s: %s",
-                      entry->name, err.message);
+        ck_assert_msg(strstr(err.message, entry->name) != NULL ||
+                          (is_old && strstr(err.message, "'lm_head.weight' is missing") != NULL),
+                      "%s: %s", entry->name, err.message);
         ck_assert_ptr_nonnull(strstr(err.message, "'m/model.safetensors'"));
         ck_assert_int_eq(status, change == UNSIGNED ? ATTN_UNSUPPORTED : ATTN_FORMAT);
     }
@@ -480,8 +898,20 @@ static void check_change(const struct attn_parts *parts, const struct attn_safet
 
 START_TEST(refuses_tensors_missing_reshaped_or_of_another_type)
 {
-    static const char *const directories[] = {"models/tiny-gpt2", "tests/fixtures/attn-mlp",
-                                              "tests/fixtures/attn-cross", "models/life-is-short"};
+    static const char *const directories[] = {"models/tiny-gpt2",
+                                              "tests/fixtures/attn-mlp",
+                                              "tests/fixtures/attn-cross",
+                                              "models/life-is-short",
+                                              "tests/fixtures/family-gpt-neo",
+                                              "tests/fixtures/family-gpt-neox-parallel",
+                                              "tests/fixtures/family-llama-biases",
+                                              "tests/fixtures/family-mistral",
+                                              "tests/fixtures/family-qwen2",
+                                              "tests/fixtures/family-qwen3",
+                                              "tests/fixtures/family-olmo2",
+                                              "tests/fixtures/family-gemma2",
+                                              "tests/fixtures/family-gemma3-text",
+                                              "tests/fixtures/family-phi"};
 
     for (size_t d = 0; d < COUNT(directories); d++) {
         struct attn_parts parts = attn_parts_load(directories[d]);
@@ -508,5 +938,6 @@ END_TEST
 
 ATTN_SUITE("config_refused", refuses_a_wrong_value_by_the_name_of_its_key,
            refuses_numbers_that_no_double_holds, takes_null_for_absent,
-           refuses_sizes_that_do_not_fit, refuses_other_model_types,
+           refuses_sizes_that_do_not_fit, refuses_wrong_numbers_of_rotary_positions,
+           refuses_positions_and_windows_by_what_they_ask_for, refuses_other_model_types,
            refuses_tensors_missing_reshaped_or_of_another_type)
