@@ -232,17 +232,44 @@ static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_erro
     return ATTN_OK;
 }
 
-static void take_cell(struct attn_level_matrix *m, size_t i, float value)
+/* Neighbouring cells of a row, [n], that are one kept cell, I: of their finite values the farthest
+ * from 0. */
+static void take_group(struct attn_level_matrix *m, size_t i, const float *values, size_t n)
 {
-    if (!isfinite(value)) {
-        m->n_not_finite++;
-        put(m, i, ATTN_CELL_NOT_FINITE, 0);
-        return;
+    float least = m->least, most = m->most, farthest = 0;
+    size_t n_not_finite = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        const float value = values[k];
+
+        if (!isfinite(value)) {
+            n_not_finite++;
+            continue;
+        }
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+        farthest = fabsf(value) > fabsf(farthest) ? value : farthest;
     }
-    m->n_value++;
-    m->least = fminf(m->least, value);
-    m->most = fmaxf(m->most, value);
-    put(m, i, ATTN_CELL_VALUE, value);
+    m->least = least;
+    m->most = most;
+    m->n_not_finite += n_not_finite;
+    m->n_value += n - n_not_finite;
+    if (n_not_finite > 0)
+        put(m, i, ATTN_CELL_NOT_FINITE, 0);
+    else
+        put(m, i, ATTN_CELL_VALUE, farthest);
+}
+
+/* Cells of a row of the matrix, whose kept cells begin at BEGIN. */
+static void take_cells(struct attn_level_matrix *m, size_t begin, const struct attn_cells *cells)
+{
+    const size_t k = m->column_k, end = cells->first + cells->n;
+
+    for (size_t c = cells->first, next; c < end; c = next) {
+        next = (c / k + 1) * k;
+        next = next < end ? next : end;
+        take_group(m, begin + c / k, cells->values + (c - cells->first), next - c);
+    }
 }
 
 /* Whether the first column of SITE is hidden: its cells do not come then. */
@@ -269,8 +296,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
         struct attn_cells cells;
 
         while (attn_row_next(&row, &cells))
-            for (size_t i = 0; i < cells.n; i++)
-                take_cell(m, begin + (cells.first + i) / m->column_k, cells.values[i]);
+            take_cells(m, begin, &cells);
         if (hides_first(levels, event->site) && m->n_column > 0)
             put(m, begin, ATTN_CELL_HIDDEN, 0);
     }
