@@ -5,6 +5,7 @@
 #include "output/thumbnails.h"
 #include "output/token_line.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -79,7 +80,9 @@ static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *
 
     if (!title || !*title)
         return ATTN_OK;
-    attn_color_line_string(&w->map.line, title);
+    w->map.label.size = 0;
+    attn_escape_append(&w->map.label, title, strlen(title));
+    attn_color_line_append(&w->map.line, w->map.label.data, w->map.label.size);
     w->has_printed = true;
     return attn_color_line_write(&w->map.line, w->base.sink, err);
 }

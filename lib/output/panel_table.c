@@ -12,16 +12,33 @@ enum {
     TOKEN_COLUMN = 1, /* the second column of a matrix, flush left */
 };
 
+static void begin(struct attn_panel_table *t, const struct attn_writer *writer)
+{
+    t->writer = writer;
+    t->digits = DIGITS;
+    t->table.depth = writer->options.picture->depth;
+}
+
 enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
                                        struct attn_error *err)
 {
     enum attn_status status = attn_token_texts_init(&t->tokens, &writer->labels, err);
 
-    t->writer = writer;
-    t->digits = DIGITS;
-    t->table.depth = writer->options.picture->depth;
+    begin(t, writer);
     return status == ATTN_OK ? attn_token_texts_init_source(&t->source_tokens, &writer->labels, err)
                              : status;
+}
+
+enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
+                                              const struct attn_writer *writer,
+                                              struct attn_error *err)
+{
+    enum attn_status status = attn_token_labels_init(&t->tokens, &writer->labels, err);
+
+    begin(t, writer);
+    return status == ATTN_OK
+               ? attn_token_labels_init_source(&t->source_tokens, &writer->labels, err)
+               : status;
 }
 
 void attn_panel_table_release(struct attn_panel_table *t)

@@ -25,6 +25,11 @@ struct attn_panel_table {
 
 enum attn_status attn_panel_table_init(struct attn_panel_table *t, const struct attn_writer *writer,
                                        struct attn_error *err);
+
+/* The same with the labels of pictures (attn_token_labels_init). */
+enum attn_status attn_panel_table_init_labels(struct attn_panel_table *t,
+                                              const struct attn_writer *writer,
+                                              struct attn_error *err);
 void attn_panel_table_release(struct attn_panel_table *t);
 
 /* Whether rows and columns have texts beside their numbers. */

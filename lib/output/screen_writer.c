@@ -11,6 +11,7 @@
 #include "output/thumbnails.h"
 
 #include "analysis/metric.h"
+#include "base/escape.h"
 #include "base/memory.h"
 #include "output/matrix_name.h"
 
@@ -81,7 +82,7 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     w->site =
         sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     if (status == ATTN_OK)
-        status = attn_panel_table_init(&w->table, writer, err);
+        status = attn_panel_table_init_labels(&w->table, writer, err);
     if (status == ATTN_OK)
         status = attn_levels_create(writer, ATTN_SITE_BIT(w->site), &limits, &w->levels, err);
     if (status == ATTN_OK)
@@ -125,6 +126,13 @@ static void append_label(struct screen_writer *w)
     w->map.label.size = 0;
 }
 
+static const char *row_noun(const struct screen_writer *w)
+{
+    if (w->base.options.picture->merges_words)
+        return "word";
+    return w->base.labels.ids ? "token" : "position";
+}
+
 /* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 of them added by the tokenizer" */
 static enum attn_status draw_model(struct screen_writer *w, struct attn_error *err)
 {
@@ -133,11 +141,12 @@ static enum attn_status draw_model(struct screen_writer *w, struct attn_error *e
     const size_t n_added = w->base.labels.n_front + w->base.labels.n_back;
 
     w->map.label.size = 0;
-    attn_buffer_append_format(
-        &w->map.label, "%s%s%zu layer%s of %zu head%s, %zu %s%s", model ? model : "",
-        model ? ": " : "", dims->n_layer, dims->n_layer == 1 ? "" : "s", dims->n_head,
-        dims->n_head == 1 ? "" : "s", w->base.n_position, w->base.labels.ids ? "token" : "position",
-        w->base.n_position == 1 ? "" : "s");
+    if (model)
+        attn_buffer_append_format(&w->map.label, "%s: ", attn_quote_string(model).text);
+    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
+                              dims->n_layer == 1 ? "" : "s", dims->n_head,
+                              dims->n_head == 1 ? "" : "s", w->base.n_position, row_noun(w),
+                              w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu of them added by the tokenizer", n_added);
     append_label(w);
