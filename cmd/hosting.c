@@ -30,8 +30,11 @@ int hosting_open(const struct hosting *hosting, struct attn_host **host)
         return EXIT_DONE;
     const struct attn_tokenizer *tokenizer;
     interrupt_watch_model(attn_host_model(*host));
-    if (attn_host_tokenizer(*host, &tokenizer, &err) != ATTN_OK && running->is_verbose)
+    const bool has_tokenizer = attn_host_tokenizer(*host, &tokenizer, &err) == ATTN_OK;
+    if (!has_tokenizer && running->is_verbose)
         note("tokens have no text: %s", err.message);
+    if (has_tokenizer && running->is_verbose && attn_tokenizer_detail(tokenizer))
+        note("%s", attn_tokenizer_detail(tokenizer));
     return EXIT_DONE;
 }
 

@@ -60,14 +60,15 @@ enum attn_status attn_pair_table_append(struct attn_table *table,
                                         size_t n, struct attn_error *err)
 {
     int64_t *list = attn_alloc(n, sizeof *list, err);
-    char *input = NULL, *target = NULL;
-    size_t input_size, target_size;
+    char *input = NULL;
+    size_t input_size = 0, target_size = 0;
+    const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
     enum attn_status status = list != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
         status = attn_tokenizer_decode(tokenizer, ids, n, &input, &input_size, err);
-    if (status == ATTN_OK)
-        status = attn_tokenizer_decode(tokenizer, ids + n, 1, &target, &target_size, err);
+    if (status == ATTN_OK && target == NULL)
+        status = attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);
     if (status == ATTN_OK) {
         for (size_t i = 0; i < n; i++)
             list[i] = ids[i];
@@ -78,7 +79,6 @@ enum attn_status attn_pair_table_append(struct attn_table *table,
         status = attn_table_append(table, row, sizeof row / sizeof *row, err);
     }
     attn_text_free(input);
-    attn_text_free(target);
     attn_free(list);
     return status;
 }
