@@ -42,12 +42,13 @@ enum { N_STYLE = sizeof styles / sizeof *styles };
 static const struct attn_tokenizer *open_style(unsigned style)
 {
     static struct attn_tokenizer *tokenizers[N_STYLE];
+    static struct attn_blob blobs[N_STYLE];
     struct attn_error err = {0};
 
     if (tokenizers[style] == NULL) {
-        const struct attn_blob blob = attn_fuzz_blob("tokenizer.json", styles[style].path);
-        const struct attn_source source = {.name = "style", .blobs = &blob, .n_blob = 1};
+        const struct attn_source source = {.name = "style", .blobs = &blobs[style], .n_blob = 1};
 
+        blobs[style] = attn_fuzz_blob("tokenizer.json", styles[style].path);
         FUZZ_CHECK(attn_tokenizer_open(&source, &tokenizers[style], &err) == ATTN_OK);
     }
     return tokenizers[style];
@@ -69,12 +70,12 @@ static void check_decoded(const struct attn_tokenizer *tokenizer,
                           const struct attn_encoding *encoding, const char *text, size_t size)
 {
     const size_t n = encoding->n - encoding->n_front - encoding->n_back;
+    const int32_t *ids = n > 0 ? encoding->ids + encoding->n_front : NULL;
     struct attn_error err = {0};
     char *decoded = NULL;
     size_t decoded_size = 0;
 
-    FUZZ_CHECK(attn_tokenizer_decode(tokenizer, encoding->ids + encoding->n_front, n, &decoded,
-                                     &decoded_size, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_tokenizer_decode(tokenizer, ids, n, &decoded, &decoded_size, &err) == ATTN_OK);
     FUZZ_CHECK(decoded_size == size && (size == 0 || memcmp(decoded, text, size) == 0));
     attn_text_free(decoded);
 }
