@@ -53,6 +53,7 @@ static const struct option_group diff_options = OPTION_GROUP(diff_rows);
 
 static const struct option_part parts[] = {
     {&diff_options, 0},
+    {&special_options, offsetof(struct diff_args, question.prompt)},
     QUESTION_PARTS(offsetof(struct diff_args, question)),
 };
 

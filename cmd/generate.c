@@ -87,6 +87,7 @@ static const struct option_group generate_options = OPTION_GROUP(generate_rows);
 static const struct option_part parts[] = {
     {&prompt_text_options, offsetof(struct generate_args, prompt)},
     {&prompt_options, offsetof(struct generate_args, prompt)},
+    {&special_options, offsetof(struct generate_args, prompt)},
     {&prompt_numbers_options, offsetof(struct generate_args, prompt)},
     {&source_options, offsetof(struct generate_args, source)},
     {&generate_options, 0},

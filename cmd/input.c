@@ -31,8 +31,7 @@ int input_read(const struct prompt_args *prompt, const char *source, struct inpu
     struct attn_error err = {0};
     enum attn_status status = ATTN_OK;
     int code = EXIT_DONE;
-    request->special = (enum attn_special)prompt->special;
-    request->special_tokens = (enum attn_special_tokens)prompt->special_tokens;
+    prompt_say_special(prompt, request);
     if (prompt->embeds) {
         status = attn_ndarray_read(prompt->embeds, 2, 2, "[T, d_model]", &input->embeddings, &err);
         request->input.embeddings = &input->embeddings;

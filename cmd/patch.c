@@ -79,6 +79,7 @@ static const struct option_group piece_options = OPTION_GROUP(piece_rows);
 
 static const struct option_part parts[] = {
     {&patch_options, 0},
+    {&special_options, offsetof(struct patch_args, question.prompt)},
     {&target_options, offsetof(struct patch_args, answer)},
     {&foil_options, offsetof(struct patch_args, answer)},
     {&at_options, offsetof(struct patch_args, answer)},

@@ -43,6 +43,11 @@ static const struct option prompt_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct prompt_args, is_raw),
      .help = "keep that newline"},
+};
+
+const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
+
+static const struct option special_rows[] = {
     {.name = "special",
      .argument = "parse|text",
      .heading = "Input",
@@ -58,7 +63,7 @@ static const struct option prompt_rows[] = {
              "begins with (default), or not"},
 };
 
-const struct option_group prompt_options = OPTION_GROUP(prompt_rows);
+const struct option_group special_options = OPTION_GROUP(special_rows);
 
 static const struct option numbers_rows[] = {
     {.name = "ids",
@@ -89,6 +94,12 @@ int prompt_check(const struct prompt_args *args, const char *hint)
     if (n > 1)
         return report_problem(EXIT_USAGE, NULL, "the text is given in more than one way");
     return EXIT_DONE;
+}
+
+void prompt_say_special(const struct prompt_args *args, struct attn_request *request)
+{
+    request->special = (enum attn_special)args->special;
+    request->special_tokens = (enum attn_special_tokens)args->special_tokens;
 }
 
 static int report_read(const char *verb, const char *name)

@@ -22,6 +22,8 @@ struct prompt_args {
 
 /* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
 extern const struct option_group prompt_options;
+/* The same: what becomes of special tokens. */
+extern const struct option_group special_options;
 /* The same: a text by name, --prompt or --sentence. */
 extern const struct option_group prompt_text_options;
 /* The same: numbers in place of a text, --ids and --embeds. */
@@ -30,6 +32,9 @@ extern const struct option_group prompt_numbers_options;
 /* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
  * Returns an exit code. */
 int prompt_check(const struct prompt_args *args, const char *hint);
+
+/* Puts into REQUEST what becomes of special tokens. */
+void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
 
 /* A text and who owns it. */
 struct text {

@@ -51,6 +51,7 @@ int question_open(struct question *question)
     if (code == EXIT_DONE)
         code = attention_change(&args->attention, &question->changed, &question->mask);
     question->request = ATTN_REQUEST_DEFAULT;
+    prompt_say_special(&args->prompt, &question->request);
     question->request.changed = &question->changed;
     question->request.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : on_note;

@@ -45,6 +45,7 @@ struct question_args {
 #define QUESTION_INPUT_PARTS(at)                                                                   \
     {&prompt_text_options, (at) + offsetof(struct question_args, prompt)},                         \
         {&prompt_options, (at) + offsetof(struct question_args, prompt)},                          \
+        {&special_options, (at) + offsetof(struct question_args, prompt)},                         \
         {&prompt_numbers_options, (at) + offsetof(struct question_args, prompt)},                  \
     {                                                                                              \
         &source_options, (at) + offsetof(struct question_args, source)                             \

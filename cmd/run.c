@@ -30,6 +30,7 @@ struct run_args {
 static const struct option_part parts[] = {
     {&prompt_text_options, offsetof(struct run_args, prompt)},
     {&prompt_options, offsetof(struct run_args, prompt)},
+    {&special_options, offsetof(struct run_args, prompt)},
     {&prompt_numbers_options, offsetof(struct run_args, prompt)},
     {&source_options, offsetof(struct run_args, source)},
     {&model_options, offsetof(struct run_args, model)},

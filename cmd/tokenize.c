@@ -59,6 +59,7 @@ static const struct option_group format_options = OPTION_GROUP(format_rows);
 
 static const struct option_part parts[] = {
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
+    {&special_options, offsetof(struct tokenize_args, prompt)},
     {&input_options, 0}, /* --invalid and --decode */
     {&model_options, offsetof(struct tokenize_args, model)},
     {&format_options, 0}, /* --format */
