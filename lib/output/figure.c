@@ -16,6 +16,7 @@ enum {
     MOST_SIDE = 16384,      /* units of a side */
     MOST_AREA = 64000000,   /* and of the whole */
     MOST_COMPONENTS = 1024, /* columns of what is not a matrix */
+    MOST_VALUES = 40000,    /* numbers in cells: 200 tokens */
     THUMBNAIL_CELLS = 128,  /* a side in a grid */
     TITLE_SIZE = 15,
     SUBTITLE_SIZE = 12,
@@ -393,6 +394,28 @@ static enum attn_status check_content(const struct attn_figure_pen *pen, struct 
     return ATTN_INVALID;
 }
 
+/* Numbers in cells, where they are asked for: a text each. */
+static enum attn_status check_values(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const enum attn_figure kind = pen->content->kind;
+    const bool has_cells =
+        kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
+    size_t n = 0;
+
+    for (size_t i = 0; has_cells && i < pen->content->n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+        n += matrix->n_cell_row * matrix->n_cell_column;
+    }
+    if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'--values always' puts numbers in %zu cells, at most %d have them", n,
+                   MOST_VALUES);
+    attn_error_hint(err, "--csv and --npz write the numbers; --heads and --queries choose");
+    return ATTN_INVALID;
+}
+
 static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const double width = pen->shapes->width, height = pen->shapes->height;
@@ -428,6 +451,8 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
 
     open_pen(&pen);
     status = content->kind == ATTN_FIGURE_POINTS ? ATTN_OK : check_content(&pen, err);
+    if (status == ATTN_OK)
+        status = check_values(&pen, err);
     if (status == ATTN_OK)
         status = kinds[content->kind](&pen, err);
     if (status == ATTN_OK)

@@ -134,6 +134,8 @@ static void add_thumbnails(struct attn_figure_pen *pen, struct grid *grid)
         const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
         const struct attn_figure_place place = place_of(pen, grid, matrix);
 
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
+            attn_figure_add_values(pen, attn_figure_whole(matrix), place);
         attn_figure_add_frame(pen, place.x, place.y, (double)matrix->n_cell_column * place.side,
                               (double)matrix->n_cell_row * place.side);
     }
