@@ -195,6 +195,20 @@ static void append_options(struct attn_buffer *out, const struct attn_labels *la
     attn_buffer_append_string(out, labels->n_option > 0 ? "}" : "{}");
 }
 
+/* What people see in place of TOKENS, where it is anything else. */
+static void append_names(struct attn_buffer *out, const char *name,
+                         const struct attn_token_texts *names,
+                         const struct attn_token_texts *tokens)
+{
+    const size_t size = names->bytes.size;
+
+    append_key(out, name);
+    if (size == tokens->bytes.size && memcmp(names->bytes.data, tokens->bytes.data, size) == 0)
+        attn_buffer_append_string(out, "null");
+    else
+        attn_json_append_tokens(out, names);
+}
+
 static void append_labels(struct attn_buffer *out, const struct attn_page_run *run)
 {
     const struct attn_labels *labels = &run->writer->labels;
@@ -215,6 +229,8 @@ static void append_labels(struct attn_buffer *out, const struct attn_page_run *r
     attn_json_append_tokens(out, run->tokens);
     append_key(out, "source_tokens");
     attn_json_append_tokens(out, run->source_tokens);
+    append_names(out, "labels", run->names, run->tokens);
+    append_names(out, "source_labels", run->source_names, run->source_tokens);
     append_ids(out, run->writer);
     append_gaps(out, run->writer);
     append_queries(out, run->writer);

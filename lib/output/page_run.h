@@ -16,8 +16,9 @@ struct attn_page_run {
     const struct attn_writer *writer;
     const struct attn_page_heads *heads;
     const struct attn_token_texts *tokens, *source_tokens;
-    const char *title; /* terminated */
-    const char *text;  /* [n_text] of all tokens, escaped */
+    const struct attn_token_texts *names, *source_names; /* of tokens, for people */
+    const char *title;                                   /* terminated */
+    const char *text;                                    /* [n_text] of all tokens, escaped */
     size_t n_text;
     size_t start;                          /* the head that is shown first */
     int n_byte;                            /* of a cell in the data blocks, 1 or 2 */

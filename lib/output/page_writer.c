@@ -37,6 +37,7 @@ struct page_writer {
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
     struct attn_token_texts tokens, source_tokens;
+    struct attn_token_texts names, source_names; /* of tokens, for people */
     struct attn_buffer title, text, predictions; /* title is terminated */
     const char *rest;                            /* of the document, from the next mark on */
     float top;                                   /* the level of 1, without that of 0 */
@@ -99,15 +100,16 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
 static void join_tokens(struct page_writer *w)
 {
     const struct attn_labels *labels = &w->base.labels;
+    struct attn_buffer bytes = {0};
 
     for (size_t p = 0; p < w->tokens.n; p++) {
-        size_t size;
-        const char *token = attn_token_text(&w->tokens, p, &size);
-
         if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
-            attn_buffer_append_char(&w->text, ' ');
-        attn_buffer_append(&w->text, token, size);
+            attn_buffer_append_char(&bytes, ' ');
+        attn_buffer_append(&bytes, labels->tokens[p], labels->token_sizes[p]);
     }
+    attn_escape_append(&w->text, bytes.data, bytes.size);
+    w->text.has_failed |= bytes.has_failed;
+    attn_buffer_release(&bytes);
 }
 
 static void make_title(struct page_writer *w)
@@ -211,11 +213,14 @@ static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
 static void append_about(struct page_writer *w, struct attn_buffer *out)
 {
     const struct attn_labels *labels = &w->base.labels;
+    static const char *const tokens[] = {"token", "tokens"}, *const queries[] = {"query",
+                                                                                 "queries"};
+    const char *const *rows = labels->axes ? queries : tokens;
     const size_t n = shortened(&w->text);
 
     append_count(out, w->heads.n, "head");
     attn_buffer_append_string(out, ", ");
-    append_count(out, w->base.n_position, labels->axes ? "query" : "token");
+    attn_buffer_append_format(out, "%zu %s", w->base.n_position, rows[w->base.n_position != 1]);
     if (labels->axes) {
         attn_buffer_append_string(out, ", ");
         append_count(out, w->heads.items[0].n_column, "key");
@@ -488,6 +493,10 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     if (status == ATTN_OK)
         status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
     if (status == ATTN_OK)
+        status = attn_token_labels_init(&w->names, &writer->labels, err);
+    if (status == ATTN_OK)
+        status = attn_token_labels_init_source(&w->source_names, &writer->labels, err);
+    if (status == ATTN_OK)
         status = find_room(w, err);
     if (status == ATTN_OK)
         status = attn_page_data_create(writer->options.pool, writer->sink, &w->data, err);
@@ -523,6 +532,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
                                       .heads = &w->heads,
                                       .tokens = &w->tokens,
                                       .source_tokens = &w->source_tokens,
+                                      .names = &w->names,
+                                      .source_names = &w->source_names,
                                       .title = w->title.data,
                                       .text = w->text.data,
                                       .n_text = w->text.size,
@@ -531,8 +542,8 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
                                       .predictions = &w->predictions};
     const struct attn_page_first_view view = {.writer = writer,
                                               .heads = &w->heads,
-                                              .tokens = &w->tokens,
-                                              .source_tokens = &w->source_tokens,
+                                              .tokens = &w->names,
+                                              .source_tokens = &w->source_names,
                                               .head = &w->heads.items[w->start],
                                               .cells = w->has_best ? w->best : NULL,
                                               .n_digit = w->n_byte == 2 ? 4 : 2};
@@ -559,6 +570,8 @@ static void release_page(struct attn_writer *writer)
     attn_page_heads_release(&w->heads);
     attn_token_texts_release(&w->tokens);
     attn_token_texts_release(&w->source_tokens);
+    attn_token_texts_release(&w->names);
+    attn_token_texts_release(&w->source_names);
     attn_buffer_release(&w->title);
     attn_buffer_release(&w->text);
     attn_buffer_release(&w->predictions);

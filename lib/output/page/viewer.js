@@ -47,14 +47,13 @@ function headName(h) {
 
 // Text of a position, as the tables of attn-cli show it; '' where there are no tokens.
 function tokenAt(position, isSource) {
-  const tokens = isSource ? run.source_tokens : run.tokens;
+  const tokens = isSource ? run.source_labels || run.source_tokens : run.labels || run.tokens;
   return tokens ? tokens[position] : '';
 }
 
 function shortText(position, isSource) {
-  const tokens = isSource ? run.source_tokens : run.tokens;
-  if (!tokens) return '';
-  const text = tokens[position].trim() || "' '";
+  if (!(isSource ? run.source_tokens : run.tokens)) return '';
+  const text = tokenAt(position, isSource).trim() || "' '";
   const characters = Array.from(text);
   return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
 }
@@ -521,10 +520,9 @@ function sayCell(m) {
 
 // --- All heads ----------------------------------------------------------------------------------
 
-let thumbNodes = [];
+let thumbNodes = [], thumbsDrawn = '';
 
 function makeThumbs() {
-  const parts = [];
   thumbNodes = heads.map((head, h) => {
     const node = el('div', { class: 'thumb', role: 'gridcell', id: 'thumb-' + h,
       'aria-label': headName(h), title: headName(h) }, el('canvas', { 'aria-hidden': 'true' }));
@@ -537,7 +535,6 @@ function makeThumbs() {
     node.addEventListener('dblclick', () => set({ h, v: 'matrix' }));
     return node;
   });
-  return parts;
 }
 
 const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].toFixed(2);
@@ -545,17 +542,16 @@ const measureText = head => head[state.m] === null ? '\u2013' : head[state.m].to
 function thumbSize() {
   const room = $('thumbs').clientWidth - 44;
   const across = state.o && state.m ? Math.min(heads.length, columns.length) : columns.length;
-  return clamp(Math.floor(room / across) - 4, 8, state.v === 'grid' ? 96 : 40);
+  return clamp(Math.floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
 }
 
+// What is drawn of a head whichever is looked at.
 function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
   paintCells(m, 0, m.rows, 0, m.cols, canvas);
   const shrink = Math.max(head.rows, head.cols);
   canvas.style.width = Math.max(3, Math.round(size * head.cols / shrink)) + 'px';
   canvas.style.height = Math.max(3, Math.round(size * head.rows / shrink)) + 'px';
-  node.setAttribute('aria-selected', String(h === state.h));
-  node.setAttribute('aria-checked', String(state.t.includes(h)));
   while (node.childNodes.length > 1) node.lastChild.remove();
   if (state.m && size >= 24) node.append(el('span', { class: 'value' }, measureText(head)));
   canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
@@ -604,8 +600,17 @@ function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = state.w === 'both' ? 'difference' : setOf(state.w);
-  for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
-  arrangeThumbs(size);
+  const { s, e, min, first, r, m, o } = state;
+  const drawn = [size, which, rampName(), isDark(), s, e, min, first, r, m, o].join();
+  if (drawn !== thumbsDrawn) {
+    for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
+    arrangeThumbs(size);
+    thumbsDrawn = drawn;
+  }
+  thumbNodes.forEach((node, h) => {
+    node.setAttribute('aria-selected', String(h === state.h));
+    node.setAttribute('aria-checked', String(state.t.includes(h)));
+  });
   place.setAttribute('aria-activedescendant', 'thumb-' + state.h);
   $('measure-note').textContent = state.m === 'entropy' ? 'nats'
     : state.m ? 'mean weight of a query' : '';
@@ -715,8 +720,8 @@ class Matrix {
     this.x0 = this.left.width + 18;
     this.y0 = this.labelHeight + 18;
     this.node.style.maxHeight = Math.max(height, 240) + 'px';
-    this.size.style.width = this.x0 + m.cols * px + 1 + 'px';
-    this.size.style.height = this.y0 + m.rows * px + 1 + 'px';
+    this.size.style.width = this.x0 + Math.max(m.cols * px, 110) + 1 + 'px';
+    this.size.style.height = this.y0 + Math.max(m.rows * px, 80) + 1 + 'px';
     const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
       ? 'active-cell' : 'active-' + Math.random().toString(36).slice(2);
     this.active.id = active;
@@ -731,8 +736,8 @@ class Matrix {
   // Which rows and columns can be seen.
   window() {
     const { px, m, node } = this;
-    const width = Math.min(node.clientWidth, this.x0 + m.cols * px + 1);
-    const height = Math.min(node.clientHeight, this.y0 + m.rows * px + 1);
+    const width = Math.min(node.clientWidth, this.x0 + Math.max(m.cols * px, 110) + 1);
+    const height = Math.min(node.clientHeight, this.y0 + Math.max(m.rows * px, 80) + 1);
     const c0 = Math.floor(node.scrollLeft / px), r0 = Math.floor(node.scrollTop / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
       c1: clamp(c0 + Math.ceil((width - this.x0) / px) + 1, 1, m.cols),
@@ -1474,7 +1479,10 @@ function keepPng() {
 }
 
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
-const csvLabel = (p, isSource) => csvField(tokenAt(p, isSource) ? p + '|' + tokenAt(p, isSource) : String(p));
+const csvLabel = (p, isSource) => {
+  const tokens = isSource ? run.source_tokens : run.tokens;
+  return csvField(tokens && tokens[p] ? p + '|' + tokens[p] : String(p));
+};
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
 // What is shown, as a table: measures of all heads, the matrix, sums of tokens, or lines.
