@@ -311,8 +311,7 @@ static int perform(struct generate_args *args, struct served *served)
         code = input_read(&args->prompt, args->source, &input, &served->request);
     const char *json = take_json(&args->request.output);
     served->request.example = EXAMPLE;
-    served->request.ablate = args->ablation.z;
-    served->request.ablate_pattern = args->ablation.pattern;
+    ablation_fill(&args->ablation, &served->request);
     if (code == EXIT_DONE)
         code = request_fill(served, NULL);
     struct stream stream = {.out = served->is_standard_used ? NULL : served->out,
@@ -343,6 +342,7 @@ static int generate_main(int argc, char **argv)
     else if (served.out)
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);
+    text_list_release(&args.ablation.knockouts);
     text_list_release(&args.stops);
     output_args_release(&args.request.output);
     free(served.given);

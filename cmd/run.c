@@ -109,8 +109,7 @@ static int perform(const struct run_args *args, struct served *served)
     request->example = EXAMPLE;
     request->predict = (struct attn_question){(size_t)args->prediction.top,
                                               args->prediction.next.items, args->prediction.next.n};
-    request->ablate = args->ablation.z;
-    request->ablate_pattern = args->ablation.pattern;
+    ablation_fill(&args->ablation, request);
     if (code == EXIT_DONE)
         code = request_fill(served, NULL);
     if (code == EXIT_DONE)
@@ -138,6 +137,7 @@ static int run_main(int argc, char **argv)
     else if (served.out)
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);
+    text_list_release(&args.ablation.knockouts);
     text_list_release(&args.prediction.next);
     output_args_release(&args.request.output);
     free(served.given);

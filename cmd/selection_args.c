@@ -53,9 +53,31 @@ static const struct option ablation_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct ablation_args, pattern),
      .help = "set the attention patterns of these heads to zero"},
+    {.name = "ablate-mean",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, mean),
+     .help = "set the context vectors of these heads to their mean over the positions of the text"},
+    {.name = "knockout",
+     .argument = "QUERIES>KEYS[@HEADS]",
+     .heading = "Interventions",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct ablation_args, knockouts),
+     .help = "keep these queries from looking at these keys, positions or words, in all heads or "
+             "these: 'it>cat@2.*'; may be given several times"},
 };
 
 const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
+
+void ablation_fill(const struct ablation_args *args, struct attn_request *request)
+{
+    request->ablate = args->z;
+    request->ablate_pattern = args->pattern;
+    request->ablate_mean = args->mean;
+    request->knockouts = args->knockouts.items;
+    request->n_knockout = args->knockouts.n;
+}
 
 void sites_print(struct attn_sink *out)
 {

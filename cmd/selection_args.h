@@ -1,6 +1,6 @@
 /*
  * selection_args.h - what is kept and what is changed: --layers, --heads, --queries, --sites,
- * --ablate and --ablate-pattern.
+ * --ablate and its companions.
  */
 #ifndef CMD_SELECTION_ARGS_H
 #define CMD_SELECTION_ARGS_H
@@ -15,6 +15,8 @@ struct selection_args {
 
 struct ablation_args {
     const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
+    const char *mean;        /* heads whose context vectors become their mean; or NULL */
+    struct text_list knockouts;
 };
 
 /* Options that fill a struct selection_args. */
@@ -22,6 +24,9 @@ extern const struct option_group selection_options;
 
 /* Options that fill a struct ablation_args. */
 extern const struct option_group ablation_options;
+
+/* What ARGS change of REQUEST, which borrows them. */
+void ablation_fill(const struct ablation_args *args, struct attn_request *request);
 
 /* The table for --sites help. */
 void sites_print(struct attn_sink *out);

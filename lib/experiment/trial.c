@@ -44,23 +44,15 @@ static enum attn_status create(const struct attn_trial *trial, const struct attn
                                struct attn_session **session, struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
-    const struct attn_host_options *host = &run->host->options;
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session_options options = attn_run_session_options(run);
 
-    options.n_max = run->text.n + trial->n_more;
-    options.n_source = run->source.n;
+    options.n_max += trial->n_more;
     options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
     options.has_logits = trial->has_logits;
     options.pool = trial->pool;
     options.trace = trial->trace;
     options.edits = edits;
     options.n_edit = run->n_edit + trial->n_edit;
-    options.attention = run->attention.layers;
-    options.cancel = host->cancel;
-    options.isa = host->isa;
-    options.gemm = host->gemm;
-    options.embeddings_name = run->text.name;
-    options.source_name = run->source.name;
     return attn_session_create(run->model, &options, session, err);
 }
 

@@ -139,7 +139,7 @@ static void rank(const struct attn_prediction_args *args, const float *logits, s
 /* What ranking takes, and where it is. */
 struct ranking {
     size_t n_shown;             /* tokens a position */
-    struct attn_scored *room;        /* [n_vocab] */
+    struct attn_scored *room;   /* [n_vocab] */
     struct attn_candidate *top; /* where those of the next position go */
 };
 

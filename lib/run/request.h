@@ -112,6 +112,12 @@ struct attn_request {
     struct attn_label_list query_labels, key_labels; /* of arrays; empty: rows and columns have
                                                         numbers */
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own to texts */
+
+    const char *ablate_mean;      /* heads whose z becomes its mean over the text's positions, which
+                                     a run without edits finds first */
+    const char *const *knockouts; /* [n_knockout] "QUERIES>KEYS@HEADS": these queries do not look at
+                                     these keys; positions are numbers or words, @HEADS may lack */
+    size_t n_knockout;
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

@@ -11,6 +11,8 @@
 #include "output/outputs.h"
 #include "output/writer.h"
 #include "run/choice.h"
+#include "run/knockout.h"
+#include "run/mean_ablation.h"
 #include "run/position.h"
 #include "run/request_internal.h"
 #include "run/words.h"
@@ -221,6 +223,10 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
 
         status = choose_tensors(run, &dims, 1, err);
     }
+    if (status == ATTN_OK)
+        status = attn_run_add_mean_ablation(run, err);
+    if (status == ATTN_OK)
+        status = attn_run_add_knockouts(run, err);
     return status;
 }
 
@@ -230,7 +236,8 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
                                              struct attn_error *err)
 {
     if (!attn_question_is_asked(&request->predict) && !request->ablate &&
-        !request->ablate_pattern && request->n_edit == 0 && !attn_input_is_given(&request->source))
+        !request->ablate_pattern && request->n_edit == 0 && !request->ablate_mean &&
+        request->n_knockout == 0 && !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -342,6 +349,7 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->words);
     attn_free(run->source_words);
     attn_free(run->edits);
+    attn_free(run->means);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
     attn_continuations_release(&run->continuations);
@@ -416,30 +424,38 @@ static bool has_chosen_positions(const struct attn_run *run)
            (run->request.queries || !attn_selection_is_all_queries(run->selection));
 }
 
-static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_session **session,
-                                      struct attn_error *err)
+struct attn_session_options attn_run_session_options(const struct attn_run *run)
 {
     const struct attn_host_options *host = &run->host->options;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    const bool is_one_feed = run->continuations.n == 0 && !has_chosen_positions(run);
-    enum attn_status status;
 
-    options.n_max = run->text.n + run->continuations.n_more;
+    options.n_max = run->text.n;
     options.n_source = run->source.n;
-    options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
-    options.has_logits = attn_question_is_asked(&run->request.predict);
-    options.reads_once = run->continuations.n == 0 && !host->reuse;
-    options.pool = pool;
-    options.trace = trace;
-    options.edits = run->edits;
-    options.n_edit = run->n_edit;
     options.attention = run->attention.layers;
     options.cancel = host->cancel;
     options.isa = host->isa;
     options.gemm = host->gemm;
     options.embeddings_name = run->text.name;
     options.source_name = run->source.name;
+    return options;
+}
+
+static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_session **session,
+                                      struct attn_error *err)
+{
+    struct attn_session_options options = attn_run_session_options(run);
+    const bool is_one_feed = run->continuations.n == 0 && !has_chosen_positions(run);
+    enum attn_status status;
+
+    options.n_max += run->continuations.n_more;
+    options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
+    options.has_logits = attn_question_is_asked(&run->request.predict);
+    options.reads_once = run->continuations.n == 0 && !run->host->options.reuse;
+    options.pool = pool;
+    options.trace = trace;
+    options.edits = run->edits;
+    options.n_edit = run->n_edit;
     status = attn_session_create(run->model, &options, session, err);
     if (status != ATTN_OK)
         return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
@@ -463,13 +479,16 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
+    const char *what = run->request.n_knockout > 0 ? "knockout" : "ablation";
+
     if (run->n_edit > 0 && n_row > 0)
-        attn_request_note(&run->request, "the ablation changed %zu row%s", n_row,
+        attn_request_note(&run->request, "the %s changed %zu row%s", what, n_row,
                           n_row == 1 ? "" : "s");
     else if (run->n_edit > 0)
         attn_request_note(&run->request,
-                          "the ablation changed nothing that is shown: it comes after every "
-                          "tensor that is wanted");
+                          "the %s changed nothing that is shown: it comes after every tensor that "
+                          "is wanted",
+                          what);
 }
 
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,

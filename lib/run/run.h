@@ -40,7 +40,8 @@ struct attn_result {
     struct attn_predictions predictions; /* owned; its texts are borrowed from host and request */
 };
 
-/* Reads the input, finds the attention of each layer and what is selected; computes nothing. HOST
+/* Reads the input, finds the attention of each layer and what is selected; computes nothing but the
+ * means of ablate_mean. HOST
  * and what REQUEST points to are borrowed until attn_run_free. *run is untouched on failure. */
 ATTN_API enum attn_status attn_run_prepare(struct attn_host *host,
                                            const struct attn_request *request,

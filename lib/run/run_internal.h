@@ -24,9 +24,14 @@ struct attn_run {
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
     size_t n_edit;
+    float *means;                   /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
     struct attn_labels labels;
 };
+
+/* What a session over RUN needs to be told: its lengths, attention, host and files; no edits, and
+ * nothing that is watched. */
+struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
 #endif

@@ -939,6 +939,9 @@ attn_request._fields_ = [
     ("query_labels", attn_label_list),
     ("key_labels", attn_label_list),
     ("special_tokens", c_int),
+    ("ablate_mean", c_char_p),
+    ("knockouts", POINTER(c_char_p)),
+    ("n_knockout", c_size_t),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),

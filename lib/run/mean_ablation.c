@@ -1,0 +1,136 @@
+/* mean_ablation.c - see mean_ablation.h. */
+#include "run/mean_ablation.h"
+
+#include "base/memory.h"
+#include "model/session.h"
+
+#include <math.h>
+#include <string.h>
+
+struct job {
+    struct attn_run *run;
+    const struct attn_dims *dims;
+    struct attn_selection *heads; /* owns; z of those that are meant */
+    double *sums;                 /* [n_layer, n_head, Ev] owns */
+};
+
+/* An attn_trace_fn: rows of z of one head. */
+static enum attn_status add_rows(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    const struct job *job = user;
+    double *sums = job->sums + ((size_t)event->layer * job->dims->n_head + (size_t)event->head) *
+                                   job->dims->d_value;
+
+    (void)err;
+    for (size_t r = 0; r < event->n_row; r++)
+        for (size_t k = 0; k < event->n_col; k++)
+            sums[k] += (double)event->data[r * event->ld + k];
+    return ATTN_OK;
+}
+
+static enum attn_status select_heads(struct job *job, struct attn_error *err)
+{
+    enum attn_status status = attn_selection_create(job->dims, &job->heads, err);
+
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(job->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_heads(job->heads, job->run->request.ablate_mean, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status find_sums(struct job *job, struct attn_error *err)
+{
+    const struct attn_run *run = job->run;
+    const struct attn_trace trace = {job->heads, add_rows, job};
+    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_session *session = NULL;
+    enum attn_status status;
+
+    options.trace = &trace;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.pool = attn_host_pool(run->host, (double)INFINITY);
+    status = attn_error_at(attn_session_create(run->model, &options, &session, err),
+                           ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK && run->source.n > 0)
+        status = attn_session_set_source(session, run->source.rows, run->source.n, err);
+    if (status == ATTN_OK && run->text.rows)
+        status = attn_session_feed_embeddings(session, run->text.rows, run->text.n, err);
+    else if (status == ATTN_OK)
+        status = attn_session_feed(session, run->text.ids, run->text.n, err);
+    attn_session_free(session);
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+}
+
+/* The edit of a head, whose rows of means lie at ROWS [n_row, Ev]. */
+static struct attn_edit edit_of(const struct job *job, int layer, int head, float *rows,
+                                size_t n_row)
+{
+    const size_t width = job->dims->d_value;
+    const double *sums = job->sums + ((size_t)layer * job->dims->n_head + (size_t)head) * width;
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    for (size_t i = 0; i < n_row * width; i++)
+        rows[i] = (float)(sums[i % width] / (double)job->run->text.n);
+    edit.site = ATTN_SITE_Z;
+    edit.layer = layer;
+    edit.head = head;
+    edit.row1 = n_row;
+    edit.col1 = width;
+    edit.op = ATTN_EDIT_REPLACE;
+    edit.data = rows;
+    edit.ld = width;
+    return edit;
+}
+
+/* The positions of continuations have the mean, too. */
+static enum attn_status append_edits(struct job *job, struct attn_error *err)
+{
+    struct attn_run *run = job->run;
+    const size_t n_row = run->text.n + run->continuations.n_more;
+    const size_t n_layer = job->dims->n_layer, n_head = job->dims->n_head;
+    size_t n = 0, capacity = run->n_edit;
+    void *block = run->edits;
+    enum attn_status status;
+
+    for (size_t layer = 0; layer < n_layer; layer++)
+        n += attn_selection_n_head(job->heads, (int)layer);
+    run->means = attn_alloc(n, n_row * job->dims->d_value * sizeof *run->means, err);
+    if (!run->means)
+        return ATTN_NO_MEMORY;
+    status = attn_grow(&block, &capacity, run->n_edit + n, sizeof *run->edits, err);
+    run->edits = block;
+    if (status != ATTN_OK)
+        return status;
+    n = 0;
+    for (size_t i = 0; i < n_layer * n_head; i++) {
+        const int layer = (int)(i / n_head), head = (int)(i % n_head);
+
+        if (attn_selection_has_head(job->heads, layer, head))
+            run->edits[run->n_edit++] =
+                edit_of(job, layer, head, run->means + n++ * n_row * job->dims->d_value, n_row);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_run_add_mean_ablation(struct attn_run *run, struct attn_error *err)
+{
+    struct job job = {.run = run, .dims = attn_selection_dims(run->selection)};
+    enum attn_status status;
+
+    if (!run->request.ablate_mean)
+        return ATTN_OK;
+    status = select_heads(&job, err);
+    job.sums = attn_alloc(job.dims->n_layer * job.dims->n_head, /* of whole heads */
+                          job.dims->d_value * sizeof *job.sums, err);
+    if (status == ATTN_OK && !job.sums)
+        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = find_sums(&job, err);
+    if (status == ATTN_OK)
+        status = append_edits(&job, err);
+    attn_selection_free(job.heads);
+    attn_free(job.sums);
+    return status;
+}
