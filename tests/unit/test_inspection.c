@@ -73,21 +73,44 @@ START_TEST(describes_a_gpt2)
     open_subject(&subject, "models/tiny-gpt2", 17, 0);
     expect(&subject, ATTN_INSPECTED_CONFIG, ATTN_TABLE_CSV,
            "model_type,n_layer,n_head,n_kv_head,d_model,d_head,d_value,d_mlp,n_ctx,n_vocab,norm,"
-           "norm_eps,has_final_norm,positions,act_fn,has_projections,has_qkv_bias,has_out_proj,"
-           "has_out_bias,has_residual,output\n"
-           "gpt2,3,3,3,15,5,5,22,17,487,layernorm,1e-05,1,learned,gelu_new,1,1,1,1,1,tied\n");
-    expect(&subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_JSON_LINES,
-           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
-           "\"eps\": 0, \"factor\": 1}\n"
-           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
-           "\"eps\": 0, \"factor\": 1}\n"
-           "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": true, "
-           "\"eps\": 0, \"factor\": 1}\n");
+           "norm_eps,norm_place,has_single_norm,has_final_norm,qk_norm,positions,embed_scale,"
+           "act_fn,has_gated_mlp,has_projections,has_qkv_bias,has_out_proj,has_out_bias,"
+           "has_mlp_bias,has_residual,has_parallel_residual,output,has_output_bias,logits_cap\n"
+           "gpt2,3,3,3,15,5,5,22,17,487,layernorm,1e-05,before,0,1,none,learned,,gelu_new,0,1,1,1,"
+           "1,1,1,0,tied,0,\n");
+    expect(&subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_TABBED,
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n"
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n"
+           "full\t0\tcausal\t1\t0\t1\t\t\t\t\t\t\n");
+    expect(&subject, ATTN_INSPECTED_DIFFERENCES, ATTN_TABLE_TABBED, "");
     expect(&subject, ATTN_INSPECTED_PARAMETERS, ATTN_TABLE_TABBED,
            "7305\t255\t2880\t2091\t210\t0\t12741\n");
     expect(&subject, ATTN_INSPECTED_TOKENIZER, ATTN_TABLE_TABBED, "bpe\t487\n");
     expect(&subject, ATTN_INSPECTED_SPECIAL, ATTN_TABLE_TABBED, "486\t<|endoftext|>\n");
     expect(&subject, ATTN_INSPECTED_RUN, ATTN_TABLE_TABBED, "17\t0\t1377\n");
+    close_subject(&subject);
+}
+END_TEST
+
+START_TEST(tells_windows_and_positions_by_layer)
+{
+    struct subject subject;
+
+    open_subject(&subject, "tests/fixtures/family-gemma3-text", 5, 0);
+    expect(
+        &subject, ATTN_INSPECTED_ATTENTION, ATTN_TABLE_JSON_LINES,
+        "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
+        "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
+        "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
+        "\"d_rotary\": 12}\n"
+        "{\"kind\": \"full\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
+        "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": null, \"score_cap\": null, "
+        "\"rope_type\": \"linear\", \"rope_theta\": 1e+06, \"rope_factor\": 2, "
+        "\"d_rotary\": 12}\n"
+        "{\"kind\": \"window\", \"is_cross\": false, \"mask\": \"causal\", \"is_scaled\": false, "
+        "\"eps\": 0, \"factor\": 0.2886751345948129, \"window\": 5, \"score_cap\": null, "
+        "\"rope_type\": \"default\", \"rope_theta\": 1e+04, \"rope_factor\": null, "
+        "\"d_rotary\": 12}\n");
     close_subject(&subject);
 }
 END_TEST
@@ -214,6 +237,6 @@ START_TEST(failures_are_reported)
 }
 END_TEST
 
-ATTN_SUITE("inspection", describes_a_gpt2, lists_every_tensor_with_its_file,
-           a_shape_that_layers_do_not_share_is_missing, what_is_not_given_is_named,
-           a_check_can_be_canceled, failures_are_reported)
+ATTN_SUITE("inspection", describes_a_gpt2, tells_windows_and_positions_by_layer,
+           lists_every_tensor_with_its_file, a_shape_that_layers_do_not_share_is_missing,
+           what_is_not_given_is_named, a_check_can_be_canceled, failures_are_reported)
