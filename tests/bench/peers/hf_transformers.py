@@ -16,7 +16,7 @@ class Transformers:
             model, attn_implementation="eager", dtype=getattr(torch, compute)).eval()
 
     def prefill(self, n):
-        ids = self.torch.tensor([worker.token_ids(n)])
+        ids = self.torch.tensor([worker.token_ids(n, self.model.config.vocab_size)])
 
         def run():
             with self.torch.inference_mode():
@@ -26,7 +26,7 @@ class Transformers:
         return run
 
     def decode(self, n):
-        ids = self.torch.tensor([worker.token_ids(n + 1)])
+        ids = self.torch.tensor([worker.token_ids(n + 1, self.model.config.vocab_size)])
         with self.torch.inference_mode():
             cache = self.model(ids[:, :n], use_cache=True).past_key_values
 

@@ -17,9 +17,9 @@ import sys
 import time
 
 
-def token_ids(n):
+def token_ids(n, n_vocab=50257):
     """The tokens that attn-cli bench feeds."""
-    return [(i * 7919 + 13) % 50257 for i in range(n)]
+    return [(i * 7919 + 13) % n_vocab for i in range(n)]
 
 
 def median_seconds(run, prepare):
