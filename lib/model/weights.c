@@ -336,11 +336,14 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
 static bool find_tensor(const struct binder *binder, const struct attn_weight_rule *rule, int layer,
                         char name[ATTN_WEIGHT_NAME_SIZE], struct attn_safetensors_entry *entry)
 {
-    for (const char *spelling = rule->name; spelling != NULL; spelling = next_spelling(spelling)) {
+    const char *spelling = rule->name;
+
+    do {
         write_name(name, binder->prefix, spelling, layer);
         if (attn_safetensors_find(binder->st, name, entry))
             return true;
-    }
+        spelling = next_spelling(spelling);
+    } while (spelling != NULL);
     write_name(name, binder->prefix, rule->name, layer);
     return false;
 }

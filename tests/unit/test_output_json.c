@@ -105,9 +105,10 @@ START_TEST(what_is_not_known_is_null)
     text = attn_written_text(&made, "json",
                              &((struct attn_writer_options){
                                  .size = sizeof(struct attn_writer_options), .precision = 1}));
-    ck_assert_ptr_nonnull(strstr(text, "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"
-                                       "\"ids\": null,\n\"offsets\": null,\n\"kv_heads\": [0,0,1,1],\n"
-                                       "\"tensors\": {\n\"queries\": [0],\n\"hook_embed\": [\n"));
+    ck_assert_ptr_nonnull(strstr(text,
+                                 "\"model\": null,\n\"options\": {},\n\"tokens\": null,\n"
+                                 "\"ids\": null,\n\"offsets\": null,\n\"kv_heads\": [0,0,1,1],\n"
+                                 "\"tensors\": {\n\"queries\": [0],\n\"hook_embed\": [\n"));
     ck_assert_ptr_nonnull(strstr(text, "\"probability\": 0.8}")); /* 0.75, a tie to even */
     free(text);
     tear_down();
