@@ -98,6 +98,10 @@ def tried(reader, *arguments):
         return reader(*arguments)
     except Exception as error:  # whatever a reader raises is its refusal
         return error
+    except BaseException as error:  # a panic in Rust is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
+        return RuntimeError(str(error))
 
 
 def check_npy(np):
@@ -167,6 +171,24 @@ def check_ids(tokenizers):
     print(f"check-adversary: vocab: tokenizers gives the same ids in {n}")
 
 
+def check_tokenizers(tokenizers):
+    """tokenizer.json: the library tokenizers reads what is taken, and gives the same ids."""
+    count, n_same = Count("tokenizer", "tokenizers"), 0
+    for path, meant, taken in cases("tokenizer"):
+        text = (path / "text.txt").read_bytes()
+        other = tried(tokenizers.Tokenizer.from_file, str(path / "tokenizer.json"))
+        count.compare(path, meant, taken, other)
+        if not taken or n_same >= N_TOOL or not is_utf8(text):
+            continue
+        ran = subprocess.run(["attn-cli", "tokenize", "-m", ".", "--raw", "-f", "text.txt", "--format",
+                              "json"], cwd=path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if ran.returncode == 0:
+            ids = other.encode(text.decode("utf-8")).ids
+            assert read_json(ran.stdout)["ids"] == ids, f"{path}: other ids"
+            n_same += 1
+    count.tell(f"; attn-cli gives the same ids in {n_same}")
+
+
 def check_texts():
     n = 0
     for path, meant, taken in cases("text"):
@@ -214,6 +236,7 @@ def main(arguments):
     check_json("config", "config.json")
     check_json("vocab", "vocab.json")
     with_package("tokenizers", check_ids)
+    with_package("tokenizers", check_tokenizers)
     check_texts()
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# damage.sh - the weights of the tiny model cut at every length; `make test` has tried one in 97 of
-# those behind the header by then.
+# damage.sh - the weights of the tiny model, and a tokenizer.json of each style, cut at every length;
+# `make test` has tried one in 97 of those behind the header by then, and one in 997.
 . "$(dirname "$0")/frame.sh"
 
 is_full || finish
-CK_TIMEOUT_MULTIPLIER=100 "$build/tests/unit/test_model_damaged" >"$scratch/out" 2>&1
-status=$?
-[ $status -eq 0 ] && pass || fail "status $status: $(tail -n 3 "$scratch/out")"
+for suite in model_damaged tokenizer_json; do
+    CK_TIMEOUT_MULTIPLIER=100 "$build/tests/unit/test_$suite" >"$scratch/out" 2>&1
+    status=$?
+    [ $status -eq 0 ] && pass || fail "$suite: status $status: $(tail -n 3 "$scratch/out")"
+done
 finish

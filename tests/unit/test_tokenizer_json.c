@@ -707,6 +707,35 @@ START_TEST(refuses_more_bytes_of_added_tokens_than_it_can_search)
 }
 END_TEST
 
+/* One length in 997 of each style; with TORTURE=full every one. */
+START_TEST(refuses_styles_that_were_cut)
+{
+    const char *torture = getenv("TORTURE");
+    const size_t step = torture && strcmp(torture, "full") == 0 ? 1 : 997;
+
+    for (size_t i = 0; i < N(styles); i++) {
+        char path[100];
+        struct attn_file file = {0};
+        struct attn_error err = {0};
+        struct attn_blob blob = {.name = "tokenizer.json"};
+        const struct attn_source source = {.name = "toy", .blobs = &blob, .n_blob = 1};
+
+        snprintf(path, sizeof path, "tests/fixtures/tokenizers/%s/tokenizer.json", styles[i]);
+        ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
+        for (size_t size = 0; size < file.size - 1; size += step) {
+            struct attn_tokenizer *tokenizer = NULL;
+
+            err = (struct attn_error){0};
+            blob.data = file.data;
+            blob.size = size;
+            ck_assert_int_eq(attn_tokenizer_open(&source, &tokenizer, &err), ATTN_FORMAT);
+            ck_assert(err.message[0] != '\0');
+        }
+        attn_file_close(&file);
+    }
+}
+END_TEST
+
 START_TEST(survives_every_failed_allocation)
 {
     static const char text[] = "abc e\xcc\x81<s> 12 \xe1\xb8\x8b\xcc\xa3 the end of it";
@@ -745,7 +774,7 @@ START_TEST(survives_every_failed_allocation)
 END_TEST
 
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
-           refuses_a_file_that_was_cut, says_which_tokens_it_added,
+           refuses_a_file_that_was_cut, refuses_styles_that_were_cut, says_which_tokens_it_added,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,
