@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_EXAMPLES = 3 };
+enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_LINES = 20, BRIEF_EXAMPLES = 3 };
 
 #define TITLE "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their attention"
 #define TRY                                                                                        \
@@ -109,48 +109,90 @@ static void print_overview(struct attn_sink *out)
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line. */
-static void print_examples(struct attn_sink *out, const char *examples, size_t n)
+/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line.
+ * Returns how many lines that are. */
+static size_t print_examples(struct attn_sink *out, const char *examples, size_t n)
 {
     const char *at = examples;
-    while (n > 0 && *at) {
+    size_t n_line = 0;
+    for (; n > 0 && *at; n_line++) {
         const char *end = strchr(at, '\n');
         n -= end == at || end[-1] != '\\';
         at = end + 1;
     }
     attn_sink_write(out, examples, (size_t)(at - examples));
+    return n_line;
 }
 
-/* A line that is filled with words, and says when some do not fit. */
-struct line {
+/* Lines that are filled with words; when they are not enough the last one says so. */
+struct filled {
     struct attn_sink *out;
-    size_t at; /* column */
+    size_t at;     /* column */
+    size_t n_left; /* lines behind this one */
     bool is_full;
 };
 
-static void begin_line(struct line *line, const char *heading)
+static void begin_lines(struct filled *lines, const char *heading, size_t n)
 {
     char title[BRIEF_COLUMN + 1];
     snprintf(title, sizeof(title), "%s:", heading);
-    print(line->out, "%-*s", BRIEF_COLUMN, title);
-    line->at = BRIEF_COLUMN;
-    line->is_full = false;
+    print(lines->out, "%-*s", BRIEF_COLUMN, title);
+    lines->at = BRIEF_COLUMN;
+    lines->n_left = n - 1;
+    lines->is_full = false;
 }
 
-static void add_word(struct line *line, const char *word)
+static void add_word(struct filled *lines, const char *word)
 {
-    enum { GAP = 4 }; /* " ..." */
-    if (line->is_full)
+    const size_t size = 1 + strlen(word), gap = lines->n_left > 0 ? 0 : strlen(" ...");
+    if (lines->is_full)
         return;
-    line->is_full = line->at + 1 + strlen(word) + GAP > WIDTH;
-    print(line->out, " %s", line->is_full ? "..." : word);
-    line->at += 1 + strlen(word);
+    if (lines->at + size + gap > WIDTH && lines->n_left > 0) {
+        print(lines->out, "\n%*s", BRIEF_COLUMN, "");
+        lines->at = BRIEF_COLUMN;
+        lines->n_left--;
+    } else {
+        lines->is_full = lines->at + size + gap > WIDTH;
+    }
+    print(lines->out, " %s", lines->is_full ? "..." : word);
+    lines->at += size;
 }
 
-/* The options of COMMAND by their names, a line a heading. */
-static void print_option_names(struct attn_sink *out, const struct command *command)
+/* Options of COMMAND below HEADING; NULL: the number of headings. */
+static size_t count_options(const struct command *command, const char *heading)
 {
-    struct line line = {.out = out};
+    const char *last = NULL;
+    size_t n = 0;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        bool is_new = walk.option.name && (!last || strcmp(last, walk.option.heading) != 0);
+        n += walk.option.name &&
+             (heading ? strcmp(walk.option.heading, heading) == 0 : (size_t)is_new);
+        last = walk.option.name ? walk.option.heading : last;
+    }
+    return n;
+}
+
+/* Lines for the options below HEADING: two for the longest lists, as many as N_MORE. */
+static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
+{
+    const size_t n = count_options(command, heading);
+    const char *last = NULL;
+    size_t n_longer = 0;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const char *other = walk.option.name ? walk.option.heading : last;
+        if (other && other != last && strcmp(other, heading) != 0)
+            n_longer += count_options(command, other) > n;
+        last = other;
+    }
+    return n_longer < n_more ? 2 : 1;
+}
+
+/* The options of COMMAND by their names, a line a heading, and some two: N_LINE in all. */
+static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
+{
+    struct filled lines = {.out = out};
+    const size_t n_heading = count_options(command, NULL);
+    const size_t n_more = n_line > n_heading ? n_line - n_heading : 0;
     const char *heading = NULL;
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
@@ -158,11 +200,11 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
             continue;
         if (!heading || strcmp(heading, walk.option.heading) != 0) {
             print_text(out, heading ? "\n" : "");
-            begin_line(&line, walk.option.heading);
+            heading = walk.option.heading;
+            begin_lines(&lines, heading, count_lines(command, heading, n_more));
         }
-        heading = walk.option.heading;
         snprintf(name, sizeof(name), "--%s", walk.option.name);
-        add_word(&line, name);
+        add_word(&lines, name);
     }
     print_text(out, "\n");
 }
@@ -171,11 +213,12 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
 {
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
           command->name, command->usage);
+    size_t n_line = 4; /* those above, and the last one */
     if (command->examples) {
-        print_examples(out, command->examples, BRIEF_EXAMPLES);
+        n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");
     }
-    print_option_names(out, command);
+    print_option_names(out, command, BRIEF_LINES - n_line);
     print(out, "'attn-cli %s --help' explains them.\n", command->name);
 }
 
