@@ -407,12 +407,12 @@ static void set_colors(struct sheet *sheet)
 
 static enum attn_status draw(struct sheet *sheet, struct attn_error *err)
 {
-    enum attn_status status = attn_token_texts_init(&sheet->queries, sheet->labels, err);
+    enum attn_status status = attn_token_labels_init(&sheet->queries, sheet->labels, err);
 
     if (status == ATTN_OK && sheet->row->is_cross)
-        status = attn_token_texts_init_source(&sheet->keys, sheet->labels, err);
+        status = attn_token_labels_init_source(&sheet->keys, sheet->labels, err);
     else if (status == ATTN_OK)
-        status = attn_token_texts_init(&sheet->keys, sheet->labels, err);
+        status = attn_token_labels_init(&sheet->keys, sheet->labels, err);
     if (status != ATTN_OK)
         return status;
     set_colors(sheet);

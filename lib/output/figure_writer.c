@@ -195,9 +195,9 @@ static enum attn_status open_figure(struct attn_writer *writer, bool is_in_point
     enum attn_status status = open_levels(w, err);
 
     if (status == ATTN_OK)
-        status = attn_token_texts_init(&w->tokens, &writer->labels, err);
+        status = attn_token_labels_init(&w->tokens, &writer->labels, err);
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
+        status = attn_token_labels_init_source(&w->source_tokens, &writer->labels, err);
     if (status != ATTN_OK)
         return status;
     w->content.writer = writer;
