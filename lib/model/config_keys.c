@@ -4,6 +4,18 @@
 #include "base/escape.h"
 #include "model/config_extras.h"
 
+/* N heads of KEY must divide WHOLE of WHOLE_KEY. */
+static enum attn_status check_divides(const struct attn_json *json, const char *key, size_t n,
+                                      const char *whole_key, size_t whole, struct attn_error *err)
+{
+    if (whole % n == 0)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "%s %zu does not divide %s %zu in '%s'", key, n, whole_key,
+                   whole, attn_quote_string(attn_json_name(json)).text);
+    attn_error_hint(err, "%s %zu divides it", key, attn_config_nearest_divisor(whole, n));
+    return ATTN_FORMAT;
+}
+
 /* Heads of keys and values, and the width of a head. */
 static enum attn_status read_heads(const struct attn_json *json,
                                    const struct attn_config_keys *keys, struct attn_config *config,
@@ -23,16 +35,14 @@ static enum attn_status read_heads(const struct attn_json *json,
     if (status == ATTN_OK && !keys->is_plain)
         status =
             attn_json_get_size(json, root, "head_dim", 1, ATTN_MAX_WIDTH, &config->d_head, err);
+    if (status == ATTN_OK && (config->d_head == 0 || keys->is_divided))
+        status = check_divides(json, "num_attention_heads", config->n_head, "hidden_size",
+                               config->d_model, err);
+    if (status == ATTN_OK)
+        status = check_divides(json, "num_key_value_heads", config->n_kv_head,
+                               "num_attention_heads", config->n_head, err);
     if (status != ATTN_OK)
         return status;
-    if ((config->d_head == 0 || keys->is_divided) && config->d_model % config->n_head != 0) {
-        attn_error_set(
-            err, ATTN_FORMAT, "num_attention_heads %zu does not divide hidden_size %zu in '%s'",
-            config->n_head, config->d_model, attn_quote_string(attn_json_name(json)).text);
-        attn_error_hint(err, "num_attention_heads %zu divides it",
-                        attn_config_nearest_divisor(config->d_model, config->n_head));
-        return ATTN_FORMAT;
-    }
     if (config->d_head == 0)
         config->d_head = config->d_model / config->n_head;
     config->d_value = config->d_head;
