@@ -858,7 +858,7 @@ static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_re
                                          struct attn_error *err)
 {
     struct attn_labels labels = *attn_run_labels(run);
-    struct attn_selection *patterns;
+    struct attn_selection *patterns = NULL;
     enum attn_status status = select_patterns(run, &patterns, err);
 
     if (status != ATTN_OK)

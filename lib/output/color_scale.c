@@ -2,6 +2,7 @@
  * where its curve lies between those of the ends. */
 #include "output/color_scale.h"
 
+#include "base/buffer.h"
 #include "base/escape.h"
 #include "base/number.h"
 

@@ -49,7 +49,7 @@ ATTN_API enum attn_status attn_color_scale_parse(const char *text, struct attn_c
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
-#include "base/buffer.h"
+struct attn_buffer;
 
 /* What ASKED means for numbers of SITE, or for differences of them. */
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked, enum attn_site site,

@@ -1,6 +1,7 @@
 /* picture.c - see picture.h. */
 #include "output/picture.h"
 
+#include "base/buffer.h"
 #include "base/escape.h"
 #include "base/number.h"
 

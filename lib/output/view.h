@@ -37,8 +37,8 @@ enum attn_status attn_view_create(const struct attn_labels *labels,
 /* Of what is told. Borrowed. */
 const struct attn_labels *attn_view_labels(const struct attn_view *view);
 
-/* An attn_trace_fn, in the order of a trace; VIEW is the struct attn_view. */
-enum attn_status attn_view_event(void *view, const struct attn_trace_event *event,
+/* An attn_trace_fn, in the order of a trace; USER is the struct attn_view. */
+enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err);
 
 void attn_view_free(struct attn_view *view); /* NULL is allowed */

@@ -2,6 +2,7 @@
  * test_heatmap.c - heat maps of made-up matrices: their colours are read back to weights by a table
  * that is not the tool's, and compared with what went in; what has no value looks like nothing else.
  */
+#include "base/random.h"
 #include "output/levels.h"
 #include "output/outputs.h"
 #include "output/writer.h"
@@ -29,10 +30,12 @@ struct matrix {
 static struct matrix make_matrix(size_t n)
 {
     struct matrix m = {n, calloc(n * n, sizeof *m.cells)};
+    struct attn_random random;
 
-    srand(5);
+    attn_random_seed(&random, 5);
     for (size_t i = 0; i < n * n; i++)
-        m.cells[i] = i % n <= i / n ? (double)((float)(rand() % 1000) / 1000.0F) : (double)NAN;
+        m.cells[i] = i % n <= i / n ? (double)((float)(attn_random_u32(&random) % 1000) / 1000.0F)
+                                    : (double)NAN;
     return m;
 }
 
@@ -245,7 +248,8 @@ START_TEST(half_blocks_have_the_largest_of_the_cells_they_stand_for)
     struct matrix m = make_matrix(N_WIDE);
     char *text;
 
-    for (size_t i = 0; i < N_WIDE * N_WIDE; i++) /* large ones are rare, so that cells differ */
+    for (size_t i = 0; i < (size_t)N_WIDE * N_WIDE;
+         i++) /* large ones are rare, so that cells differ */
         m.cells[i] = m.cells[i] > 0.97 ? m.cells[i] : m.cells[i] / 10;
     text = draw(&m, &picture);
     for (size_t line = 0; line < CELLS / 2; line++) {

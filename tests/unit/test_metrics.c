@@ -4,6 +4,7 @@
  */
 #include "analysis/metric.h"
 #include "attn.h"
+#include "base/random.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -22,13 +23,16 @@ struct matrix {
 
 static void fill(struct matrix *m, size_t window)
 {
-    srand(7);
+    struct attn_random random;
+
+    attn_random_seed(&random, 7);
     for (size_t i = 0; i < N; i++) {
         float sum = 0;
 
         for (size_t j = 0; j < N; j++) {
             m->is_visible[i][j] = j <= i && i - j < window;
-            m->weights[i][j] = m->is_visible[i][j] ? (float)(rand() % 997 + 1) : 0;
+            m->weights[i][j] =
+                m->is_visible[i][j] ? (float)(attn_random_u32(&random) % 997 + 1) : 0;
             sum += m->weights[i][j];
         }
         for (size_t j = 0; j < N; j++)

@@ -2,6 +2,7 @@
  * test_view.c - views of patterns against matrices that are merged, narrowed and divided whole, in
  * double precision; however the rows are split into events.
  */
+#include "base/random.h"
 #include "output/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -59,14 +60,16 @@ static void clear(struct matrix *m)
 /* Rows that sum to 1, over the first i + 1 keys or over all of a source. */
 static void fill(struct matrix *m, bool is_causal)
 {
-    srand(3);
+    struct attn_random random;
+
+    attn_random_seed(&random, 3);
     clear(m);
     for (size_t i = 0; i < N; i++) {
         const size_t n = is_causal ? i + 1 : N_SOURCE;
         double sum = 0;
 
         for (size_t j = 0; j < n; j++)
-            sum += m->cells[i][j] = rand() % 91 + 1;
+            sum += m->cells[i][j] = attn_random_u32(&random) % 91 + 1;
         for (size_t j = 0; j < n; j++)
             m->cells[i][j] = (double)(float)(m->cells[i][j] / sum);
     }
