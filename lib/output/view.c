@@ -1,6 +1,7 @@
 /* view.c - see view.h. Each event becomes sparse rows: the cells that are left, with their keys. */
 #include "output/view.h"
 
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "trace/row.h"
 
