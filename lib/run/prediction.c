@@ -76,7 +76,8 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
         return ATTN_NO_MEMORY;
     continuations->n = question->n_next;
     options.special = request->special;
-    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF; /* it goes on with a text */
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.place = ATTN_TEXT_CONTINUES;
     for (size_t i = 0; status == ATTN_OK && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
 

@@ -257,7 +257,7 @@ static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct att
     uint32_t code_point;
     size_t length;
 
-    if (!is_wanted(prefix, slice))
+    if (walk->options->place == ATTN_TEXT_CONTINUES || !is_wanted(prefix, slice))
         return attn_walk_next(walk, at, slice, err);
     length = next_character(text, size, 0, &code_point);
     attn_layer_begin(layer, slice);

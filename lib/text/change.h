@@ -38,7 +38,7 @@ enum attn_prefix {
     ATTN_PREFIX_AT_START_OF_TEXT, /* the same, and only where the whole text begins */
 };
 
-/* Puts TEXT [size] in front. Like the first character of the slice, it stands for that
+/* Puts TEXT [size] in front, unless the whole text continues another. Like the first character of the slice, it stands for that
  * character. */
 extern const struct attn_stage_kind attn_change_prefix;
 void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,

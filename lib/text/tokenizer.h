@@ -45,6 +45,12 @@ enum attn_special_tokens {
     ATTN_SPECIAL_TOKENS_OFF /* the tokens of the text alone */
 };
 
+/* Where the text stands. */
+enum attn_text_place {
+    ATTN_TEXT_BEGINS,   /* by itself */
+    ATTN_TEXT_CONTINUES /* behind another text: no space or U+2581 is put in front of it */
+};
+
 /* Bytes that are not UTF-8. */
 enum attn_invalid_text {
     ATTN_INVALID_TEXT_REFUSE,  /* ATTN_INVALID, with the byte offset */
@@ -57,6 +63,7 @@ struct attn_encode_options {
     enum attn_special special;               /* what becomes of special tokens in the text */
     enum attn_invalid_text invalid;          /* what becomes of other bytes than UTF-8 */
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
+    enum attn_text_place place;              /* whether it goes on with another text */
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \
@@ -124,6 +131,10 @@ ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
 
+/* Whether ID is special, like <|endoftext|>: what a file of the tokenizer says; words have none
+ * such. Leave these out before decoding for the text without them. */
+ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
+
 /*
  * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes joined
  * for BPE, words separated by single spaces, characters joined. *text is allocated, its size
@@ -138,9 +149,5 @@ ATTN_API void attn_text_free(char *text); /* NULL is allowed */
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
 enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
-
-/* Whether ID is special, like <|endoftext|>: what a file of the tokenizer says; words have none
- * such. */
-bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 #endif

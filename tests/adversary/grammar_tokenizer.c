@@ -28,42 +28,40 @@ struct pipeline {
     "\"},\"behavior\":\"Isolated\",\"invert\":false}"
 #define MARK "\xe2\x96\x81" /* U+2581 */
 
-static const struct pipeline
-    pipelines[] =
-        {
-            {"\xc4\xa0", "null", BYTE_LEVEL(""), BYTE_LEVEL("")},
-            {"\xc4\xa0", "{\"type\":\"NFC\"}",
-             "{\"type\":\"Sequence\",\"pretokenizers\":[" ISOLATED("[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?"
-                                                                   "\\\\p{L}+|\\\\s+(?!\\\\S)|"
-                                                                   "\\\\s+") "," BYTE_LEVEL(
-                 ",\"use_regex\":"
-                 "false") "]}",
-             BYTE_LEVEL(",\"use_regex\":true")},
-            {"\xc4\xa0",
-             "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":false,"
-             "\"strip_"
-             "right\":false},{\"type\":\"Lowercase\"}]}",
-             "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":"
-             "true}," BYTE_LEVEL(",\"use_regex\":true") "]}",
-             BYTE_LEVEL("")},
-            {MARK, "{\"type\":\"Replace\"," STRING_PATTERN(" ") ",\"content\":\"" MARK "\"}",
-             "{\"type\":\"Split\"," STRING_PATTERN(
-                 " ") ",\"behavior\":\"MergedWithPrevious\",\"invert\":false}",
-             "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\"," STRING_PATTERN(
-                 MARK) ",\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}"},
-            {MARK, "null",
-             "{\"type\":\"Metaspace\",\"replacement\":\"" MARK
-             "\",\"prepend_scheme\":\"never\",\"split\":true}",
-             "{\"type\":\"Metaspace\",\"replacement\":\"" MARK
-             "\",\"prepend_scheme\":\"never\",\"split\":true}"},
-            {MARK,
-             "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":\"" MARK
-             "\"},{\"type\":\"Replace\"," STRING_PATTERN(" ") ",\"content\":\"" MARK "\"}]}",
-             "null",
-             "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\"," STRING_PATTERN(
-                 MARK) ",\"content\":\" \"},{\"type\":\"Fuse\"},{\"type\":\"Strip\",\"content\":\" "
-                       "\",\"start\":1,"
-                       "\"stop\":0}]}"},
+static const struct pipeline pipelines[] = {
+    {"\xc4\xa0", "null", BYTE_LEVEL(""), BYTE_LEVEL("")},
+    {"\xc4\xa0", "{\"type\":\"NFC\"}",
+     "{\"type\":\"Sequence\",\"pretokenizers\":[" ISOLATED(
+         "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?"
+         "\\\\p{L}+|\\\\s+(?!\\\\S)|"
+         "\\\\s+") "," BYTE_LEVEL(",\"use_regex\":"
+                                  "false") "]}",
+     BYTE_LEVEL(",\"use_regex\":true")},
+    {"\xc4\xa0",
+     "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":false,"
+     "\"strip_"
+     "right\":false},{\"type\":\"Lowercase\"}]}",
+     "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Digits\",\"individual_digits\":"
+     "true}," BYTE_LEVEL(",\"use_regex\":true") "]}",
+     BYTE_LEVEL("")},
+    {MARK, "{\"type\":\"Replace\"," STRING_PATTERN(" ") ",\"content\":\"" MARK "\"}",
+     "{\"type\":\"Split\"," STRING_PATTERN(
+         " ") ",\"behavior\":\"MergedWithPrevious\",\"invert\":false}",
+     "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\"," STRING_PATTERN(
+         MARK) ",\"content\":\" \"},{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}]}"},
+    {MARK, "null",
+     "{\"type\":\"Metaspace\",\"replacement\":\"" MARK
+     "\",\"prepend_scheme\":\"never\",\"split\":true}",
+     "{\"type\":\"Metaspace\",\"replacement\":\"" MARK
+     "\",\"prepend_scheme\":\"never\",\"split\":true}"},
+    {MARK,
+     "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\",\"prepend\":\"" MARK
+     "\"},{\"type\":\"Replace\"," STRING_PATTERN(" ") ",\"content\":\"" MARK "\"}]}",
+     "null",
+     "{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"Replace\"," STRING_PATTERN(
+         MARK) ",\"content\":\" \"},{\"type\":\"Fuse\"},{\"type\":\"Strip\",\"content\":\" "
+               "\",\"start\":1,"
+               "\"stop\":0}]}"},
 };
 enum { N_PIPELINE = sizeof pipelines / sizeof *pipelines, PREPENDS = 5 };
 

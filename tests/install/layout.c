@@ -239,6 +239,7 @@ static const struct {
     {"    special", offsetof(struct attn_encode_options, special)},
     {"    invalid", offsetof(struct attn_encode_options, invalid)},
     {"    special_tokens", offsetof(struct attn_encode_options, special_tokens)},
+    {"    place", offsetof(struct attn_encode_options, place)},
     {"attn_encoding", sizeof(struct attn_encoding)},
     {"    ids", offsetof(struct attn_encoding, ids)},
     {"    begin", offsetof(struct attn_encoding, begin)},

@@ -500,6 +500,32 @@ START_TEST(says_which_tokens_it_added)
 }
 END_TEST
 
+START_TEST(puts_nothing_before_a_text_that_continues_another)
+{
+    static const char *const prefixing[] = {"llama2", "mistral", "added_traps"};
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.place = ATTN_TEXT_CONTINUES;
+    for (size_t i = 0; i < N(prefixing); i++) {
+        struct attn_tokenizer *tokenizer = open_style(prefixing[i]);
+        struct attn_encoding encoding = {0};
+        struct attn_error err = {0};
+        size_t size;
+
+        ck_assert(attn_tokenizer_encode(tokenizer, " the", 4, &options, &encoding, &err) ==
+                  ATTN_OK);
+        ck_assert_uint_eq(encoding.n, 1);
+        ck_assert_mem_eq(attn_tokenizer_token(tokenizer, encoding.ids[0], &size), " the", 4);
+        ck_assert(attn_tokenizer_encode(tokenizer, "he", 2, &options, &encoding, &err) == ATTN_OK);
+        ck_assert_uint_eq(encoding.n, 1);
+        ck_assert_mem_eq(attn_tokenizer_token(tokenizer, encoding.ids[0], &size), "he", 2);
+        attn_encoding_release(&encoding);
+        attn_tokenizer_close(tokenizer);
+    }
+}
+END_TEST
+
 START_TEST(leaves_special_tokens_to_the_model_when_they_are_text)
 {
     const struct written written = {.vocab = "{\"<\": 0, \"s\": 1, \">\": 2, \"<s>\": 3}",
@@ -775,6 +801,7 @@ END_TEST
 
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
            refuses_a_file_that_was_cut, refuses_styles_that_were_cut, says_which_tokens_it_added,
+           puts_nothing_before_a_text_that_continues_another,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,

@@ -141,6 +141,8 @@ ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
 ATTN_SPECIAL_TOKENS_ON = 0
 ATTN_SPECIAL_TOKENS_OFF = 1
+ATTN_TEXT_BEGINS = 0
+ATTN_TEXT_CONTINUES = 1
 ATTN_INVALID_TEXT_REFUSE = 0
 ATTN_INVALID_TEXT_REPLACE = 1
 ATTN_INVALID_TEXT_BYTES = 2
@@ -782,6 +784,7 @@ attn_encode_options._fields_ = [
     ("special", c_int),
     ("invalid", c_int),
     ("special_tokens", c_int),
+    ("place", c_int),
 ]
 attn_encoding._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -1341,6 +1344,7 @@ FUNCTIONS = {
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
+    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_text_free": (None, [c_char_p]),
     "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
