@@ -86,7 +86,15 @@ struct attn_family {
     X(gpt2)                                                                                        \
     X(gpt_neo)                                                                                     \
     X(gpt_neox)                                                                                    \
-    X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(gemma2) X(gemma3_text) X(phi) X(attn)
+    X(llama)                                                                                       \
+    X(mistral)                                                                                     \
+    X(qwen2)                                                                                       \
+    X(qwen3)                                                                                       \
+    X(olmo2)                                                                                       \
+    X(gemma2)                                                                                      \
+    X(gemma3_text)                                                                                 \
+    X(phi)                                                                                         \
+    X(attn)
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
