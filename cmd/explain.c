@@ -23,8 +23,10 @@ static const struct option explain_rows[] = {
     {.name = "explain",
      .heading = "Output",
      .kind = OPTION_FLAG,
-     .help = "show the arithmetic of one row, step by step; the selection must leave one head "
-             "and one query, the last one without --queries; --png, --svg and --pdf then draw it"},
+     .help =
+         "show the arithmetic of one row, step by step; the selection must leave one head "
+         "and one query, the last one without --queries; --png, --svg, --pdf and --html then draw "
+         "it"},
 };
 
 const struct option_group explain_options = OPTION_GROUP(explain_rows);

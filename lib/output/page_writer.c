@@ -11,6 +11,7 @@
  * the script.
  */
 #include "output/page_data.h"
+#include "output/page_figure.h"
 #include "output/page_files.h"
 #include "output/page_first_view.h"
 #include "output/page_run.h"
@@ -34,6 +35,8 @@ enum {
 
 struct page_writer {
     struct attn_writer base;
+    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
+    struct attn_sink *svg;      /* owns; what it writes */
     struct attn_page_heads heads;
     struct attn_page_data *data; /* owns */
     struct attn_token_texts tokens, source_tokens;
@@ -455,9 +458,11 @@ static enum attn_status take_event(struct page_writer *w, const struct attn_trac
 static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
                                    const struct attn_place *place, struct attn_error *err)
 {
-    return event->site == ATTN_SITE_PATTERN
-               ? take_event((struct page_writer *)writer, event, NULL, place, err)
-               : ATTN_OK;
+    struct page_writer *w = (struct page_writer *)writer;
+
+    if (w->figure)
+        return attn_writer_event(w->figure, event, err);
+    return event->site == ATTN_SITE_PATTERN ? take_event(w, event, NULL, place, err) : ATTN_OK;
 }
 
 static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
@@ -479,11 +484,49 @@ static enum attn_status predictions_page(struct attn_writer *writer,
 
 /* --- The format ------------------------------------------------------------------------------ */
 
+/* Figures that the page has no view for. */
+static bool is_figure(const struct attn_picture_options *picture)
+{
+    return picture->figure == ATTN_FIGURE_POINTS || picture->figure == ATTN_FIGURE_PATCHES;
+}
+
+static enum attn_status open_figure(struct page_writer *w, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (is_comparison(w))
+        return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
+                              attn_figure_name(w->base.options.picture->figure));
+    status = attn_sink_create_memory(&w->svg, err);
+    return status == ATTN_OK
+               ? attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
+                                         &w->base.options, &w->figure, err)
+               : status;
+}
+
+static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
+{
+    enum attn_status status = attn_writer_finish(w->figure, err);
+    const char *svg;
+    size_t n;
+
+    if (status == ATTN_OK)
+        status = attn_sink_check(w->svg, err);
+    if (status != ATTN_OK)
+        return status;
+    svg = attn_sink_bytes(w->svg, &n);
+    attn_page_figure_write(svg, n, w->base.sink);
+    return ATTN_OK;
+}
+
 static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
 {
     struct page_writer *w = (struct page_writer *)writer;
-    enum attn_status status = attn_page_heads_init(&w->heads, writer, err);
+    enum attn_status status;
 
+    if (is_figure(writer->options.picture))
+        return open_figure(w, err);
+    status = attn_page_heads_init(&w->heads, writer, err);
     writer->is_in_order = true;
     w->rest = attn_page_html;
     if (status == ATTN_OK)
@@ -525,9 +568,9 @@ static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *e
     return attn_page_data_finish(w->data, err);
 }
 
-static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
+static enum attn_status finish_patterns(struct page_writer *w, struct attn_error *err)
 {
-    struct page_writer *w = (struct page_writer *)writer;
+    const struct attn_writer *writer = &w->base;
     const struct attn_page_run run = {.writer = writer,
                                       .heads = &w->heads,
                                       .tokens = &w->tokens,
@@ -562,10 +605,19 @@ static enum attn_status finish_page(struct attn_writer *writer, struct attn_erro
     return status == ATTN_OK ? write_document(w, err) : status;
 }
 
+static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+
+    return w->figure ? finish_figure(w, err) : finish_patterns(w, err);
+}
+
 static void release_page(struct attn_writer *writer)
 {
     struct page_writer *w = (struct page_writer *)writer;
 
+    attn_writer_free(w->figure);
+    attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
     attn_token_texts_release(&w->tokens);
@@ -591,6 +643,7 @@ static const struct attn_writer_ops ops = {
     .pair = pair_page,
     .finish = finish_page,
     .predictions = predictions_page,
+    .draw = attn_page_figure_draw,
     .release = release_page,
 };
 
