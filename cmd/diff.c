@@ -16,6 +16,7 @@ struct diff_args {
     const char *a_ids, *b_ids;
     const char *with;           /* a model */
     const char *with_attention; /* a kind */
+    double tolerance;           /* of archives; below 0: not given */
 };
 
 static const struct option diff_rows[] = {
@@ -47,6 +48,12 @@ static const struct option diff_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct diff_args, with_attention),
      .help = "compare one text under the attention and under KIND, as of --attention"},
+    {.name = "tolerance",
+     .argument = "X",
+     .heading = "Input",
+     .kind = OPTION_REAL,
+     .offset = offsetof(struct diff_args, tolerance),
+     .help = "of two dumps the largest difference that is none, default 1e-4"},
 };
 
 static const struct option_group diff_options = OPTION_GROUP(diff_rows);
@@ -62,17 +69,21 @@ static int diff_main(int argc, char **argv);
 const struct command command_diff = {
     .name = "diff",
     .summary = "what differs between two texts, models or attentions",
-    .usage = "[OPTIONS] TEXT [TEXT]",
+    .usage = "[OPTIONS] TEXT [TEXT] | A.npz B.npz",
     .description =
         "Compares where the heads look in two texts, or in one text under two models or\n"
         "two kinds of attention: total variation and Jensen-Shannon divergence of the\n"
         "rows of each head. Rows before the first token that differs cannot differ in a\n"
         "causal model: they are compared bit for bit, and that is said. Texts of two\n"
         "lengths are compared in their common beginning and end.\n\n"
+        "Two arguments that end in .npz are dumps: ours, or by numpy.savez from Hugging\n"
+        "Face or TransformerLens. They are compared array by array; exit 7 when one\n"
+        "differs by more than --tolerance. This is how a port is verified.\n\n"
         "The numbers say that a head looks elsewhere. They do not say that its output\n"
         "differs, nor that the prediction does: see `attn-cli patch`.\n",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
+                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n"
+                "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = diff_main,
@@ -199,9 +210,51 @@ static int compare(const struct diff_args *args, struct question *question, stru
     return code;
 }
 
+static bool is_archive(const char *name)
+{
+    static const char ending[] = ".npz";
+    size_t size = strlen(name), n = sizeof(ending) - 1;
+    return size > n && strcmp(name + size - n, ending) == 0;
+}
+
+static bool has_archives(const struct diff_args *args)
+{
+    const struct text_list *plain = &args->question.prompt.plain;
+    return plain->n == 2 && is_archive(plain->items[0]) && is_archive(plain->items[1]);
+}
+
+static int diff_archives(const struct diff_args *args, struct question *question)
+{
+    const char *const *paths = args->question.prompt.plain.items;
+    const double tolerance = args->tolerance < 0 ? 1e-4 : args->tolerance;
+    struct attn_archive_sum sum;
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = tables_check(&args->question.tables);
+    if (code == EXIT_DONE &&
+        attn_diff_archives(paths[0], paths[1], tolerance, &table, &sum, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    attn_table_free(table);
+    if (code != EXIT_DONE)
+        return code;
+    if (sum.n_alone > 0 && !args->question.running.is_quiet)
+        note("%zu array%s in one file alone", sum.n_alone, sum.n_alone == 1 ? " is" : "s are");
+    attn_sink_flush(question->out); /* the table goes first, and stays when the check fails */
+    if (sum.n_outside > 0)
+        return report_problem(EXIT_CHECK, NULL, "%zu of %zu arrays differ by more than %g",
+                              sum.n_outside, sum.n_compared, tolerance);
+    return EXIT_DONE;
+}
+
 static int diff(const struct diff_args *args, struct question *question, struct other *other)
 {
+    if (has_archives(args))
+        return diff_archives(args, question);
     int code = check(args);
+    if (code == EXIT_DONE && args->tolerance >= 0)
+        code = report_problem(EXIT_USAGE, NULL, "--tolerance is for two dumps, A.npz and B.npz");
     if (code == EXIT_DONE)
         code = question_open(question);
     return code == EXIT_DONE ? compare(args, question, other) : code;
@@ -209,7 +262,7 @@ static int diff(const struct diff_args *args, struct question *question, struct 
 
 static int diff_main(int argc, char **argv)
 {
-    struct diff_args args = {.question = QUESTION_ARGS_DEFAULT};
+    struct diff_args args = {.question = QUESTION_ARGS_DEFAULT, .tolerance = -1};
     struct question question = {
         .command = &command_diff, .args = &args.question, .example = EXAMPLE};
     struct other other = {.host = NULL};

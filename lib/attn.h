@@ -71,6 +71,7 @@
 #include "experiment/explain.h"
 #include "experiment/answer.h"
 #include "experiment/ablate.h"
+#include "experiment/archive_diff.h"
 #include "experiment/attribute.h"
 #include "experiment/diff.h"
 #include "experiment/generate.h"

@@ -478,6 +478,10 @@ class attn_ablate_sum(Structure):
     pass
 
 
+class attn_archive_sum(Structure):
+    pass
+
+
 class attn_attribute_args(Structure):
     pass
 
@@ -1116,6 +1120,11 @@ attn_ablate_sum._fields_ = [
     ("sites", c_char_p),
     ("n_feed", c_size_t),
 ]
+attn_archive_sum._fields_ = [
+    ("n_compared", c_size_t),
+    ("n_outside", c_size_t),
+    ("n_alone", c_size_t),
+]
 attn_attribute_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
@@ -1399,6 +1408,7 @@ FUNCTIONS = {
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
     "attn_ablate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_ablate_args), POINTER(c_void_p), POINTER(attn_ablate_sum), POINTER(attn_error)]),
+    "attn_diff_archives": (c_int, [c_char_p, c_char_p, c_double, POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),

@@ -1,0 +1,282 @@
+/* archive_diff.c - see archive_diff.h. Two arrays are in memory at a time. */
+#include "experiment/archive_diff.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "formats/npz.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SIZE = 96 };
+
+/* The name that a member of an archive stands for. */
+struct site_name {
+    char text[NAME_SIZE];
+};
+
+struct job {
+    struct attn_npz *archives[2]; /* own */
+    double tolerance;
+    struct attn_table *table; /* owns */
+    struct attn_archive_sum sum;
+};
+
+/* An array without leading sizes of 1. */
+struct array {
+    struct attn_npy_file *npy; /* owns */
+    float *values;             /* [n] owns */
+    int rank;
+    const size_t *shape;
+    size_t n;
+};
+
+/* --- Names ------------------------------------------------------------------------------------ */
+
+/* Whether NAME is PREFIX, a dot or underscore and a number. */
+static bool is_numbered(const char *name, const char *prefix, int64_t *number)
+{
+    const size_t n = strlen(prefix);
+
+    return strncmp(name, prefix, n) == 0 && (name[n] == '.' || name[n] == '_') &&
+           attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
+}
+
+/* The last of the hidden states that NPZ has. */
+static int64_t last_state(const struct attn_npz *npz)
+{
+    int64_t last = -1, number;
+
+    for (size_t i = 0; i < attn_npz_n_member(npz); i++)
+        if (is_numbered(attn_npz_name(npz, i), "hidden_states", &number) && number > last)
+            last = number;
+    return last;
+}
+
+static struct site_name name_of(const struct attn_npz *npz, size_t i)
+{
+    const char *name = attn_npz_name(npz, i);
+    struct site_name site;
+    int64_t number;
+
+    if (is_numbered(name, "attentions", &number))
+        snprintf(site.text, NAME_SIZE, "blocks.%lld.attn.hook_pattern", (long long)number);
+    else if (!is_numbered(name, "hidden_states", &number))
+        snprintf(site.text, NAME_SIZE, "%.*s", NAME_SIZE - 1, name);
+    else if (number == last_state(npz))
+        snprintf(site.text, NAME_SIZE, "ln_final.hook_normalized");
+    else
+        snprintf(site.text, NAME_SIZE, "blocks.%lld.hook_resid_pre", (long long)number);
+    return site;
+}
+
+/* --- Arrays ----------------------------------------------------------------------------------- */
+
+/* Opens member I. False, without a failure, when it holds no numbers. */
+static bool open_array(const struct attn_npz *npz, size_t i, struct array *array,
+                       enum attn_status *status, struct attn_error *err)
+{
+    struct attn_error found = {0};
+
+    *array = (struct array){.npy = NULL};
+    *status = attn_npz_read(npz, i, &array->npy, &found);
+    if (*status == ATTN_UNSUPPORTED) {
+        *status = ATTN_OK;
+        return false;
+    }
+    if (*status != ATTN_OK) {
+        attn_error_copy(err, &found);
+        return false;
+    }
+    array->rank = attn_npy_rank(array->npy);
+    array->shape = attn_npy_shape(array->npy);
+    array->n = attn_npy_n_element(array->npy);
+    for (; array->rank > 0 && array->shape[0] == 1; array->rank--)
+        array->shape++;
+    return true;
+}
+
+static enum attn_status read_values(struct array *array, struct attn_error *err)
+{
+    array->values = attn_alloc_uninitialized(array->n, sizeof *array->values, err);
+    if (array->values == NULL)
+        return ATTN_NO_MEMORY;
+    attn_npy_read_floats(array->npy, array->values);
+    return ATTN_OK;
+}
+
+static void close_array(struct array *array)
+{
+    attn_npy_close(array->npy);
+    attn_free(array->values);
+}
+
+static bool is_same_shape(const struct array *a, const struct array *b)
+{
+    return a->rank == b->rank &&
+           memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) == 0;
+}
+
+static double difference(float a, float b)
+{
+    if (a == b || (isnan(a) && isnan(b)))
+        return 0;
+    return isnan(a) || isnan(b) ? (double)INFINITY : fabs((double)a - (double)b);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static enum attn_status append(struct job *job, const char *site, const struct array *a,
+                               const struct array *b, struct attn_error *err)
+{
+    double largest = 0;
+    size_t at = 0;
+    int64_t place[ATTN_MAX_RANK];
+    struct attn_cell row[5];
+
+    for (size_t i = 0; i < a->n; i++) {
+        const double d = difference(a->values[i], b->values[i]);
+
+        at = d > largest ? i : at;
+        largest = d > largest ? d : largest;
+    }
+    for (int axis = a->rank; axis-- > 0; at /= a->shape[axis])
+        place[axis] = (int64_t)(at % a->shape[axis]);
+    row[0] = attn_cell_text(site, strlen(site));
+    row[1] = attn_cell_integer((int64_t)a->n);
+    row[2] = attn_cell_real(largest);
+    row[3] = attn_cell_list(place, largest > 0 ? (size_t)a->rank : 0);
+    row[4] = attn_cell_boolean(largest <= job->tolerance);
+    job->sum.n_compared++;
+    job->sum.n_outside += !(largest <= job->tolerance);
+    return attn_table_append(job->table, row, 5, err);
+}
+
+static enum attn_status report_shapes(const char *site, const struct array *a,
+                                      const struct array *b, struct attn_error *err)
+{
+    char of_a[ATTN_NPY_SHAPE_TEXT_SIZE], of_b[ATTN_NPY_SHAPE_TEXT_SIZE];
+
+    return attn_error_set(err, ATTN_INVALID, "'%s' is %s in one file and %s in the other",
+                          attn_quote_string(site).text, attn_npy_shape_text(a->npy, of_a),
+                          attn_npy_shape_text(b->npy, of_b));
+}
+
+/* Compares A with member J of the second archive. */
+static enum attn_status compare(struct job *job, const char *site, struct array *a, size_t j,
+                                struct attn_error *err)
+{
+    struct array b;
+    enum attn_status status = ATTN_OK;
+    const bool has_numbers = open_array(job->archives[1], j, &b, &status, err);
+
+    if (has_numbers && !is_same_shape(a, &b))
+        status = report_shapes(site, a, &b, err);
+    else if (has_numbers)
+        status = read_values(&b, err);
+    if (status == ATTN_OK && has_numbers)
+        status = read_values(a, err);
+    if (status == ATTN_OK && has_numbers)
+        status = append(job, site, a, &b, err);
+    close_array(&b);
+    return status;
+}
+
+/* The member of NPZ that stands for SITE; their number when there is none. */
+static size_t find_member(const struct attn_npz *npz, const char *site)
+{
+    size_t i = 0;
+
+    while (i < attn_npz_n_member(npz) && strcmp(name_of(npz, i).text, site) != 0)
+        i++;
+    return i;
+}
+
+static enum attn_status compare_member(struct job *job, size_t i, struct attn_error *err)
+{
+    const struct site_name site = name_of(job->archives[0], i);
+    const size_t j = find_member(job->archives[1], site.text);
+    struct array a;
+    enum attn_status status = ATTN_OK;
+    const bool has_numbers = open_array(job->archives[0], i, &a, &status, err);
+
+    if (has_numbers && j < attn_npz_n_member(job->archives[1]))
+        status = compare(job, site.text, &a, j, err);
+    else if (has_numbers)
+        job->sum.n_alone++;
+    close_array(&a);
+    return status;
+}
+
+/* Counts the arrays of numbers that the second archive alone has. */
+static enum attn_status count_alone(struct job *job, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t j = 0; status == ATTN_OK && j < attn_npz_n_member(job->archives[1]); j++) {
+        const struct site_name site = name_of(job->archives[1], j);
+        struct array b;
+
+        if (find_member(job->archives[0], site.text) < attn_npz_n_member(job->archives[0]))
+            continue;
+        job->sum.n_alone += open_array(job->archives[1], j, &b, &status, err);
+        close_array(&b);
+    }
+    return status;
+}
+
+static enum attn_status create_table(struct job *job, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "site", .type = ATTN_VALUE_TEXT},
+        {.name = "elements", .type = ATTN_VALUE_INTEGER},
+        {.name = "largest",
+         .type = ATTN_VALUE_REAL,
+         .notation = ATTN_NOTATION_FIGURES,
+         .digits = 6},
+        {.name = "at", .type = ATTN_VALUE_LIST},
+        {.name = "within", .type = ATTN_VALUE_BOOLEAN},
+    };
+
+    return attn_table_create("diff", columns, sizeof columns / sizeof *columns, &job->table, err);
+}
+
+static enum attn_status diff(struct job *job, const char *a, const char *b, struct attn_error *err)
+{
+    enum attn_status status = attn_npz_open(a, &job->archives[0], err);
+
+    if (status == ATTN_OK)
+        status = attn_npz_open(b, &job->archives[1], err);
+    if (status == ATTN_OK)
+        status = create_table(job, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; status == ATTN_OK && i < attn_npz_n_member(job->archives[0]); i++)
+        status = compare_member(job, i, err);
+    if (status == ATTN_OK)
+        status = count_alone(job, err);
+    if (status == ATTN_OK && job->sum.n_compared == 0)
+        status = attn_error_set(err, ATTN_INVALID, "no array of numbers is in both '%s' and '%s'",
+                                attn_quote_string(a).text, attn_quote_string(b).text);
+    return status;
+}
+
+enum attn_status attn_diff_archives(const char *a, const char *b, double tolerance,
+                                    struct attn_table **table, struct attn_archive_sum *sum,
+                                    struct attn_error *err)
+{
+    struct job job = {.tolerance = tolerance};
+    const enum attn_status status = diff(&job, a, b, err);
+
+    if (status == ATTN_OK) {
+        *table = job.table;
+        *sum = job.sum;
+    } else {
+        attn_table_free(job.table);
+    }
+    attn_npz_close(job.archives[0]);
+    attn_npz_close(job.archives[1]);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
