@@ -386,9 +386,9 @@ enum attn_status attn_outputs_pair(struct attn_outputs *outputs,
     return ATTN_OK;
 }
 
-enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
-                                          const struct attn_predictions *predictions,
-                                          struct attn_error *err)
+static enum attn_status tell_predictions(struct attn_outputs *outputs,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
 {
     for (size_t i = 0; i < outputs->n; i++) {
         struct open_output *output = &outputs->items[i];
@@ -402,6 +402,27 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
             return status;
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
+                                          const struct attn_predictions *predictions,
+                                          struct attn_error *err)
+{
+    struct attn_predictions told = *predictions;
+    enum attn_status status;
+
+    if (!outputs->view || told.n_top == 0)
+        return tell_predictions(outputs, predictions, err);
+    told.top = attn_alloc(told.n_top, sizeof *told.top, err);
+    if (!told.top)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < told.n_top; i++) {
+        told.top[i] = predictions->top[i];
+        told.top[i].position = attn_view_position(outputs->view, told.top[i].position);
+    }
+    status = tell_predictions(outputs, &told, err);
+    attn_free(told.top);
+    return status;
 }
 
 enum attn_status attn_outputs_finish(struct attn_outputs *outputs, struct attn_error *err)

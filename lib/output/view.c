@@ -418,6 +418,11 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
     return view->on_event(view->user, event, err);
 }
 
+size_t attn_view_position(const struct attn_view *view, size_t position)
+{
+    return word_of(&view->positions, position);
+}
+
 void attn_view_free(struct attn_view *view)
 {
     const struct attn_dims *dims;

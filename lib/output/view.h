@@ -41,6 +41,9 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view);
 enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err);
 
+/* The position that stands for POSITION of the run: its word, or itself. */
+size_t attn_view_position(const struct attn_view *view, size_t position);
+
 void attn_view_free(struct attn_view *view); /* NULL is allowed */
 
 #endif
