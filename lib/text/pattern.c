@@ -21,7 +21,20 @@ enum {
     WALK_LIMIT = 20000000,
     WALK_LIMIT_PER_BYTE = 16,
     DEPTH_LIMIT = 100000,
-    HEAP_LIMIT = 64 << 10 /* KiB */
+    HEAP_LIMIT = 64 << 10, /* KiB */
+};
+
+/*
+ * PCRE2's limits count branches, not bytes: a*b|a looks at each place of a run to its end, and
+ * nothing stops it. So of long texts a match sees a window at first, and more each time that it
+ * needs to see what lies behind. What it has looked at in vain counts against the walk, too.
+ */
+enum {
+    SHORT_TEXT = 64 << 10, /* bytes; seen whole */
+    FIRST_WINDOW = 4 << 10,
+    WINDOW_FACTOR = 8,
+    WALK_BYTES = 16 << 20,
+    WALK_BYTES_PER_BYTE = 64
 };
 
 struct attn_pattern {
@@ -35,6 +48,7 @@ struct attn_match {
     pcre2_match_data *data;             /* owns */
     pcre2_match_context *context;       /* owns */
     uint64_t budget;                    /* what may still be tried */
+    uint64_t bytes;                     /* what may still be looked at in vain */
 };
 
 static void *allocate(size_t size, void *context)
@@ -79,7 +93,8 @@ static enum attn_status compile(struct attn_pattern *pattern, const char *text, 
             attn_quote(text, size).text, attn_quote_string(name).text, (const char *)message);
     }
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
-    pattern->is_machine_code = pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE) == 0;
+    pattern->is_machine_code =
+        pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
     return ATTN_OK;
 }
 
@@ -145,6 +160,7 @@ enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
     pcre2_set_depth_limit(match->context, DEPTH_LIMIT);
     pcre2_set_heap_limit(match->context, HEAP_LIMIT);
     match->budget = WALK_LIMIT + (uint64_t)WALK_LIMIT_PER_BYTE * n;
+    match->bytes = WALK_BYTES + (uint64_t)WALK_BYTES_PER_BYTE * n;
     *out = match;
     return ATTN_OK;
 }
@@ -158,28 +174,33 @@ void attn_match_free(struct attn_match *match)
     attn_free(match);
 }
 
-static int interpret(const struct attn_match *match, const char *text, size_t size, size_t from)
+static int interpret(const struct attn_match *match, const char *text, size_t size, size_t from,
+                     uint32_t options)
 {
     return pcre2_match(match->pattern->code, (PCRE2_SPTR)text, size, from,
-                       PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match->data, match->context);
+                       PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT | options, match->data, match->context);
 }
 
-static int find(const struct attn_match *match, const char *text, size_t size, size_t from)
+static int try(const struct attn_match *match, const char *text, size_t size, size_t from,
+               uint32_t options)
 {
     if (!match->pattern->is_machine_code)
-        return interpret(match, text, size, from);
-    return pcre2_jit_match(match->pattern->code, (PCRE2_SPTR)text, size, from, 0, match->data,
+        return interpret(match, text, size, from, options);
+    return pcre2_jit_match(match->pattern->code, (PCRE2_SPTR)text, size, from, options, match->data,
                            match->context);
 }
 
-/* Tries again with ever more of what is left of the budget. */
-static int find_slowly(struct attn_match *match, const char *text, size_t size, size_t from,
-                       int code)
+/* Finds with the first limit, then with ever more of what is left of the budget. */
+static int find(struct attn_match *match, const char *text, size_t size, size_t from,
+                uint32_t options)
 {
     /* The machine code's stack is small; the interpreter has one of its own, with limits. */
     bool is_interpreted = false;
     uint64_t limit = FIRST_LIMIT;
+    int code = try(match, text, size, from, options);
 
+    if (code != PCRE2_ERROR_MATCHLIMIT && code != PCRE2_ERROR_JIT_STACKLIMIT)
+        return code;
     while (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT) {
         limit = limit * LIMIT_FACTOR < match->budget ? limit * LIMIT_FACTOR : match->budget;
         if (limit <= FIRST_LIMIT)
@@ -187,10 +208,42 @@ static int find_slowly(struct attn_match *match, const char *text, size_t size, 
         match->budget -= limit;
         pcre2_set_match_limit(match->context, (uint32_t)(limit < UINT32_MAX ? limit : UINT32_MAX));
         is_interpreted = is_interpreted || code == PCRE2_ERROR_JIT_STACKLIMIT;
-        code = is_interpreted ? interpret(match, text, size, from) : find(match, text, size, from);
+        code = is_interpreted ? interpret(match, text, size, from, options)
+                              : try(match, text, size, from, options);
     }
     pcre2_set_match_limit(match->context, FIRST_LIMIT);
     return code;
+}
+
+/* The end of a window of SIZE bytes behind FROM, between two characters. */
+static size_t window_end(const char *text, size_t size, size_t from, size_t window)
+{
+    size_t end = size - from > window ? from + window : size;
+
+    while (end < size && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end++;
+    return end;
+}
+
+static int find_in_windows(struct attn_match *match, const char *text, size_t size, size_t from)
+{
+    for (size_t window = FIRST_WINDOW;;) {
+        const size_t end = window_end(text, size, from, window);
+        const int code = find(match, text, end, from, end < size ? PCRE2_PARTIAL_HARD : 0);
+
+        if (end == size || (code < 0 && code != PCRE2_ERROR_PARTIAL && code != PCRE2_ERROR_NOMATCH))
+            return code;
+        if (code == PCRE2_ERROR_PARTIAL) { /* it must see what lies behind */
+            if (end - from > match->bytes)
+                return PCRE2_ERROR_MATCHLIMIT;
+            match->bytes -= end - from;
+            window *= WINDOW_FACTOR;
+        } else if (code < 0 || pcre2_get_ovector_pointer(match->data)[0] == end) {
+            from = end; /* no match begins before, and one there has seen nothing */
+        } else {
+            return code;
+        }
+    }
 }
 
 static enum attn_status refuse(int code, struct attn_error *err)
@@ -208,10 +261,9 @@ static enum attn_status refuse(int code, struct attn_error *err)
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err)
 {
-    int code = find(match, text, size, from);
+    const int code = size - from <= SHORT_TEXT ? find(match, text, size, from, 0)
+                                               : find_in_windows(match, text, size, from);
 
-    if (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT)
-        code = find_slowly(match, text, size, from, code);
     if (code == PCRE2_ERROR_NOMATCH) {
         *found = (struct attn_found){size + 1, size + 1};
         return ATTN_OK;

@@ -7,7 +7,8 @@
  * else and cannot be rewritten is refused: sets within sets, options but for i, and {n}+.
  *
  * PCRE2's limits hold: what a match may try, what may be nested, and what all matches of a walk may
- * try in all. A text or pattern that exhausts them is ATTN_UNSUPPORTED. Where PCRE2 compiles to
+ * try and look at in all: some times the text. A text or pattern that exhausts them is
+ * ATTN_UNSUPPORTED. Where PCRE2 compiles to
  * machine code, they hold too. Letters and numbers are those of its Unicode tables.
  */
 #ifndef ATTN_TEXT_PATTERN_H

@@ -682,6 +682,32 @@ START_TEST(patterns_that_backtrack_without_end_are_refused)
 }
 END_TEST
 
+START_TEST(patterns_that_look_far_at_each_place_are_refused)
+{
+    enum { SIZE = 1 << 20 };
+    const struct written written = {.pre_tokenizer = SPLIT("a*b|a|.")};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    char *text = malloc(SIZE);
+
+    ck_assert_ptr_nonnull(text);
+    memset(text, 'a', SIZE);
+    memcpy(text + SIZE - 2, " b", 2);
+    ck_assert(attn_tokenizer_encode(tokenizer, text, SIZE, NULL, &encoding, &err) ==
+              ATTN_UNSUPPORTED);
+    /* What it looks at is one piece each time: no harm. */
+    memset(text, ' ', SIZE);
+    for (size_t i = 0; i < SIZE; i += 1 << 17)
+        text[i] = 'b';
+    ck_assert(attn_tokenizer_encode(tokenizer, text, SIZE, NULL, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, SIZE);
+    free(text);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(finds_many_added_tokens_quickly)
 {
     enum { N_TOKEN = 100000, SIZE = 1 << 20 };
@@ -805,5 +831,6 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,
-           patterns_that_backtrack_without_end_are_refused, finds_many_added_tokens_quickly,
+           patterns_that_backtrack_without_end_are_refused,
+           patterns_that_look_far_at_each_place_are_refused, finds_many_added_tokens_quickly,
            refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)
