@@ -203,7 +203,8 @@ static void append_names(struct attn_buffer *out, const char *name,
     const size_t size = names->bytes.size;
 
     append_key(out, name);
-    if (size == tokens->bytes.size && memcmp(names->bytes.data, tokens->bytes.data, size) == 0)
+    if (size == tokens->bytes.size &&
+        (size == 0 || memcmp(names->bytes.data, tokens->bytes.data, size) == 0))
         attn_buffer_append_string(out, "null");
     else
         attn_json_append_tokens(out, names);
