@@ -137,7 +137,7 @@ static int run_main(int argc, char **argv)
     else if (served.out)
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);
-    text_list_release(&args.ablation.knockouts);
+    ablation_release(&args.ablation);
     text_list_release(&args.prediction.next);
     output_args_release(&args.request.output);
     free(served.given);

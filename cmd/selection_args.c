@@ -66,6 +66,13 @@ static const struct option ablation_rows[] = {
      .offset = offsetof(struct ablation_args, knockouts),
      .help = "keep these queries from looking at these keys, positions or words, in all heads or "
              "these: 'it>cat@2.*'; may be given several times"},
+    {.name = "patch",
+     .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
+     .heading = "Interventions",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct ablation_args, patches),
+     .help = "put what another run wrote (--npz) in place of a tensor, of a head, at positions: "
+             "'z:2.5@-1=clean.npz'; may be given several times"},
 };
 
 const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
@@ -77,6 +84,14 @@ void ablation_fill(const struct ablation_args *args, struct attn_request *reques
     request->ablate_mean = args->mean;
     request->knockouts = args->knockouts.items;
     request->n_knockout = args->knockouts.n;
+    request->patches = args->patches.items;
+    request->n_patch = args->patches.n;
+}
+
+void ablation_release(struct ablation_args *args)
+{
+    text_list_release(&args->knockouts);
+    text_list_release(&args->patches);
 }
 
 void sites_print(struct attn_sink *out)

@@ -16,7 +16,7 @@ struct selection_args {
 struct ablation_args {
     const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
     const char *mean;        /* heads whose context vectors become their mean; or NULL */
-    struct text_list knockouts;
+    struct text_list knockouts, patches;
 };
 
 /* Options that fill a struct selection_args. */
@@ -24,6 +24,8 @@ extern const struct option_group selection_options;
 
 /* Options that fill a struct ablation_args. */
 extern const struct option_group ablation_options;
+
+void ablation_release(struct ablation_args *args);
 
 /* What ARGS change of REQUEST, which borrows them. */
 void ablation_fill(const struct ablation_args *args, struct attn_request *request);

@@ -118,6 +118,9 @@ struct attn_request {
     const char *const *knockouts; /* [n_knockout] "QUERIES>KEYS@HEADS": these queries do not look at
                                      these keys; positions are numbers or words, @HEADS may lack */
     size_t n_knockout;
+    const char *const *patches; /* [n_patch] "SITE:LAYER.HEAD@POSITIONS=FILE.npz": what another run
+                                   wrote stands in place of that; .HEAD and @POSITIONS may lack */
+    size_t n_patch;
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

@@ -14,6 +14,7 @@
 #include "run/knockout.h"
 #include "run/mean_ablation.h"
 #include "run/position.h"
+#include "run/replacement.h"
 #include "run/request_internal.h"
 #include "run/words.h"
 
@@ -227,6 +228,8 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
         status = attn_run_add_mean_ablation(run, err);
     if (status == ATTN_OK)
         status = attn_run_add_knockouts(run, err);
+    if (status == ATTN_OK)
+        status = attn_run_add_patches(run, err);
     return status;
 }
 
@@ -237,7 +240,7 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
 {
     if (!attn_question_is_asked(&request->predict) && !request->ablate &&
         !request->ablate_pattern && request->n_edit == 0 && !request->ablate_mean &&
-        request->n_knockout == 0 && !attn_input_is_given(&request->source))
+        request->n_knockout == 0 && request->n_patch == 0 && !attn_input_is_given(&request->source))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "attention on arrays has no predictions, no edits and no second sequence");
@@ -350,6 +353,7 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->source_words);
     attn_free(run->edits);
     attn_free(run->means);
+    attn_run_free_patches(run);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
     attn_continuations_release(&run->continuations);
@@ -479,7 +483,9 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
-    const char *what = run->request.n_knockout > 0 ? "knockout" : "ablation";
+    const char *what = run->request.n_patch > 0      ? "patch"
+                       : run->request.n_knockout > 0 ? "knockout"
+                                                     : "ablation";
 
     if (run->n_edit > 0 && n_row > 0)
         attn_request_note(&run->request, "the %s changed %zu row%s", what, n_row,

@@ -385,6 +385,8 @@ static const struct {
     {"    ablate_mean", offsetof(struct attn_request, ablate_mean)},
     {"    knockouts", offsetof(struct attn_request, knockouts)},
     {"    n_knockout", offsetof(struct attn_request, n_knockout)},
+    {"    patches", offsetof(struct attn_request, patches)},
+    {"    n_patch", offsetof(struct attn_request, n_patch)},
     {"attn_attend_args", sizeof(struct attn_attend_args)},
     {"    size", offsetof(struct attn_attend_args, size)},
     {"    n_head", offsetof(struct attn_attend_args, n_head)},

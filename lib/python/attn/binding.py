@@ -949,6 +949,8 @@ attn_request._fields_ = [
     ("ablate_mean", c_char_p),
     ("knockouts", POINTER(c_char_p)),
     ("n_knockout", c_size_t),
+    ("patches", POINTER(c_char_p)),
+    ("n_patch", c_size_t),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
