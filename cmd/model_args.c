@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TOKENIZER "tokenizer.json"
+
 static const struct option model_rows[] = {
     {.name = "model",
      .letter = 'm',
@@ -38,7 +40,7 @@ static const struct option model_rows[] = {
      .heading = "Model",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct model_args, vocab),
-     .help = "use FILE as the model's vocab.json"},
+     .help = "use FILE as the model's vocab.json, or where its name ends so, tokenizer.json"},
 };
 
 const struct option_group model_options = OPTION_GROUP(model_rows);
@@ -254,6 +256,13 @@ static void add_override(struct model_source *found, const char *name, const cha
     found->source.n_override++;
 }
 
+/* Whether the name of a file, which may be NULL, ends in that of a tokenizer. */
+static bool is_tokenizer(const char *path)
+{
+    size_t size = path ? strlen(path) : 0;
+    return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
+}
+
 int model_source_find(const struct model_args *args, struct model_source *found)
 {
     *found = (struct model_source){0};
@@ -267,7 +276,7 @@ int model_source_find(const struct model_args *args, struct model_source *found)
     found->source = found->found.source;
     found->source.overrides = found->overrides;
     add_override(found, "config.json", args->config);
-    add_override(found, "vocab.json", args->vocab);
+    add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
     add_override(found, "model.safetensors", args->weights);
     return EXIT_DONE;
 }

@@ -13,6 +13,21 @@
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
+static bool is_overridden(const struct attn_source *source, const char *name)
+{
+    for (size_t i = 0; i < source->n_override; i++)
+        if (strcmp(source->overrides[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* tokenizer.json comes first, unless another vocab.json was asked for. */
+static bool reads_json(const struct attn_source *source)
+{
+    return attn_source_has_part(source, "tokenizer.json") &&
+           (is_overridden(source, "tokenizer.json") || !is_overridden(source, "vocab.json"));
+}
+
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)
 {
@@ -21,7 +36,7 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
 
     if (!tokenizer)
         return ATTN_NO_MEMORY;
-    if (attn_source_has_part(source, "tokenizer.json"))
+    if (reads_json(source))
         status = attn_tokenizer_json_read(tokenizer, source, err);
     else
         status = attn_tokenizer_files_read(tokenizer, source, err);
