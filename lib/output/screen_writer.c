@@ -26,6 +26,7 @@ enum {
     LEAST_VECTORS = 2,   /* context vectors that are shown, before thumbnails become smaller */
     N_COMPONENT = 8,
     MOST_DIGITS = 4,
+    LEAST_DIGITS = 2,
     /* the model, what is empty between the parts, the names of both tables, why this head, the
      * header of the vectors, where to go next */
     N_FIXED = 10
@@ -204,7 +205,8 @@ static enum attn_status draw_vectors(struct screen_writer *w,
     append_label(w);
     status = end_line(w, err);
     w->table.digits = MOST_DIGITS;
-    while (w->table.digits > 1 && attn_panel_table_width(&w->table, panel) > w->map.width)
+    while (w->table.digits > LEAST_DIGITS &&
+           attn_panel_table_width(&w->table, panel) > w->map.width)
         w->table.digits--;
     return status == ATTN_OK ? attn_panel_table_write(&w->table, panel, w->base.sink, err) : status;
 }

@@ -6,6 +6,7 @@
 enum {
     LEFT = 8,       /* columns of "layer 1 " */
     MOST_SIDE = 12, /* cells */
+    LEAST_SIDE = 4, /* of heads beside each other, below which they wrap */
     N_OTHER = 2,    /* lines of header and legend */
     LEGEND_GAP = 8
 };
@@ -100,14 +101,23 @@ static size_t find_pitch(const struct attn_thumbnails *t)
     return widest + 1;
 }
 
+/* As many heads beside each other as have room. */
+static void set_side(struct attn_thumbnails *t, size_t side)
+{
+    const size_t n = (t->map->width - LEFT) / (side + 1);
+
+    t->side = side;
+    t->n_at_once = n < 1 ? 1 : n < t->n_across ? n : t->n_across;
+    t->n_line = count_lines(t);
+}
+
 void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
                           const struct attn_levels *levels, enum attn_site site, size_t most_lines)
 {
     const struct attn_labels *labels = &map->writer->labels;
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     const size_t n_batch = labels->axes ? labels->axes->n_batch : 1;
-    const size_t room = map->width - LEFT;
-    size_t side;
+    size_t largest, side;
 
     *t = (struct attn_thumbnails){.map = map,
                                   .levels = levels,
@@ -115,16 +125,13 @@ void attn_thumbnails_plan(struct attn_thumbnails *t, struct attn_heatmap *map,
                                   .n_down = labels->axes ? n_batch : dims->n_layer,
                                   .n_across = dims->n_head / n_batch,
                                   .step = 1};
-    t->n_at_once = t->n_across <= room / 2 ? t->n_across : room / 2;
-    side = room / t->n_at_once - 1;
+    largest = largest_side(t);
+    side = (map->width - LEFT) / t->n_across;
+    side = side > LEAST_SIDE ? side - 1 : LEAST_SIDE;
     side = side < MOST_SIDE ? side : MOST_SIDE;
-    t->side = largest_side(t);
-    t->side = t->side < side ? t->side : side;
-    t->n_line = count_lines(t);
-    while (t->n_line > most_lines && t->side > 1) {
-        t->side--;
-        t->n_line = count_lines(t);
-    }
+    set_side(t, largest < side ? largest : side);
+    while (t->n_line > most_lines && t->side > 1)
+        set_side(t, t->side - 1);
     while (t->n_line > most_lines && t->step < t->n_down) {
         t->step++;
         t->n_line = count_lines(t);
@@ -160,14 +167,17 @@ static enum attn_status draw_header(const struct attn_thumbnails *t, struct attn
     return end_line(t, err);
 }
 
-/* "layer 1 ", "layer10 ", "batch 0 ", in LEFT columns; blank below the first line. */
-static void append_left(const struct attn_thumbnails *t, size_t down, bool is_first)
+/* "layer 1 ", "layer10 ", "batch 0 ", and of heads that have wrapped " head14 ", in LEFT columns; blank
+ * below the first line. */
+static void append_left(const struct attn_thumbnails *t, size_t down, size_t first, size_t line)
 {
     const struct attn_array_axes *axes = t->map->writer->labels.axes;
     struct attn_buffer *label = &t->map->label;
 
     label->size = 0;
-    if (is_first && (!axes || axes->rank == 4))
+    if (line == 0 && first > 0)
+        attn_buffer_append_format(label, " head%2zu", first);
+    else if (line == 0 && (!axes || axes->rank == 4))
         attn_buffer_append_format(label, "%s%2zu", axes ? "batch" : "layer", down);
     attn_color_line_append(&t->map->line, label->data, label->size);
     attn_color_line_blanks(&t->map->line, label->size < LEFT ? LEFT - label->size : 0);
@@ -195,7 +205,7 @@ static enum attn_status draw_block(const struct attn_thumbnails *t, size_t down,
     enum attn_status status = ATTN_OK;
 
     for (size_t line = 0; line < n_line && status == ATTN_OK; line++) {
-        append_left(t, down, line == 0 && first == 0);
+        append_left(t, down, first, line);
         for (size_t across = first; across < first + t->n_at_once && across < t->n_across; across++)
             append_thumbnail(t, find(t, down, across), line);
         status = end_line(t, err);
