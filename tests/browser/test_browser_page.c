@@ -868,7 +868,7 @@ START_TEST(is_seen)
 
     enter();
     run(FABLE("The keys to the cabinet are on the table"));
-    attn_browser_resize(browser, 1120, 800);
+    attn_browser_resize(browser, 1120, 770);
     attn_browser_load(browser, "p.html", "v=grid&h=2.5&q=5&k=1");
     snprintf(path, sizeof path, "%s/%s/page.png", root,
              getenv("BUILD") ? getenv("BUILD") : "build/release");
