@@ -15,12 +15,26 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     const char *probe, *pattern, *from, *to, *sort; /* NULL: not given */
-    int64_t n_run, n_most;                          /* 0: not given */
+    const char *texts;                              /* a file, or NULL */
+    bool is_lines;
+    int64_t n_run, n_most; /* 0: not given */
     double threshold;
     bool has_effect;
 };
 
 static const struct option heads_rows[] = {
+    {.name = "texts",
+     .argument = "FILE",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, texts),
+     .help = "in place of a text those of FILE, JSON Lines with `text` or `ids`: mean and standard "
+             "deviation, each text counts once"},
+    {.name = "lines",
+     .heading = "Heads",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct heads_args, is_lines),
+     .help = "each line of --texts is a text"},
     {.name = "probe",
      .argument = "induction[:LEN[:REPEATS[:SEED]]]",
      .heading = "Heads",
@@ -164,11 +178,14 @@ static bool asks_for_answer(const struct answer_args *answer)
 static int check(const struct heads_args *args, struct attn_survey_args *how)
 {
     int code = read_probe(args->probe, how);
-    if (code == EXIT_DONE && how->has_probe && has_text(&args->question.prompt))
-        code = report_problem(EXIT_USAGE, NULL,
-                              "--probe stands in place of a text, and one is "
-                              "given");
-    if (code == EXIT_DONE && !how->has_probe)
+    if (code == EXIT_DONE && how->has_probe + !!args->texts + has_text(&args->question.prompt) > 1)
+        code =
+            report_problem(EXIT_USAGE, NULL,
+                           "--probe and --texts stand in place of a text: one of them is enough");
+    if (code == EXIT_DONE && args->is_lines && !args->texts)
+        code =
+            report_problem(EXIT_USAGE, NULL, "--lines says what --texts holds, which is not given");
+    if (code == EXIT_DONE && !how->has_probe && !args->texts)
         code = prompt_check(&args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
         code = report_problem(EXIT_USAGE, NULL,
@@ -181,8 +198,33 @@ static int check(const struct heads_args *args, struct attn_survey_args *how)
     return code;
 }
 
+/* What the command borrows while it works. */
+struct material {
+    struct attn_ndarray pattern;
+    struct attn_texts *texts;
+};
+
+/* Reads the files that ARGS name. */
+static int read_files(const struct heads_args *args, struct attn_survey_args *how,
+                      struct material *material)
+{
+    struct attn_error err = {0};
+    if (args->texts) {
+        if (attn_texts_read(args->texts, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
+                            &material->texts, &err) != ATTN_OK)
+            return report_error(&err);
+        how->texts = attn_texts_items(material->texts, &how->n_text);
+    }
+    if (args->pattern) {
+        how->pattern = &material->pattern;
+        if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", &material->pattern, &err) != ATTN_OK)
+            return report(&err, EXIT_INPUT);
+    }
+    return EXIT_DONE;
+}
+
 static int survey(const struct heads_args *args, struct question *question,
-                  struct attn_ndarray *pattern)
+                  struct material *material)
 {
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -199,13 +241,11 @@ static int survey(const struct heads_args *args, struct question *question,
     how.n_most = (size_t)args->n_most;
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE && !how.has_probe)
+    if (code == EXIT_DONE && !how.has_probe && !args->texts)
         code = question_read(question);
-    if (code == EXIT_DONE && args->pattern) {
-        how.pattern = pattern;
-        if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", pattern, &err) != ATTN_OK)
-            code = report(&err, EXIT_INPUT);
-    }
+    if (code == EXIT_DONE)
+        code = read_files(args, &how, material);
+    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
     if (code == EXIT_DONE &&
         attn_survey(question->host, &question->request, &how, &table, &err) != ATTN_OK)
         code = report_error(&err);
@@ -220,10 +260,11 @@ static int heads_main(int argc, char **argv)
     struct heads_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
         .command = &command_heads, .args = &args.question, .example = EXAMPLE};
-    struct attn_ndarray pattern = {0};
+    struct material material = {.texts = NULL};
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = survey(&args, &question, &pattern);
-    attn_ndarray_release(&pattern);
+        code = survey(&args, &question, &material);
+    attn_ndarray_release(&material.pattern);
+    attn_texts_free(material.texts);
     return question_close(&question, code);
 }

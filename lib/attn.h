@@ -38,6 +38,7 @@
 #include "run/host.h"
 #include "run/request.h"
 #include "run/run.h"
+#include "run/texts.h"
 #include "capture/capture.h"
 #include "output/format.h"
 #include "output/colormap.h"

@@ -509,8 +509,12 @@ static enum attn_status survey_all(struct job *job, struct attn_error *err)
         return survey_probes(job, err);
     if (job->args->n_text == 0)
         return survey_text(job, &input, err);
-    for (size_t i = 0; status == ATTN_OK && i < job->args->n_text; i++)
+    job->request.example = NULL; /* the hint is which text it was */
+    for (size_t i = 0; status == ATTN_OK && i < job->args->n_text; i++) {
         status = survey_text(job, &job->args->texts[i], err);
+        if (status != ATTN_OK)
+            attn_error_hint(err, "in text %zu of %zu", i + 1, job->args->n_text);
+    }
     return status;
 }
 

@@ -211,6 +211,8 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
+ATTN_TEXTS_JSON_LINES = 0
+ATTN_TEXTS_LINES = 1
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_DIFFERENCE_TV = 0
@@ -1386,6 +1388,9 @@ FUNCTIONS = {
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
+    "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_texts_free": (None, [c_void_p]),
+    "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
