@@ -16,9 +16,9 @@ static const char *const directories[] = {"tests/fixtures/gpt2-long",
                                           "tests/fixtures/gpt2-wide",
                                           "tests/fixtures/gpt2-bf16",
                                           "tests/fixtures/attn-grouped",
-    "tests/fixtures/family-llama-gqa-tied-bf16",
-    "tests/fixtures/family-gpt-neox-parallel",
-    "tests/fixtures/family-gemma3-text",
+                                          "tests/fixtures/family-llama-gqa-tied-bf16",
+                                          "tests/fixtures/family-gpt-neox-parallel",
+                                          "tests/fixtures/family-gemma3-text",
                                           "models/fable",
                                           ATTN_FAMILY_DIRECTORIES};
 enum { N_DIRECTORY = sizeof directories / sizeof *directories };
