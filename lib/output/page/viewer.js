@@ -1214,7 +1214,8 @@ function drawLegend(m) {
   if (!m) return $('legend').replaceChildren();
   const parts = [drawRamp(m), kind((m.isDifference ? 'chosen minus exact: signed ' : 'weight: ') +
     names[state.s] + spans[state.e])];
-  if (heads[state.h].has_masked !== false) parts.push(kind('masked', swatch('masked')));
+  m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
+  if (m.hasMasked) parts.push(kind('masked', swatch('masked')));
   if (!state.first) parts.push(kind('first token left out', swatch('hidden')));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch('not_finite')));
   if (state.r) parts.push(kind('rows divided by their sum'));
