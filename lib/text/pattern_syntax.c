@@ -21,8 +21,10 @@
 #define RANGE(first, last) "\\x{" #first "}-\\x{" #last "}"
 #define WHITE_SPACE ATTN_WHITE_SPACE_MAP(RANGE)
 #define WORD                                                                                       \
-    "\\p{L}\\p{M}\\p{N}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"                 \
+    "\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-"         \
     "\\x{1f169}\\x{1f170}-\\x{1f189}"
+/* Outside of sets Oniguruma takes small numbers and fractions of Latin-1 for parts of words. */
+#define WORD_ALONE WORD "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}"
 #define HEXADECIMAL "0-9A-Fa-f"
 
 struct rewriting {
@@ -44,10 +46,12 @@ struct escape {
 static const struct escape escapes[] = {
     {'s', WHITE_SPACE, "[" WHITE_SPACE "]"},
     {'S', "\\S\\x{180e}", "[^" WHITE_SPACE "]"},
-    {'w', WORD, "[" WORD "]"},
-    {'W', NULL, "[^" WORD "]"},
-    {'b', "\\b", "(?:(?<=[" WORD "])(?![" WORD "])|(?<![" WORD "])(?=[" WORD "]))"},
-    {'B', NULL, "(?:(?<=[" WORD "])(?=[" WORD "])|(?<![" WORD "])(?![" WORD "]))"},
+    {'w', WORD, "[" WORD_ALONE "]"},
+    {'W', NULL, "[^" WORD_ALONE "]"},
+    {'b', "\\b",
+     "(?:(?<=[" WORD_ALONE "])(?![" WORD_ALONE "])|(?<![" WORD_ALONE "])(?=[" WORD_ALONE "]))"},
+    {'B', NULL,
+     "(?:(?<=[" WORD_ALONE "])(?=[" WORD_ALONE "])|(?<![" WORD_ALONE "])(?![" WORD_ALONE "]))"},
     {'h', HEXADECIMAL, "[" HEXADECIMAL "]"},
     {'H', NULL, "[^" HEXADECIMAL "]"},
 };
