@@ -5,6 +5,7 @@
  */
 #include "attn.h"
 #include "experiment/trials.h"
+#include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 
@@ -706,6 +707,128 @@ static void survey_effects(struct fixture *f)
     attn_table_free(effects);
 }
 
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+/* Makes one table of F, or none. */
+typedef enum attn_status (*attempt_fn)(struct fixture *f, struct attn_table **table,
+                                       struct attn_error *err);
+
+static enum attn_status attempt_score(struct fixture *f, struct attn_table **table,
+                                      struct attn_error *err)
+{
+    struct attn_score_sum sum;
+
+    return attn_score(f->host, &f->request, NULL, table, &sum, err);
+}
+
+static enum attn_status attempt_lens(struct fixture *f, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    return attn_lens(f->host, &f->request, NULL, table, err);
+}
+
+static enum attn_status attempt_attribute(struct fixture *f, struct attn_table **table,
+                                          struct attn_error *err)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+
+    args.answer = answer_of(f);
+    args.by_token = true;
+    return attn_attribute(f->host, &f->request, &args, table, err);
+}
+
+static enum attn_status attempt_diff(struct fixture *f, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    const struct attn_request corrupted = corrupted_of(f);
+    struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
+    struct attn_diff_sum sum;
+
+    args.request = &corrupted;
+    return attn_diff(f->host, &f->request, &args, table, &sum, err);
+}
+
+static enum attn_status attempt_ablate(struct fixture *f, struct attn_table **table,
+                                       struct attn_error *err)
+{
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum;
+
+    args.answer = answer_of(f);
+    args.parts = ATTN_ABLATE_ATTN;
+    args.with = ATTN_ABLATE_WITH_MEAN;
+    args.is_cumulative = true;
+    args.n_control = 1;
+    return attn_ablate(f->host, &f->request, &args, table, &sum, err);
+}
+
+static enum attn_status attempt_patch(struct fixture *f, struct attn_table **table,
+                                      struct attn_error *err)
+{
+    const struct attn_patch_args args = patch_of(f, "v");
+    struct attn_patch_sum sum;
+
+    return attn_patch(f->host, &f->request, &args, table, &sum, err);
+}
+
+static enum attn_status attempt_survey(struct fixture *f, struct attn_table **table,
+                                       struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+
+    args.from = "3";
+    args.to = "1";
+    args.sort = "weight";
+    return attn_survey(f->host, &f->request, &args, table, err);
+}
+
+static enum attn_status attempt_edits(struct fixture *f, struct attn_table **table,
+                                      struct attn_error *err)
+{
+    static const char *const knockouts[] = {"2,4>0-1@1.*"};
+    struct attn_request request = f->request;
+    struct attn_score_sum sum;
+
+    request.ablate_mean = "0.1";
+    request.knockouts = knockouts;
+    request.n_knockout = 1;
+    return attn_score(f->host, &request, NULL, table, &sum, err);
+}
+
+/* Every allocation fails once: that is said, nothing leaks, and the next attempt succeeds. */
+static void fail_each(struct fixture *f, attempt_fn attempt)
+{
+    struct attn_table *table = NULL;
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+
+        attn_alloc_fail_at(n);
+        status = attempt(f, &table, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+        ck_assert(status == ATTN_OK || table == NULL);
+    }
+    ck_assert_uint_gt(attn_table_n_row(table), 0);
+    attn_table_free(table);
+}
+
+START_TEST(a_failing_allocation_leaves_nothing_behind)
+{
+    static const attempt_fn attempts[] = {attempt_score,  attempt_lens,   attempt_attribute,
+                                          attempt_diff,   attempt_ablate, attempt_patch,
+                                          attempt_survey, attempt_edits};
+    struct fixture f;
+
+    fixture_open(&f, 1);
+    f.request.input.n_id = 6;
+    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
+        fail_each(&f, attempts[i]);
+    fixture_close(&f);
+}
+END_TEST
+
 /* --- All models ------------------------------------------------------------------------------- */
 
 static void for_each_model(void (*try)(struct fixture *f))
@@ -761,4 +884,4 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
            heads_are_measured_as_in_float64, many_texts_give_a_mean_and_a_deviation,
-           the_effect_of_a_head_is_that_of_its_ablation)
+           the_effect_of_a_head_is_that_of_its_ablation, a_failing_allocation_leaves_nothing_behind)
