@@ -9,12 +9,10 @@
  *         use(encoding.ids[i], encoding.begin[i], encoding.end[i]);
  *     attn_encoding_release(&encoding);
  *
- * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the normalizers,
- * pre-tokenizers, post-processors and decoders that the table in cmd/README.md lists, and with added
- * tokens. What the library tokenizers makes of the file is what comes out here. Otherwise from
- * vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is OpenAI's
- * encoder.py), alone word level: words between Unicode white space, or single characters.
- *
+ * A tokenizer is read from tokenizer.json if it is there: byte pair encoding with the parts that the
+ * table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out here.
+ * Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is
+ * OpenAI's encoder.py), alone word level: words between Unicode white space, or single characters.
  * Patterns use PCRE2's character tables (Unicode 14 in Debian 12): characters that came later are
  * neither letters nor numbers here.
  */
@@ -97,12 +95,10 @@ ATTN_API void attn_tokenizer_close(struct attn_tokenizer *tokenizer); /* NULL is
 
 ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
 
-/* What is odd about the vocabulary and no failure, as a line to tell the user; NULL: nothing.
- * Borrowed. */
+/* What is odd about the vocabulary and no failure, as a line to tell; NULL: nothing. Borrowed. */
 ATTN_API const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
 
-/* What a user may want to know who asks for details: that tokenizer.json was read, and vocab.json
- * beside it was not. NULL: nothing. Borrowed. */
+/* Likewise for those who ask for details: that vocab.json beside tokenizer.json was not read. */
 ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
 
 /*
