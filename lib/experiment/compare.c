@@ -722,7 +722,7 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
     enum attn_status status = attn_options_read(given, &args, err);
-    struct job job = {.arrays = &args, .selection = selection, .settings = {n_recalled}};
+    struct job job = {.arrays = &args, .selection = selection, .settings.n_recalled = n_recalled};
 
     if (status != ATTN_OK)
         return status;

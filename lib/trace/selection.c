@@ -48,7 +48,8 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
         return ATTN_NO_MEMORY;
     if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
         attn_free(s);
-        return attn_error_no_memory(err);
+        attn_error_no_memory(err);
+        return ATTN_NO_MEMORY;
     }
     s->dims = *dims;
     s->sites = wished & dims->sites;
