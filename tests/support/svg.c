@@ -240,7 +240,7 @@ static void find_origin(const struct attn_svg *svg, size_t group, struct run *le
 {
     struct run run;
 
-    least->x = least->y = INFINITY;
+    least->x = least->y = (double)INFINITY;
     for (size_t i = 0; i < svg->n; i++) {
         const char *at = is_path_of(svg, i, group) ? own_value(&svg->items[i], "d") : "";
 
