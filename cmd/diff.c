@@ -186,7 +186,7 @@ static void note_sum(const struct attn_diff_sum *sum)
 static int compare(const struct diff_args *args, struct question *question, struct other *other)
 {
     struct attn_diff_args how = ATTN_DIFF_ARGS_DEFAULT;
-    struct attn_diff_sum sum;
+    struct attn_diff_sum sum = {0};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = EXIT_DONE;

@@ -144,7 +144,7 @@ END_TEST
 
 START_TEST(a_ref_leads_to_a_snapshot_only)
 {
-    static const char *const hashes[] = {"../..", "", "x", "aaaa/../..", A A, " " A, "\n"};
+    static const char *const hashes[] = {"../..", "", "x", "aaaa/../..", (A A), (" " A), "\n"};
 
     attn_folder_enter();
     make_snapshot("a--b", A);

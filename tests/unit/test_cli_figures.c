@@ -123,7 +123,7 @@ static void assert_label(const struct attn_svg *svg, const char *words, bool is_
 /* Where the frame of the matrix begins: the first box of cells. */
 static void find_first_cell(const struct attn_svg *svg, double *x, double *y)
 {
-    *x = *y = INFINITY;
+    *x = *y = (double)INFINITY;
     for (size_t i = 0; i < svg->n; i++) {
         const char *path = strcmp(svg->items[i].name, "path") == 0
                                ? attn_svg_value(svg, &svg->items[i], "d")

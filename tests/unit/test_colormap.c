@@ -207,7 +207,7 @@ START_TEST(numbers_have_their_places)
         {"log", ATTN_SITE_PATTERN, true, -1, 1, -0.01, 0.25},
         {"matrix", ATTN_SITE_PATTERN, false, 0, 0, 0, 0}, /* nothing but zeros */
         {"", ATTN_SITE_Z, false, 0, 0, 0, 0.5},
-        {"", ATTN_SITE_Z, false, INFINITY, -INFINITY, 0, 0.5}, /* no numbers */
+        {"", ATTN_SITE_Z, false, (double)INFINITY, -(double)INFINITY, 0, 0.5}, /* no numbers */
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

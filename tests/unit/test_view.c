@@ -54,7 +54,7 @@ static void clear(struct matrix *m)
 {
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++)
-            m->cells[i][j] = NAN;
+            m->cells[i][j] = (double)NAN;
 }
 
 /* Rows that sum to 1, over the first i + 1 keys or over all of a source. */
@@ -170,7 +170,7 @@ static void expect_words(const struct matrix *m, const size_t *key_words, size_t
 static void hide_first(struct matrix *m)
 {
     for (size_t i = 0; i < N; i++)
-        m->cells[i][0] = NAN;
+        m->cells[i][0] = (double)NAN;
 }
 
 static void divide(struct matrix *m)
