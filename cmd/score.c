@@ -76,7 +76,7 @@ static void note_sum(const struct attn_score_sum *sum)
 static int score(const struct score_args *args, struct question *question)
 {
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = {0};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     how.stride = (size_t)args->stride;

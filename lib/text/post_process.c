@@ -107,7 +107,7 @@ void attn_post_process_trim(const struct attn_post_process *post,
                             struct attn_encoding *encoding)
 {
     for (size_t i = encoding->n_front; i < encoding->n; i++) {
-        size_t size, n;
+        size_t size = 0, n;
         const char *key = attn_tokenizer_key(tokenizer, encoding->ids[i], &size);
 
         if (tokenizer->is_wide[encoding->ids[i]]) { /* with the white space that it took */
