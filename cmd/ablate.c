@@ -166,7 +166,7 @@ static int ablate(const struct ablate_args *args, struct question *question,
 {
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = {0};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = read_how(args, &how);

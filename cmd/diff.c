@@ -227,7 +227,7 @@ static int diff_archives(const struct diff_args *args, struct question *question
 {
     const char *const *paths = args->question.prompt.plain.items;
     const double tolerance = args->tolerance < 0 ? 1e-4 : args->tolerance;
-    struct attn_archive_sum sum;
+    struct attn_archive_sum sum = {0};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = tables_check(&args->question.tables);

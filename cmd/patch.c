@@ -133,7 +133,7 @@ static int patch(const struct patch_args *args, struct question *question, int32
 {
     struct attn_patch_args how = ATTN_PATCH_ARGS_DEFAULT;
     struct answer_ids answer_ids;
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = {0};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = check_one("clean", args->clean, args->clean_ids);
