@@ -71,3 +71,15 @@ bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SI
 
     return size > 0 && size < ATTN_PATH_SIZE;
 }
+
+const char *attn_path_last(const char *path, size_t *size)
+{
+    size_t end = strlen(path), begin;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/';)
+        begin--;
+    *size = end - begin;
+    return path + begin;
+}

@@ -37,4 +37,8 @@ bool attn_path_is_folder(const char *path);
 /* Writes PARENT/NAME into PATH; false, when it does not fit. */
 bool attn_path_join(const char *parent, const char *name, char path[ATTN_PATH_SIZE]);
 
+/* The last part of PATH, [*size] within it: "gpt2" of "models/gpt2/". Pictures and pages name only
+ * that, because folders can hold the name of a user. */
+const char *attn_path_last(const char *path, size_t *size);
+
 #endif

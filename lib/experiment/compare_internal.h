@@ -30,14 +30,12 @@ struct attn_compare_args {
     /* Layers, heads and queries that are compared, and the logits after these queries. Its sites
      * are pattern and z, or one of them where the attention has no other. */
     const struct attn_selection *selection;
-    size_t n_recalled;                   /* K of ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED */
-    struct attn_pool *pool;              /* NULL: the caller's thread alone */
-    const volatile sig_atomic_t *cancel; /* polled; not 0: ATTN_CANCELED */
-    enum attn_gemm gemm;                 /* in float32 speed only */
-    enum attn_isa isa;                   /* speed only */
-    const struct attn_pattern_pairs
-        *pairs; /* told of local patterns, chosen and exact; NULL: nobody
-                                               is */
+    size_t n_recalled;                      /* K of ATTN_DIFFERENCE_RECALL, 1..ATTN_MOST_RECALLED */
+    struct attn_pool *pool;                 /* NULL: the caller's thread alone */
+    const volatile sig_atomic_t *cancel;    /* polled; not 0: ATTN_CANCELED */
+    enum attn_gemm gemm;                    /* in float32 speed only */
+    enum attn_isa isa;                      /* speed only */
+    const struct attn_pattern_pairs *pairs; /* told of local patterns, chosen and exact; or NULL */
 };
 
 #define ATTN_COMPARE_ARGS_DEFAULT                                                                  \

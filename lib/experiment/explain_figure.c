@@ -4,6 +4,7 @@
 #include "experiment/explain_figure.h"
 
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/version.h"
 #include "output/float_text.h"
 #include "output/shapes.h"
@@ -373,15 +374,16 @@ static void add_notes(struct sheet *sheet)
 {
     const struct attn_explanation *row = sheet->row;
     const char *model = sheet->labels->model ? sheet->labels->model : "arrays";
-    const char *slash = strrchr(model, '/'); /* paths are nobody's business */
+    size_t n_name;
+    const char *name = attn_path_last(model, &n_name);
     struct attn_buffer *out = &sheet->scratch;
 
     out->size = 0;
     if (sheet->picture->title)
         attn_buffer_append_string(out, sheet->picture->title);
     else
-        attn_buffer_append_format(out, "%s, layer %d, head %d: one row, step by step",
-                                  slash && slash[1] ? slash + 1 : model, row->layer, row->head);
+        attn_buffer_append_format(out, "%.*s, layer %d, head %d: one row, step by step",
+                                  (int)n_name, name, row->layer, row->head);
     attn_shapes_add_note(sheet->shapes, "Title", out->data, out->size);
     attn_shapes_add_note(sheet->shapes, "Software", "attn-cli " ATTN_VERSION,
                          strlen("attn-cli " ATTN_VERSION));

@@ -59,7 +59,7 @@ struct work {
     const struct attn_trials *trials;
     const struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes;
-    atomic_flag has_failed; /* whoever sets it first writes the failure */
+    atomic_flag has_failed; /* the thread that sets it first writes the failure */
     atomic_bool is_over;    /* something failed: the rest does nothing */
     enum attn_status status;
     struct attn_error *err;

@@ -369,7 +369,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     attn_visit(f, site, x);
 }
 
-/* SUM = SUM + X by the map that waits for X, when nobody can see or change what lies between.
+/* SUM = SUM + X by the map that waits for X, when there is no edit that could change X first.
  * Returns whether it does that. */
 static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
 {

@@ -11,7 +11,7 @@
  * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
  * equal steps of colour are equal steps of that distance, and 0 is the first colour. Numbers of both
  * signs are linear:matrix, differences of weights sqrt:unit with their sign, and both symmetric
- * about 0. log covers four decades, of weights from 1e-4 on; what is below has the first colour.
+ * about 0. log covers four decades, of weights from 1e-4 on; smaller weights have the first colour.
  */
 #ifndef ATTN_OUTPUT_COLOR_SCALE_H
 #define ATTN_OUTPUT_COLOR_SCALE_H

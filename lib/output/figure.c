@@ -290,7 +290,7 @@ void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
 
 /* --- What the file says ------------------------------------------------------------------------ */
 
-/* Paths are nobody's business. */
+/* A path can hold the name of a user: the file does not say it. */
 static bool is_path(const char *value)
 {
     static const char ending[] = ".npy";

@@ -1,6 +1,7 @@
 /* figure_text.c - what a figure says: labels of rows and columns, and of what it is. */
 #include "output/figure_internal.h"
 
+#include "base/path.h"
 #include "output/text_table.h"
 
 #include <string.h>
@@ -127,16 +128,12 @@ static void append_part(struct attn_buffer *out, const char *name, int number)
     attn_buffer_append_format(out, "%s %d", name, number);
 }
 
-/* The last part of what the model is called: that may be a path, and paths are nobody's business. */
 static void append_model(struct attn_buffer *out, const char *model)
 {
-    size_t end = strlen(model), begin;
+    size_t size;
+    const char *name = attn_path_last(model, &size);
 
-    while (end > 1 && model[end - 1] == '/')
-        end--;
-    for (begin = end; begin > 0 && model[begin - 1] != '/';)
-        begin--;
-    attn_buffer_append(out, model + begin, end - begin);
+    attn_buffer_append(out, name, size);
 }
 
 void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)

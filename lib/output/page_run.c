@@ -2,6 +2,7 @@
 #include "output/page_run.h"
 
 #include "base/escape.h"
+#include "base/path.h"
 #include "base/version.h"
 #include "output/base64.h"
 #include "output/labels_json.h"
@@ -9,13 +10,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-const char *attn_page_without_folder(const char *text)
-{
-    const char *folder = text ? strrchr(text, '/') : NULL;
-
-    return folder && folder[1] != '\0' ? folder + 1 : text;
-}
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
@@ -185,12 +179,13 @@ static void append_options(struct attn_buffer *out, const struct attn_labels *la
     append_key(out, "options");
     for (size_t i = 0; i < labels->n_option; i++) {
         const struct attn_option *option = &labels->options[i];
-        const char *value = attn_page_without_folder(option->value);
+        size_t n_value;
+        const char *value = attn_path_last(option->value, &n_value);
 
         attn_buffer_append_string(out, i > 0 ? "," : "{");
         attn_json_append_escaped(out, option->name, strlen(option->name));
         attn_buffer_append_char(out, ':');
-        attn_json_append_escaped(out, value, strlen(value));
+        attn_json_append_escaped(out, value, n_value);
     }
     attn_buffer_append_string(out, labels->n_option > 0 ? "}" : "{}");
 }
@@ -213,12 +208,13 @@ static void append_names(struct attn_buffer *out, const char *name,
 static void append_labels(struct attn_buffer *out, const struct attn_page_run *run)
 {
     const struct attn_labels *labels = &run->writer->labels;
-    const char *model = attn_page_without_folder(labels->model);
+    size_t n_model = 0;
+    const char *model = labels->model ? attn_path_last(labels->model, &n_model) : NULL;
 
     attn_buffer_append_format(out, "{\n\"schema\": %d,\n\"version\": \"%s\"", ATTN_JSON_SCHEMA,
                               ATTN_VERSION);
     append_key(out, "model");
-    attn_json_append_escaped(out, model, model ? strlen(model) : 0);
+    attn_json_append_escaped(out, model, n_model);
     append_key(out, "title");
     append_string(out, run->title, strlen(run->title));
     append_key(out, "text");

@@ -25,9 +25,6 @@ struct attn_page_run {
     const struct attn_buffer *predictions; /* JSON; empty: none were asked for */
 };
 
-/* What follows the last '/' of TEXT, which may be NULL: folders say whose a page is. */
-const char *attn_page_without_folder(const char *text);
-
 /* Appends PREDICTIONS as an object, to be given later. */
 void attn_page_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions);

@@ -20,6 +20,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/quantity.h"
 #include "base/version.h"
 
@@ -124,9 +125,10 @@ static void make_title(struct page_writer *w)
         attn_escape_append(&w->title, given, strlen(given));
     } else {
         if (labels->model) {
-            const char *model = attn_page_without_folder(labels->model);
+            size_t size;
+            const char *model = attn_path_last(labels->model, &size);
 
-            attn_escape_append(&w->title, model, strlen(model));
+            attn_escape_append(&w->title, model, size);
             attn_buffer_append_string(&w->title, ": ");
         }
         if (w->heads.n == 1) {
@@ -234,9 +236,10 @@ static void append_about(struct page_writer *w, struct attn_buffer *out)
     }
     for (size_t i = 0; i < labels->n_option; i++) {
         struct attn_buffer option = {0};
+        size_t size;
+        const char *value = attn_path_last(labels->options[i].value, &size);
 
-        attn_buffer_append_format(&option, "%s %s", labels->options[i].name,
-                                  attn_page_without_folder(labels->options[i].value));
+        attn_buffer_append_format(&option, "%s %.*s", labels->options[i].name, (int)size, value);
         attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
         append_escaped(out, &option);
     }

@@ -132,8 +132,8 @@ struct attn_writer_ops {
                                     struct attn_error *err);
     void (*release)(struct attn_writer *writer);
 
-    /* Writes SHAPES, which are nobody's tensors, as the format writes its figures. *N_UNKNOWN: texts
-     * with characters of which no font is installed. NULL: it writes no figures. */
+    /* Draws SHAPES into SINK in the format's own way, without tensors. *N_UNKNOWN: texts with
+     * characters that no installed font has. NULL: the format draws no figures. */
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
 };
