@@ -6,13 +6,13 @@
  * pipeline below gives the same tokens, which are merged here by hand, and the decoder gives the
  * text back.
  */
-#include "tests/adversary/case.h"
+#include "tests/adversary/made_merges.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { N_LETTER = 6, MAX_TOKEN = 80, TOKEN_SIZE = 24, MAX_MERGE = 60, MAX_TEXT = 300 };
+enum { MAX_MERGE = ATTN_MADE_MAX_MERGE, MAX_TEXT = 300 };
 
 /* How a text gets to the model, and back. SPACE is the token of a space. */
 struct pipeline {
@@ -210,18 +210,8 @@ static const struct defect defects[] = {
 };
 enum { N_OWN = sizeof defects / sizeof *defects };
 
-struct token {
-    char text[TOKEN_SIZE];
-    size_t size;
-};
-
 struct known {
-    struct token tokens[MAX_TOKEN]; /* by id; 0 is <s>, then the letters */
-    size_t n;
-    struct {
-        int32_t left, right, merged;
-    } merges[MAX_MERGE];
-    size_t n_merge;
+    struct attn_made_merges merges;
     int pipeline, post;
     char text[MAX_TEXT + 1];
     size_t n_text;
@@ -232,78 +222,23 @@ _Static_assert(sizeof(struct known) <= ATTN_CASE_KNOWN_SIZE, "what is known has 
 
 /* --- tokens ----------------------------------------------------------------------------------- */
 
-static int32_t add(struct known *known, const char *text, size_t size)
-{
-    for (size_t i = 0; i < known->n; i++)
-        if (known->tokens[i].size == size && memcmp(known->tokens[i].text, text, size) == 0)
-            return (int32_t)i;
-    FUZZ_CHECK(known->n < MAX_TOKEN && size <= TOKEN_SIZE);
-    memcpy(known->tokens[known->n].text, text, size);
-    known->tokens[known->n].size = size;
-    return (int32_t)known->n++;
-}
-
-/* Adds a merge of two letters, or of what merges make. */
-static void add_merge(struct attn_case *c, struct known *known)
-{
-    int32_t sides[2];
-    char text[2 * TOKEN_SIZE];
-    size_t size = 0;
-
-    for (int side = 0; side < 2; side++) {
-        const bool is_letter = known->n_merge == 0 || attn_case_chance(c, 50);
-
-        sides[side] = is_letter ? 1 + (int32_t)attn_case_below(c, N_LETTER)
-                                : known->merges[attn_case_below(c, known->n_merge)].merged;
-        memcpy(text + size, known->tokens[sides[side]].text, known->tokens[sides[side]].size);
-        size += known->tokens[sides[side]].size;
-    }
-    for (size_t i = 0; i < known->n_merge; i++)
-        if (known->merges[i].left == sides[0] && known->merges[i].right == sides[1])
-            return;
-    if (size > TOKEN_SIZE / 2)
-        return;
-    known->merges[known->n_merge].left = sides[0];
-    known->merges[known->n_merge].right = sides[1];
-    known->merges[known->n_merge++].merged = add(known, text, size);
-}
-
-/* Merges by hand what the text has: the lowest rank first, from the left. */
-static void merge_by_hand(struct known *known)
-{
-    for (size_t rank = 0; rank < known->n_merge;) {
-        size_t kept = 0;
-        bool has_merged = false;
-
-        for (size_t i = 0; i < known->n_id; kept++) {
-            const bool is_pair = i + 1 < known->n_id && known->ids[i] == known->merges[rank].left &&
-                                 known->ids[i + 1] == known->merges[rank].right;
-
-            known->ids[kept] = is_pair ? known->merges[rank].merged : known->ids[i];
-            i += is_pair ? 2 : 1;
-            has_merged |= is_pair;
-        }
-        known->n_id = kept;
-        rank = has_merged ? 0 : rank + 1; /* a merge may make a pair that has a lower rank */
-    }
-}
-
 static void make_tokens(struct attn_case *c, struct known *known)
 {
     const char *space = pipelines[known->pipeline].space;
     const size_t n_merge = attn_case_below(c, MAX_MERGE);
     int32_t space_id;
 
-    (void)add(known, "<s>", 3);
-    for (int i = 0; i < N_LETTER; i++)
-        (void)add(known, (const char[]){(char)('a' + i)}, 1);
-    space_id = add(known, space, strlen(space));
+    (void)attn_made_merges_add_token(&known->merges, "<s>", 3);
+    for (int i = 0; i < ATTN_MADE_N_LETTER; i++)
+        known->merges.letters[i] =
+            attn_made_merges_add_token(&known->merges, (const char[]){(char)('a' + i)}, 1);
+    space_id = attn_made_merges_add_token(&known->merges, space, strlen(space));
     for (size_t i = 0; i < n_merge; i++)
-        add_merge(c, known);
+        attn_made_merges_add(c, &known->merges);
     known->n_text = attn_case_below(c, MAX_TEXT);
     for (size_t i = 0; i < known->n_text; i++) {
         const bool is_space = attn_case_chance(c, 20);
-        const size_t letter = attn_case_below(c, N_LETTER);
+        const size_t letter = attn_case_below(c, ATTN_MADE_N_LETTER);
 
         known->text[i] = is_space ? ' ' : (char)('a' + letter);
         known->ids[i] = is_space ? space_id : (int32_t)letter + 1;
@@ -314,7 +249,7 @@ static void make_tokens(struct attn_case *c, struct known *known)
         known->ids[0] = space_id;
         known->n_id++;
     }
-    merge_by_hand(known);
+    known->n_id = attn_made_merges_apply(&known->merges, known->ids, known->n_id);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -322,14 +257,14 @@ static void make_tokens(struct attn_case *c, struct known *known)
 static void write_vocabulary(struct attn_case *c, const struct known *known,
                              struct attn_buffer *out)
 {
-    size_t order[MAX_TOKEN];
+    size_t order[ATTN_MADE_MAX];
 
-    attn_case_shuffle(c, order, known->n);
+    attn_case_shuffle(c, order, known->merges.n);
     attn_buffer_append_string(out, "\"vocab\":{");
-    for (size_t i = 0; i < known->n; i++)
+    for (size_t i = 0; i < known->merges.n; i++)
         attn_buffer_append_format(out, "%s\"%.*s\":%zu", i > 0 ? "," : "",
-                                  (int)known->tokens[order[i]].size, known->tokens[order[i]].text,
-                                  order[i]);
+                                  (int)known->merges.tokens[order[i]].size,
+                                  known->merges.tokens[order[i]].text, order[i]);
     attn_buffer_append_string(out, "}");
 }
 
@@ -338,9 +273,11 @@ static void write_merges(struct attn_case *c, const struct known *known, struct 
     const bool is_old = attn_case_chance(c, 50);
 
     attn_buffer_append_string(out, "\"merges\":[");
-    for (size_t i = 0; i < known->n_merge; i++) {
-        const struct token *left = &known->tokens[known->merges[i].left];
-        const struct token *right = &known->tokens[known->merges[i].right];
+    for (size_t i = 0; i < known->merges.n_merge; i++) {
+        const struct attn_made_merges_token *left =
+            &known->merges.tokens[known->merges.pairs[i].left];
+        const struct attn_made_merges_token *right =
+            &known->merges.tokens[known->merges.pairs[i].right];
 
         attn_buffer_append_format(out, is_old ? "%s\"%.*s %.*s\"" : "%s[\"%.*s\",\"%.*s\"]",
                                   i > 0 ? "," : "", (int)left->size, left->text, (int)right->size,
@@ -472,7 +409,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     enum attn_status status = attn_tokenizer_open(&source, &tokenizer, err);
 
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID) {
-        FUZZ_CHECK(attn_tokenizer_n_vocab(tokenizer) == known->n);
+        FUZZ_CHECK(attn_tokenizer_n_vocab(tokenizer) == known->merges.n);
         check_text(known, tokenizer);
     }
     attn_tokenizer_close(tokenizer);

@@ -6,21 +6,14 @@
  * of letters has those that merging by hand gives, always the first merge of the list that applies.
  */
 #include "base/utf8.h"
-#include "tests/adversary/case.h"
+#include "tests/adversary/made_merges.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_TOKEN = 320,
-    TOKEN_SIZE = 48,
-    MAX_MERGE = 40,
-    N_BYTE = 256,
-    N_LETTER = 6,
-    MAX_TEXT = 40
-};
+enum { MAX_MERGE = 40, N_BYTE = 256, MAX_TEXT = 40 };
 
 enum defect {
     NONE = -1,
@@ -70,21 +63,10 @@ static const char *const defects[] = {
 };
 enum { N_DEFECT = sizeof defects / sizeof *defects };
 
-struct token {
-    char text[TOKEN_SIZE]; /* as in the file: of BPE characters that stand for bytes */
-    size_t size;
-};
-
 struct known {
     enum attn_tokenizer_kind kind;
-    struct token tokens[MAX_TOKEN]; /* by id */
-    size_t n;
-    int32_t letters[N_LETTER]; /* of BPE the ids of a, b, c, ... */
-    struct {
-        int32_t left, right, merged;
-    } merges[MAX_MERGE];
-    size_t n_merge;
-    char text[MAX_TEXT * TOKEN_SIZE];
+    struct attn_made_merges merges;
+    char text[MAX_TEXT * ATTN_MADE_TOKEN_SIZE];
     size_t n_text;
     int32_t ids[MAX_TEXT]; /* of the text */
     size_t n_id;
@@ -92,27 +74,6 @@ struct known {
 _Static_assert(sizeof(struct known) <= ATTN_CASE_KNOWN_SIZE, "what is known has room");
 
 /* --- tokens ----------------------------------------------------------------------------------- */
-
-static int32_t find(const struct known *known, const char *text, size_t size)
-{
-    for (size_t i = 0; i < known->n; i++)
-        if (known->tokens[i].size == size && memcmp(known->tokens[i].text, text, size) == 0)
-            return (int32_t)i;
-    return -1;
-}
-
-/* Adds a token unless it is there; returns its id. */
-static int32_t add(struct known *known, const char *text, size_t size)
-{
-    const int32_t id = find(known, text, size);
-
-    if (id >= 0)
-        return id;
-    FUZZ_CHECK(known->n < MAX_TOKEN && size <= TOKEN_SIZE);
-    memcpy(known->tokens[known->n].text, text, size);
-    known->tokens[known->n].size = size;
-    return (int32_t)known->n++;
-}
 
 /* A character that is no white space and stands at no byte of BPE's alphabet above U+00FF. */
 static size_t choose_character(struct attn_case *c, char out[4])
@@ -130,22 +91,23 @@ static void make_words(struct attn_case *c, struct known *known)
     for (size_t i = 0; i < n; i++) {
         const size_t n_character =
             known->kind == ATTN_TOKENIZER_CHARACTER ? 1 : 1 + attn_case_below(c, 10);
-        char text[TOKEN_SIZE];
+        char text[ATTN_MADE_TOKEN_SIZE];
         size_t size = 0;
 
         for (size_t k = 0; k < n_character; k++)
             size += choose_character(c, text + size);
-        (void)add(known, text, size);
+        (void)attn_made_merges_add_token(&known->merges, text, size);
     }
     known->n_id = attn_case_below(c, MAX_TEXT);
     for (size_t i = 0; i < known->n_id; i++) {
-        const size_t id = attn_case_below(c, known->n);
+        const size_t id = attn_case_below(c, known->merges.n);
 
         if (known->kind == ATTN_TOKENIZER_WORD && i > 0)
             known->text[known->n_text++] = ' ';
         known->ids[i] = (int32_t)id;
-        memcpy(known->text + known->n_text, known->tokens[id].text, known->tokens[id].size);
-        known->n_text += known->tokens[id].size;
+        memcpy(known->text + known->n_text, known->merges.tokens[id].text,
+               known->merges.tokens[id].size);
+        known->n_text += known->merges.tokens[id].size;
     }
 }
 
@@ -161,52 +123,6 @@ static size_t byte_character(unsigned byte, char out[4])
     return attn_utf8_encode(shifted, out);
 }
 
-/* Adds a merge of two tokens of letters, unless there is one of them. */
-static void add_merge(struct attn_case *c, struct known *known)
-{
-    int32_t sides[2], merged;
-    char text[2 * TOKEN_SIZE];
-    size_t size = 0;
-
-    for (int side = 0; side < 2; side++) {
-        const bool is_letter = known->n_merge == 0 || attn_case_chance(c, 50);
-
-        sides[side] = is_letter ? known->letters[attn_case_below(c, N_LETTER)]
-                                : known->merges[attn_case_below(c, known->n_merge)].merged;
-        memcpy(text + size, known->tokens[sides[side]].text, known->tokens[sides[side]].size);
-        size += known->tokens[sides[side]].size;
-    }
-    for (size_t i = 0; i < known->n_merge; i++)
-        if (known->merges[i].left == sides[0] && known->merges[i].right == sides[1])
-            return;
-    if (size > TOKEN_SIZE / 2)
-        return;
-    merged = add(known, text, size);
-    known->merges[known->n_merge].left = sides[0];
-    known->merges[known->n_merge].right = sides[1];
-    known->merges[known->n_merge++].merged = merged;
-}
-
-/* Merges by hand what the text has: the lowest rank first, from the left. */
-static void merge_by_hand(struct known *known)
-{
-    for (size_t rank = 0; rank < known->n_merge;) {
-        size_t kept = 0;
-        bool has_merged = false;
-
-        for (size_t i = 0; i < known->n_id; kept++) {
-            const bool is_pair = i + 1 < known->n_id && known->ids[i] == known->merges[rank].left &&
-                                 known->ids[i + 1] == known->merges[rank].right;
-
-            known->ids[kept] = is_pair ? known->merges[rank].merged : known->ids[i];
-            i += is_pair ? 2 : 1;
-            has_merged |= is_pair;
-        }
-        known->n_id = kept;
-        rank = has_merged ? 0 : rank + 1; /* a merge may make a pair that has a lower rank */
-    }
-}
-
 static void make_bpe(struct attn_case *c, struct known *known)
 {
     const size_t n_merge = attn_case_below(c, MAX_MERGE);
@@ -217,22 +133,23 @@ static void make_bpe(struct attn_case *c, struct known *known)
         char text[4];
         const size_t size = byte_character((unsigned)order[i], text);
 
-        (void)add(known, text, size);
+        (void)attn_made_merges_add_token(&known->merges, text, size);
     }
-    for (int i = 0; i < N_LETTER; i++)
-        known->letters[i] = find(known, (const char[]){(char)('a' + i)}, 1);
+    for (int i = 0; i < ATTN_MADE_N_LETTER; i++)
+        known->merges.letters[i] =
+            attn_made_merges_find(&known->merges, (const char[]){(char)('a' + i)}, 1);
     for (size_t i = 0; i < n_merge; i++)
-        add_merge(c, known);
+        attn_made_merges_add(c, &known->merges);
     if (attn_case_chance(c, 50))
-        (void)add(known, "<|endoftext|>", 13);
+        (void)attn_made_merges_add_token(&known->merges, "<|endoftext|>", 13);
     known->n_id = known->n_text = attn_case_below(c, MAX_TEXT);
     for (size_t i = 0; i < known->n_id; i++) {
-        const size_t letter = attn_case_below(c, N_LETTER);
+        const size_t letter = attn_case_below(c, ATTN_MADE_N_LETTER);
 
         known->text[i] = (char)('a' + letter);
-        known->ids[i] = known->letters[letter];
+        known->ids[i] = known->merges.letters[letter];
     }
-    merge_by_hand(known);
+    known->n_id = attn_made_merges_apply(&known->merges, known->ids, known->n_id);
 }
 
 /* --- files ------------------------------------------------------------------------------------ */
@@ -250,19 +167,19 @@ static void put_id(struct attn_case *c, size_t id, enum defect defect, struct at
 static void write_vocab(struct attn_case *c, const struct known *known, enum defect defect)
 {
     struct attn_buffer *out = attn_case_file(c, "vocab.json");
-    size_t order[MAX_TOKEN];
+    size_t order[ATTN_MADE_MAX];
 
-    attn_case_shuffle(c, order, known->n);
+    attn_case_shuffle(c, order, known->merges.n);
     attn_json_put(c, out, defect == LIST_ROOT ? "[{" : "{");
-    for (size_t i = 0; i < known->n && defect != NO_TOKEN; i++) {
-        const struct token *token = &known->tokens[order[i]];
+    for (size_t i = 0; i < known->merges.n && defect != NO_TOKEN; i++) {
+        const struct attn_made_merges_token *token = &known->merges.tokens[order[i]];
         const bool is_victim = i == 0;
         size_t id = order[i];
 
         if (is_victim && defect == GAP)
-            id = known->n + attn_case_below(c, 9);
+            id = known->merges.n + attn_case_below(c, 9);
         if (is_victim && defect == ID_TWICE)
-            id = known->n == 1 ? 1 : (id + 1) % known->n;
+            id = known->merges.n == 1 ? 1 : (id + 1) % known->merges.n;
         attn_json_put(c, out, i > 0 ? "," : "");
         attn_json_put_string(c, out, token->text, token->size);
         attn_json_put(c, out, ":");
@@ -270,8 +187,8 @@ static void write_vocab(struct attn_case *c, const struct known *known, enum def
     }
     if (defect == KEY_TWICE) {
         attn_json_put(c, out, ",");
-        attn_json_put_string(c, out, known->tokens[0].text, known->tokens[0].size);
-        attn_buffer_append_format(out, ":%zu", known->n);
+        attn_json_put_string(c, out, known->merges.tokens[0].text, known->merges.tokens[0].size);
+        attn_buffer_append_format(out, ":%zu", known->merges.n);
     }
     attn_json_put(c, out, defect == LIST_ROOT ? "}]" : "}");
     if (defect >= FIRST_JSON)
@@ -289,8 +206,10 @@ static void put_wrong_merge(struct attn_case *c, const struct known *known, enum
                                                   : "";
 
     if (defect == MERGE_TWICE) {
-        const struct token *left = &known->tokens[known->merges[0].left],
-                           *right = &known->tokens[known->merges[0].right];
+        const struct attn_made_merges_token *left =
+                                                &known->merges.tokens[known->merges.pairs[0].left],
+                                            *right =
+                                                &known->merges.tokens[known->merges.pairs[0].right];
 
         attn_buffer_append_format(out, "%.*s %.*s%s", (int)left->size, left->text, (int)right->size,
                                   right->text, end);
@@ -306,10 +225,12 @@ static void write_merges(struct attn_case *c, const struct known *known, enum de
 
     if (attn_case_chance(c, 70))
         attn_buffer_append_format(out, "#version: 0.2%s", end);
-    for (size_t i = 0; i < known->n_merge; i++) {
-        const struct token *left = &known->tokens[known->merges[i].left],
-                           *right = &known->tokens[known->merges[i].right];
-        const bool is_last = i + 1 == known->n_merge && defect == NONE;
+    for (size_t i = 0; i < known->merges.n_merge; i++) {
+        const struct attn_made_merges_token *left =
+                                                &known->merges.tokens[known->merges.pairs[i].left],
+                                            *right =
+                                                &known->merges.tokens[known->merges.pairs[i].right];
+        const bool is_last = i + 1 == known->merges.n_merge && defect == NONE;
 
         attn_buffer_append_format(out, "%.*s %.*s%s", (int)left->size, left->text, (int)right->size,
                                   right->text, is_last && attn_case_chance(c, 30) ? "" : end);
@@ -360,7 +281,7 @@ static void make(struct attn_case *c)
         make_bpe(c, known);
     else
         make_words(c, known);
-    if ((defect == MERGE_TWICE && known->n_merge == 0) ||
+    if ((defect == MERGE_TWICE && known->merges.n_merge == 0) ||
         (int)defect == FIRST_JSON + ATTN_JSON_NUL) { /* a token like others */
         attn_case_is_valid(c);
         defect = NONE;
@@ -376,13 +297,13 @@ static void make(struct attn_case *c)
 static void check_tokens(const struct known *known, const struct attn_tokenizer *tokenizer)
 {
     FUZZ_CHECK(attn_tokenizer_kind(tokenizer) == known->kind);
-    FUZZ_CHECK(attn_tokenizer_n_vocab(tokenizer) == known->n);
-    for (size_t i = 0; i < known->n && known->kind != ATTN_TOKENIZER_BPE; i++) {
+    FUZZ_CHECK(attn_tokenizer_n_vocab(tokenizer) == known->merges.n);
+    for (size_t i = 0; i < known->merges.n && known->kind != ATTN_TOKENIZER_BPE; i++) {
         size_t size = 0;
         const char *token = attn_tokenizer_token(tokenizer, (int32_t)i, &size);
 
-        FUZZ_CHECK(size == known->tokens[i].size &&
-                   memcmp(token, known->tokens[i].text, size) == 0);
+        FUZZ_CHECK(size == known->merges.tokens[i].size &&
+                   memcmp(token, known->merges.tokens[i].text, size) == 0);
     }
 }
 
