@@ -19,7 +19,7 @@ struct pair {
     enum attn_site site;
     int layer;
     size_t row0;
-    const struct attn_record *record;
+    const struct attn_recorded *record;
     struct attn_npy file;
 };
 
@@ -46,7 +46,7 @@ static void assert_same_shape(const struct pair *pair, const char *path)
 /* Row R of the file: rows of [H, T, S] are counted head by head, those of [T, H, n] by position. */
 static void walk_row(const struct walk *walk, const struct pair *pair, size_t r)
 {
-    const struct attn_record *record = pair->record;
+    const struct attn_recorded *record = pair->record;
     const size_t *shape = pair->file.shape;
     struct attn_expected_row row = {.site = pair->site, .layer = pair->layer};
     size_t head = 0, at;

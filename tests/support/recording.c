@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct attn_record *record_of(const struct attn_recording *recording, enum attn_site site,
-                                     int layer)
+static struct attn_recorded *record_of(const struct attn_recording *recording, enum attn_site site,
+                                       int layer)
 {
     size_t slot = layer == ATTN_NO_LAYER ? recording->dims.n_layer : (size_t)layer;
 
@@ -24,7 +24,7 @@ static float unfilled(enum attn_site site)
     return is_pattern ? 0 : site == ATTN_SITE_ATTN_SCORES ? -INFINITY : NAN;
 }
 
-static void fill(struct attn_record *record, enum attn_site site)
+static void fill(struct attn_recorded *record, enum attn_site site)
 {
     for (size_t i = 0; i < record->n; i++)
         record->data[i] = unfilled(site);
@@ -33,7 +33,7 @@ static void fill(struct attn_record *record, enum attn_site site)
 
 static void init_record(const struct attn_recording *recording, enum attn_site site, int layer)
 {
-    struct attn_record *record = record_of(recording, site, layer);
+    struct attn_recorded *record = record_of(recording, site, layer);
 
     record->rank = attn_selection_shape(recording->selection, site, layer, record->shape);
     record->n_row = 1;
@@ -46,7 +46,7 @@ static void init_record(const struct attn_recording *recording, enum attn_site s
 }
 
 /* The row of a record that holds position P of HEAD. */
-static float *row_of(const struct attn_record *record, enum attn_site site, int head, size_t p)
+static float *row_of(const struct attn_recorded *record, enum attn_site site, int head, size_t p)
 {
     size_t h = head == ATTN_ALL_HEADS ? 0 : (size_t)head;
 
@@ -67,7 +67,7 @@ static enum attn_status keep(void *user, const struct attn_trace_event *event,
                              struct attn_error *err)
 {
     const struct attn_recording *recording = user;
-    struct attn_record *record = record_of(recording, event->site, event->layer);
+    struct attn_recorded *record = record_of(recording, event->site, event->layer);
     size_t width, n_row;
 
     (void)err;
@@ -146,8 +146,8 @@ void attn_recording_release(struct attn_recording *recording)
     memset(recording, 0, sizeof *recording);
 }
 
-const struct attn_record *attn_recording_find(const struct attn_recording *recording,
-                                              enum attn_site site, int layer)
+const struct attn_recorded *attn_recording_find(const struct attn_recording *recording,
+                                                enum attn_site site, int layer)
 {
     return record_of(recording, site, layer);
 }
@@ -161,7 +161,7 @@ static const char *site_of_slot(size_t i, size_t *layer)
 static void assert_complete(const struct attn_recording *recording)
 {
     for (size_t i = 0; i < (recording->dims.n_layer + 1) * ATTN_N_SITE; i++) {
-        const struct attn_record *record = &recording->records[i];
+        const struct attn_recorded *record = &recording->records[i];
         size_t layer;
         const char *name = site_of_slot(i, &layer);
 
@@ -202,7 +202,7 @@ void attn_assert_same_recording(const char *what, const struct attn_recording *a
 {
     ck_assert_uint_eq(actual->dims.n_layer, expected->dims.n_layer);
     for (size_t i = 0; i < (actual->dims.n_layer + 1) * ATTN_N_SITE; i++) {
-        const struct attn_record *a = &actual->records[i], *b = &expected->records[i];
+        const struct attn_recorded *a = &actual->records[i], *b = &expected->records[i];
         size_t layer;
         const char *name = site_of_slot(i, &layer);
         char text[160];

@@ -4,7 +4,7 @@
  *     struct attn_recording recording;
  *     attn_recording_init(&recording, attn_model_config(model), n);
  *     attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n, &err);
- *     const struct attn_record *z = attn_recording_find(&recording, ATTN_SITE_Z, 0); // [T, H, Ev]
+ *     const struct attn_recorded *z = attn_recording_find(&recording, ATTN_SITE_Z, 0); // [T, H, Ev]
  *     attn_recording_release(&recording);
  *
  * recording.trace may also be given to a session of the caller's. Everything is compared bit for
@@ -16,7 +16,7 @@
 #include "attn.h"
 
 /* One site of one layer, whole: heads assembled, [T, n], [T, H, n], [S, G, n] or [H, T, S]. */
-struct attn_record {
+struct attn_recorded {
     float *data; /* owned; NULL when the model lacks the site */
     int rank;
     size_t shape[3];
@@ -30,7 +30,7 @@ struct attn_recording {
     struct attn_dims dims;
     struct attn_selection *selection; /* owned; every site, layer, head and query */
     struct attn_trace trace;          /* points here: a recording must not be moved */
-    struct attn_record *records;      /* [(n_layer + 1), ATTN_N_SITE]; sites of the model last */
+    struct attn_recorded *records;    /* [(n_layer + 1), ATTN_N_SITE]; sites of the model last */
 };
 
 /*
@@ -49,8 +49,8 @@ void attn_recording_init_dims(struct attn_recording *recording, const struct att
 void attn_recording_release(struct attn_recording *recording);
 
 /* LAYER is ATTN_NO_LAYER for sites of the model. Check data for NULL. */
-const struct attn_record *attn_recording_find(const struct attn_recording *recording,
-                                              enum attn_site site, int layer);
+const struct attn_recorded *attn_recording_find(const struct attn_recording *recording,
+                                                enum attn_site site, int layer);
 
 /*
  * Feeds IDS [dims.n_position], STEP at a time, to a new session with OPTIONS (n_max and trace are

@@ -162,7 +162,7 @@ static void check(const char *what, const struct attn_attend_args *args)
     const float *qk = attn_recording_find(recording, ATTN_SITE_QK, 0)->data;
     const float *scores = attn_recording_find(recording, ATTN_SITE_ATTN_SCORES, 0)->data;
     const float *pattern = attn_recording_find(recording, ATTN_SITE_PATTERN, 0)->data;
-    const struct attn_record *z = attn_recording_find(recording, ATTN_SITE_Z, 0);
+    const struct attn_recorded *z = attn_recording_find(recording, ATTN_SITE_Z, 0);
     struct reference_row row = {.qk = malloc(args->n_key * sizeof(double)),
                                 .scores = malloc(args->n_key * sizeof(double)),
                                 .pattern = malloc(args->n_key * sizeof(double)),
@@ -326,7 +326,7 @@ START_TEST(kinds_that_keep_every_key_give_the_bits_of_full)
             set_kind(&input.args.attention, whole[i]);
             sparse = attend(&input.args);
             for (int site = ATTN_SITE_ATTN_SCORES; site <= ATTN_SITE_Z; site++) {
-                const struct attn_record *a = attn_recording_find(full, site, 0);
+                const struct attn_recorded *a = attn_recording_find(full, site, 0);
 
                 if (a->data != NULL)
                     attn_assert_same_bits(whole[i], attn_recording_find(sparse, site, 0)->data,
@@ -365,7 +365,7 @@ START_TEST(dropout_is_the_stream_of_torch_over_all_weights)
     for (size_t h = 0; h < 3; h++)
         for (size_t i = 0; i < 7; i++)
             for (size_t e = 0; e < 3; e++) {
-                const struct attn_record *z = attn_recording_find(dropped, ATTN_SITE_Z, 0);
+                const struct attn_recorded *z = attn_recording_find(dropped, ATTN_SITE_Z, 0);
                 double sum = 0;
 
                 for (size_t j = 0; j < 11; j++)
@@ -524,8 +524,8 @@ static void reference_linear(const struct attn_attend_args *args, size_t head, s
 static void check_linear(const char *what, const struct attn_attend_args *args)
 {
     struct attn_recording *recording = attend(args);
-    const struct attn_record *pattern = attn_recording_find(recording, ATTN_SITE_PATTERN, 0);
-    const struct attn_record *z = attn_recording_find(recording, ATTN_SITE_Z, 0);
+    const struct attn_recorded *pattern = attn_recording_find(recording, ATTN_SITE_PATTERN, 0);
+    const struct attn_recorded *z = attn_recording_find(recording, ATTN_SITE_Z, 0);
     struct reference_row row = {.pattern = malloc(args->n_key * sizeof(double)),
                                 .z = malloc(args->d_value * sizeof(double))};
 
@@ -621,7 +621,7 @@ START_TEST(blockwise_attention_gives_the_same_matrix_and_z)
 
     for (int mask = ATTN_MASK_CAUSAL; mask <= ATTN_MASK_NONE; mask++) {
         struct attn_recording *dense, *blocks;
-        const struct attn_record *z, *pattern;
+        const struct attn_recorded *z, *pattern;
         double *wide;
 
         input.args.attention.mask = (enum attn_mask)mask;
@@ -670,7 +670,7 @@ START_TEST(watching_threads_and_instructions_change_no_bit)
     ck_assert(attn_pool_create(3, &pool, &err) == ATTN_OK);
     for (size_t i = 0; i < sizeof every_kind / sizeof *every_kind; i++) {
         struct attn_recording *watched, bare;
-        const struct attn_record *z;
+        const struct attn_recorded *z;
 
         set_kind(&input.args.attention, every_kind[i]);
         input.args.attention.mask =

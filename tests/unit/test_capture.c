@@ -62,7 +62,7 @@ static void feed(const struct attn_model *model, const struct attn_attention *at
 static void assert_holds(const struct attn_capture *capture, const struct attn_recording *expected,
                          enum attn_site site, int layer)
 {
-    const struct attn_record *record = attn_recording_find(expected, site, layer);
+    const struct attn_recorded *record = attn_recording_find(expected, site, layer);
     const float *tensor = attn_capture_tensor(capture, site, layer);
     const size_t n_head = record->rank == 3 ? record->shape[1] : 1;
     const size_t width = record->shape[record->rank - 1];
@@ -128,7 +128,7 @@ static void assert_holds_matrix(const struct attn_capture *capture,
                                 int layer)
 {
     const struct attn_selection *selection = attn_capture_trace(capture)->selection;
-    const struct attn_record *record = attn_recording_find(expected, site, layer);
+    const struct attn_recorded *record = attn_recording_find(expected, site, layer);
     const float *next = attn_capture_tensor(capture, site, layer);
 
     for (size_t head = 0; head < record->shape[0]; head++) {

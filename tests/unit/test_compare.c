@@ -124,7 +124,7 @@ static void assert_near(const char *what, const struct attn_compared_head *head,
 static const float *row_of(const struct attn_recording *recording, enum attn_site site, int layer,
                            size_t head, size_t row)
 {
-    const struct attn_record *r = attn_recording_find(recording, site, layer);
+    const struct attn_recorded *r = attn_recording_find(recording, site, layer);
 
     ck_assert_ptr_nonnull(r->data);
     return site == ATTN_SITE_PATTERN ? r->data + (head * r->shape[1] + row) * r->shape[2]
@@ -253,8 +253,8 @@ static double kl_of(const float *exact, const float *other, size_t n)
 static void assert_logits(const struct setup *s, const struct attn_recording *exact,
                           const struct attn_recording *chosen)
 {
-    const struct attn_record *a = attn_recording_find(exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
-    const struct attn_record *b = attn_recording_find(chosen, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    const struct attn_recorded *a = attn_recording_find(exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+    const struct attn_recorded *b = attn_recording_find(chosen, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
     const size_t n_vocab = s->config->n_vocab;
     size_t at = 0;
 
@@ -706,7 +706,7 @@ START_TEST(arrays_are_compared_as_the_layer_they_came_from)
     setup_compare(&s);
     record_exact(&s, &exact);
     for (int i = 0; i < 3; i++) { /* [T, H, n] to [H, T, n] */
-        const struct attn_record *r =
+        const struct attn_recorded *r =
             attn_recording_find(&exact, (enum attn_site)(ATTN_SITE_Q + i), 0);
         const size_t n_head = r->shape[1], d = r->shape[2];
 

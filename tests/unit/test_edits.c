@@ -62,8 +62,8 @@ static bool has_site(const struct trial *trial, int site)
 
 static bool is_same(const struct trial *trial, enum attn_site site, int layer)
 {
-    const struct attn_record *a = attn_recording_find(&trial->plain, site, layer);
-    const struct attn_record *b = attn_recording_find(&trial->edited, site, layer);
+    const struct attn_recorded *a = attn_recording_find(&trial->plain, site, layer);
+    const struct attn_recorded *b = attn_recording_find(&trial->edited, site, layer);
 
     return memcmp(a->data, b->data, a->n * sizeof(float)) == 0;
 }
@@ -72,7 +72,7 @@ static bool is_same(const struct trial *trial, enum attn_site site, int layer)
 static float at(const struct attn_recording *recording, enum attn_site site, int layer,
                 const size_t place[3])
 {
-    const struct attn_record *r = attn_recording_find(recording, site, layer);
+    const struct attn_recorded *r = attn_recording_find(recording, site, layer);
     const size_t h = place[0], p = place[1], c = place[2];
 
     switch (attn_site_layout(site)) {
@@ -109,7 +109,7 @@ static void check_cell(struct trial *trial, enum attn_site site, enum attn_edit_
     static const float value = 0.625F;
     const int layer = attn_site_is_in_layer(site) ? 1 : ATTN_NO_LAYER;
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
-    const struct attn_record *record = attn_recording_find(&trial->plain, site, layer);
+    const struct attn_recorded *record = attn_recording_find(&trial->plain, site, layer);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     size_t n_different = 0;
 
@@ -180,7 +180,7 @@ END_TEST
 START_TEST(a_masked_key_gets_no_weight_and_rows_still_sum_to_one)
 {
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
-    const struct attn_record *pattern;
+    const struct attn_recorded *pattern;
     struct trial trial;
 
     edit.site = ATTN_SITE_ATTN_SCORES, edit.op = ATTN_EDIT_MASK;

@@ -72,7 +72,7 @@ static struct attn_explainer *create(void)
 static void assert_recorded(const struct attn_recording *recording, enum attn_site site, size_t key,
                             float actual)
 {
-    const struct attn_record *record = attn_recording_find(recording, site, LAYER);
+    const struct attn_recorded *record = attn_recording_find(recording, site, LAYER);
 
     attn_assert_same_bits(attn_site_name(site), &actual,
                           record->data + ((size_t)HEAD * N + QUERY) * N + key, 1);

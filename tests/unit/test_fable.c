@@ -52,7 +52,7 @@ static void check_patterns(int sentence, const struct attn_recording *recording)
     ck_assert_int_eq(expected.rank, 4);
     ck_assert_uint_eq(expected.shape[0], recording->dims.n_layer);
     for (size_t layer = 0; layer < recording->dims.n_layer; layer++) {
-        const struct attn_record *pattern =
+        const struct attn_recorded *pattern =
             attn_recording_find(recording, ATTN_SITE_PATTERN, (int)layer);
         double worst;
 
@@ -67,7 +67,7 @@ static void check_patterns(int sentence, const struct attn_recording *recording)
 /* The file's rows are the last ones of the model's. */
 static void check_logits(int sentence, const struct attn_recording *recording)
 {
-    const struct attn_record *logits =
+    const struct attn_recorded *logits =
         attn_recording_find(recording, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
     struct attn_npy expected = expected_array(sentence, "logits");
     size_t n = expected.shape[1], row0 = logits->shape[0] - expected.shape[0];

@@ -277,7 +277,7 @@ static void close_input(struct input *input)
 }
 
 /* Where element I of [H, T, n] lies in a record, which for z is [T, H, n]. */
-static size_t place(const struct attn_record *record, enum attn_site site, size_t i)
+static size_t place(const struct attn_recorded *record, enum attn_site site, size_t i)
 {
     const size_t n = record->shape[2];
 
@@ -290,7 +290,7 @@ static size_t place(const struct attn_record *record, enum attn_site site, size_
 static double check_output(const struct golden *golden, enum attn_site site, const char *name,
                            const struct attn_recording *recording, size_t *n_value)
 {
-    const struct attn_record *record = attn_recording_find(recording, site, 0);
+    const struct attn_recorded *record = attn_recording_find(recording, site, 0);
     struct attn_npy wanted = open_array(golden->folder, name);
     double worst = 0;
 

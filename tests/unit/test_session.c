@@ -209,7 +209,7 @@ static enum attn_status compare(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct checker *checker = user;
-    const struct attn_record *record =
+    const struct attn_recorded *record =
         attn_recording_find(checker->expected, event->site, event->layer);
     const enum attn_site_layout layout = attn_site_layout(event->site);
     const size_t h = event->head == ATTN_ALL_HEADS ? 0 : (size_t)event->head;
@@ -355,12 +355,13 @@ START_TEST(a_later_token_leaves_earlier_rows_alone)
             (int32_t)((size_t)(pair.ids[changed] + 1) % attn_model_config(pair.model)->n_vocab);
         record(&pair, &pair.actual, &ATTN_SESSION_OPTIONS_DEFAULT, pair.n);
         for (int layer = 0; layer < (int)pair.expected.dims.n_layer; layer++) {
-            const struct attn_record *a =
+            const struct attn_recorded *a =
                 attn_recording_find(&pair.actual, ATTN_SITE_PATTERN, layer);
-            const struct attn_record *e =
+            const struct attn_recorded *e =
                 attn_recording_find(&pair.expected, ATTN_SITE_PATTERN, layer);
-            const struct attn_record *za = attn_recording_find(&pair.actual, ATTN_SITE_Z, layer);
-            const struct attn_record *ze = attn_recording_find(&pair.expected, ATTN_SITE_Z, layer);
+            const struct attn_recorded *za = attn_recording_find(&pair.actual, ATTN_SITE_Z, layer);
+            const struct attn_recorded *ze =
+                attn_recording_find(&pair.expected, ATTN_SITE_Z, layer);
 
             for (size_t h = 0; h < a->shape[0]; h++)
                 attn_assert_same_bits("pattern", a->data + h * pair.n * pair.n,
@@ -380,7 +381,7 @@ START_TEST(rows_sum_to_one_and_masked_cells_are_zero)
 
         pair_open(&pair, directories[i]);
         for (int layer = 0; layer < (int)pair.expected.dims.n_layer; layer++) {
-            const struct attn_record *pattern =
+            const struct attn_recorded *pattern =
                 attn_recording_find(&pair.expected, ATTN_SITE_PATTERN, layer);
 
             for (size_t row = 0; row < pattern->n_row; row++) {
@@ -733,7 +734,7 @@ END_TEST
 START_TEST(embeddings_may_be_fed_instead_of_tokens)
 {
     struct pair pair;
-    const struct attn_record *embed;
+    const struct attn_recorded *embed;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_session *session;
     struct checker checker;

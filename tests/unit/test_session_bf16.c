@@ -105,8 +105,8 @@ END_TEST
 static double difference(const struct attn_recording *a, const struct attn_recording *b,
                          enum attn_site site, int layer)
 {
-    const struct attn_record *x = attn_recording_find(a, site, layer);
-    const struct attn_record *y = attn_recording_find(b, site, layer);
+    const struct attn_recorded *x = attn_recording_find(a, site, layer);
+    const struct attn_recorded *y = attn_recording_find(b, site, layer);
     double worst = 0, largest = 0;
 
     for (size_t i = 0; i < x->n; i++) {

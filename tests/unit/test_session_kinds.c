@@ -122,7 +122,7 @@ START_TEST(threads_and_instructions_change_no_bit)
 END_TEST
 
 /* The rows of HEAD out of [n, n_head, d], as [n, d]. */
-static void pick(const struct attn_record *record, size_t head, float *out)
+static void pick(const struct attn_recorded *record, size_t head, float *out)
 {
     for (size_t i = 0; i < record->shape[0]; i++)
         memcpy(out + i * record->shape[2],
@@ -130,7 +130,7 @@ static void pick(const struct attn_record *record, size_t head, float *out)
                record->shape[2] * sizeof *out);
 }
 
-static float *heads_first(const struct attn_record *record)
+static float *heads_first(const struct attn_recorded *record)
 {
     float *out = malloc(record->n * sizeof *out);
 
@@ -182,8 +182,8 @@ static void expect_same_as_arrays(const char *directory, const char *kind)
     run(&trial, &model, trial.n, trial.n);
     attend(&trial, &model, &arrays);
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_Z; site++) {
-        const struct attn_record *a = attn_recording_find(&model, site, 0);
-        const struct attn_record *b = attn_recording_find(&arrays, site, 0);
+        const struct attn_recorded *a = attn_recording_find(&model, site, 0);
+        const struct attn_recorded *b = attn_recording_find(&arrays, site, 0);
 
         if (b->data != NULL && site != ATTN_SITE_QK)
             attn_assert_same_bits(kind, a->data, b->data, b->n);
@@ -219,7 +219,7 @@ static void check_blockwise(const char *directory)
         trial.attention[layer].algorithm = ATTN_ALGORITHM_BLOCKWISE;
     run(&trial, &blocks, trial.n, 13);
     for (int layer = 0; layer < (int)attn_model_config(trial.model)->n_layer; layer++) {
-        const struct attn_record *z = attn_recording_find(&dense, ATTN_SITE_Z, layer);
+        const struct attn_recorded *z = attn_recording_find(&dense, ATTN_SITE_Z, layer);
         double *wide = malloc(z->n * sizeof *wide);
 
         for (size_t i = 0; i < z->n; i++)
@@ -281,7 +281,7 @@ START_TEST(a_head_may_be_ablated_in_sparse_kinds)
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
         struct attn_recording recording;
         struct trial trial;
-        const struct attn_record *z;
+        const struct attn_recorded *z;
 
         open_trial(&trial, WIDE, sparse[i]);
         edit.site = ATTN_SITE_PATTERN, edit.layer = 0, edit.head = 1, edit.op = ATTN_EDIT_ZERO;

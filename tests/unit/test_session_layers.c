@@ -66,7 +66,7 @@ static void compare_from(const struct fed *fed, int first)
     for (int layer = first; layer <= (int)fed->whole.dims.n_layer; layer++)
         for (int site = 0; site < ATTN_N_SITE; site++) {
             const size_t at = (size_t)layer * ATTN_N_SITE + (size_t)site;
-            const struct attn_record *whole = &fed->whole.records[at];
+            const struct attn_recorded *whole = &fed->whole.records[at];
 
             if (whole->data != NULL && site != ATTN_SITE_EMBED)
                 attn_assert_same_bits(attn_site_name((enum attn_site)site),
@@ -81,7 +81,7 @@ static void feed_from_every_layer(const char *directory)
     fed_open(&fed, directory);
     for (int layer = 0; layer <= (int)fed.whole.dims.n_layer; layer++) {
         const bool is_behind = layer == (int)fed.whole.dims.n_layer;
-        const struct attn_record *x =
+        const struct attn_recorded *x =
             attn_recording_find(&fed.whole, is_behind ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_PRE,
                                 is_behind ? layer - 1 : layer);
         struct attn_session *session = session_of(&fed, NULL);
@@ -108,7 +108,7 @@ END_TEST
 START_TEST(refuses_layers_that_are_not_there_and_dropout)
 {
     struct attn_attention attention[8];
-    const struct attn_record *x;
+    const struct attn_recorded *x;
     struct attn_session *session;
     struct attn_error err = {0};
     struct fed fed;

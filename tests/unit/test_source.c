@@ -137,7 +137,7 @@ END_TEST
 START_TEST(a_source_equal_to_the_input_is_self_attention)
 {
     const struct attn_source where = {.directory = "tests/fixtures/golden-000-self-attention"};
-    const struct attn_record *embed, *self, *cross;
+    const struct attn_recorded *embed, *self, *cross;
     struct attn_recording expected;
     struct attn_model *model;
     struct attn_error err = {0};
@@ -172,7 +172,7 @@ START_TEST(rows_of_the_embedding_are_what_a_feed_begins_with)
 
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         const struct attn_source where = {.directory = models[i]};
-        const struct attn_record *embed;
+        const struct attn_recorded *embed;
         struct attn_recording recording;
         struct attn_model *model;
         struct attn_error err = {0};

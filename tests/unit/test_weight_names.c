@@ -67,8 +67,8 @@ static void expect_same(const char *directory, const char *old, const char *new,
     ck_assert((expected.dims.sites & logits) != 0);
     ck_assert(((actual.dims.sites & logits) != 0) == has_logits);
     for (int layer = 0; layer < (int)actual.dims.n_layer; layer++) {
-        const struct attn_record *a = attn_recording_find(&actual, ATTN_SITE_RESID_POST, layer);
-        const struct attn_record *e = attn_recording_find(&expected, ATTN_SITE_RESID_POST, layer);
+        const struct attn_recorded *a = attn_recording_find(&actual, ATTN_SITE_RESID_POST, layer);
+        const struct attn_recorded *e = attn_recording_find(&expected, ATTN_SITE_RESID_POST, layer);
 
         ck_assert_mem_eq(a->data, e->data, e->n * sizeof(float));
     }
