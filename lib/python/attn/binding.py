@@ -213,6 +213,33 @@ ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
 ATTN_TEXTS_JSON_LINES = 0
 ATTN_TEXTS_LINES = 1
+ATTN_RECORD_FAILURE_NONE = 0
+ATTN_RECORD_FAILURE_BAD_JSON = 1
+ATTN_RECORD_FAILURE_NO_TEXT = 2
+ATTN_RECORD_FAILURE_BAD_TEXT = 3
+ATTN_RECORD_FAILURE_BAD_IDS = 4
+ATTN_RECORD_FAILURE_EMPTY = 5
+ATTN_RECORD_FAILURE_TOO_LONG = 6
+ATTN_RECORD_FAILURE_LINE_TOO_LONG = 7
+ATTN_RECORD_FAILURE_BAD_SOURCE = 8
+ATTN_RECORD_FAILURE_NO_FIT = 9
+ATTN_N_RECORD_FAILURE = 10
+ATTN_RECORD_ID_NUMBER = 0
+ATTN_RECORD_ID_TEXT = 1
+ATTN_RECORD_ID_INTEGER = 2
+ATTN_MEASURE_ENTROPY = 0
+ATTN_MEASURE_ENTROPY_NORM = 1
+ATTN_MEASURE_MAX = 2
+ATTN_MEASURE_DISTANCE = 3
+ATTN_MEASURE_SELF = 4
+ATTN_MEASURE_PREVIOUS = 5
+ATTN_MEASURE_FIRST = 6
+ATTN_MEASURE_DUPLICATE = 7
+ATTN_MEASURE_INDUCTION = 8
+ATTN_MEASURE_FAR = 9
+ATTN_MEASURE_N_DUPLICATE = 10
+ATTN_MEASURE_N_INDUCTION = 11
+ATTN_N_MEASURE = 12
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_DIFFERENCE_TV = 0
@@ -424,6 +451,22 @@ class attn_result(Structure):
     pass
 
 
+class attn_record(Structure):
+    pass
+
+
+class attn_many_options(Structure):
+    pass
+
+
+class attn_many_result(Structure):
+    pass
+
+
+class attn_many_calls(Structure):
+    pass
+
+
 class attn_session_options(Structure):
     pass
 
@@ -533,6 +576,8 @@ attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
+attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
+attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_char_p, c_size_t, POINTER(attn_error))
 
 attn_error._fields_ = [
@@ -984,6 +1029,47 @@ attn_result._fields_ = [
     ("is_abandoned", c_bool),
     ("predictions", attn_predictions),
 ]
+attn_record._fields_ = [
+    ("number", c_size_t),
+    ("has", c_int),
+    ("id", c_char_p),
+    ("n_id", c_size_t),
+    ("input", attn_input),
+    ("source", attn_input),
+    ("mine", c_void_p),
+    ("failure", c_int),
+    ("err", attn_error),
+]
+attn_many_options._fields_ = [
+    ("size", c_size_t),
+    ("request", POINTER(attn_request)),
+    ("measures", c_uint64),
+    ("keeps_tensors", c_bool),
+    ("has_surprisal", c_bool),
+    ("n_max_token", c_size_t),
+    ("n_window", c_size_t),
+    ("n_window_byte", c_size_t),
+]
+attn_many_result._fields_ = [
+    ("record", POINTER(attn_record)),
+    ("n_token", c_size_t),
+    ("labels", POINTER(attn_labels)),
+    ("measures", POINTER(c_float)),
+    ("which", c_uint64),
+    ("n_layer", c_size_t),
+    ("n_head", c_size_t),
+    ("predictions", attn_predictions),
+    ("capture", c_void_p),
+    ("surprisal", POINTER(c_double)),
+    ("is_followed", c_bool),
+]
+attn_many_calls._fields_ = [
+    ("next", attn_next_fn),
+    ("done", attn_done_fn),
+    ("release", c_void_p),
+    ("on_end", c_void_p),
+    ("user", c_void_p),
+]
 attn_session_options._fields_ = [
     ("size", c_size_t),
     ("n_max", c_size_t),
@@ -1267,6 +1353,10 @@ def ATTN_LENS_ARGS_DEFAULT():
     return attn_lens_args(size=sizeof(attn_lens_args))
 
 
+def ATTN_MANY_OPTIONS_DEFAULT():
+    return attn_many_options(size=sizeof(attn_many_options))
+
+
 def ATTN_MODEL_OPTIONS_DEFAULT():
     return attn_model_options(size=sizeof(attn_model_options))
 
@@ -1391,11 +1481,20 @@ FUNCTIONS = {
     "attn_texts_read": (c_int, [c_char_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_texts_free": (None, [c_void_p]),
     "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
+    "attn_record_failure_code": (c_char_p, [c_int]),
+    "attn_record_failure_meaning": (c_char_p, [c_int]),
+    "attn_measure_name": (c_char_p, [c_int]),
+    "attn_measure_unit": (c_char_p, [c_int]),
+    "attn_measure_is_count": (c_bool, [c_int]),
+    "attn_measures_count": (c_int, [c_uint64]),
+    "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
     "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
     "attn_capture_free": (None, [c_void_p]),
+    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
+    "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),

@@ -1,0 +1,90 @@
+/* measure.c - see measure.h. */
+#include "analysis/measure.h"
+
+#include "analysis/metric.h"
+#include "base/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *unit;
+    const struct attn_metric *metric;
+    int which;
+    bool is_count;
+} measures[ATTN_N_MEASURE] = {
+#define ROW(id, name, metric, which, unit, is_count)                                               \
+    {name, unit, &attn_metric_##metric, which, is_count},
+    ATTN_MEASURE_MAP(ROW)
+#undef ROW
+};
+
+const char *attn_measure_name(enum attn_measure measure)
+{
+    return measures[measure].name;
+}
+
+const char *attn_measure_unit(enum attn_measure measure)
+{
+    return measures[measure].unit;
+}
+
+bool attn_measure_is_count(enum attn_measure measure)
+{
+    return measures[measure].is_count;
+}
+
+int attn_measures_count(uint64_t set)
+{
+    return __builtin_popcountll(set & ATTN_MEASURES_ALL);
+}
+
+const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which)
+{
+    *which = measures[measure].which;
+    return measures[measure].metric;
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+/* The bits of an item [size] of a list; 0 for an unknown one. */
+static uint64_t match(const char *item, size_t size)
+{
+    if (size == strlen("all") && memcmp(item, "all", size) == 0)
+        return ATTN_MEASURES_ALL;
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (strlen(measures[m].name) == size && memcmp(measures[m].name, item, size) == 0)
+            return ATTN_MEASURE_BIT(m);
+    return 0;
+}
+
+static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
+{
+    char names[300] = "";
+    size_t used = 0;
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", m > 0 ? ", " : "",
+                                 measures[m].name);
+    return attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
+                          attn_quote(item, size).text, names);
+}
+
+enum attn_status attn_measures_parse(const char *list, uint64_t *result, struct attn_error *err)
+{
+    uint64_t found = 0;
+
+    for (const char *item = list;; item++) {
+        const size_t size = strcspn(item, ",");
+        const uint64_t bits = match(item, size);
+
+        if (bits == 0)
+            return report_unknown(item, size, err);
+        found |= bits;
+        item += size;
+        if (*item == '\0')
+            break;
+    }
+    *result = found;
+    return ATTN_OK;
+}

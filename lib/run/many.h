@@ -1,0 +1,112 @@
+/*
+ * many.h - the same request for many inputs: records in, results out in their order, on all
+ * threads of a host and in memory that does not grow with their number.
+ *
+ *     enum attn_status next(void *user, struct attn_record *record, bool *is_over,
+ *                           struct attn_error *err)
+ *     {
+ *         struct lines *lines = user;
+ *         *is_over = lines->at == lines->n;
+ *         if (!*is_over)
+ *             record->input.text = lines->items[lines->at], record->input.n_text = ...;
+ *         ...
+ *     }
+ *     enum attn_status done(void *user, const struct attn_many_result *result,
+ *                           struct attn_error *err)
+ *     {
+ *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY); // [L, H]
+ *         ...
+ *     }
+ *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+ *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};
+ *     options.request = &request, options.measures = ATTN_MEASURES_ALL;
+ *     attn_run_many(host, &options, &calls, &err);
+ *
+ * Each result is, to the bit, what the request gives for that input alone: it does not depend on
+ * threads, on what else is computed, or on how texts are put together. Short texts are fed together,
+ * as many as lie ready; nothing waits for more of them. So a caller that reads a line, writes the
+ * result and then reads the next line is served at once.
+ *
+ * A record that fails is a result with the reason. Anything else that fails ends the run.
+ */
+#ifndef ATTN_RUN_MANY_H
+#define ATTN_RUN_MANY_H
+
+#include "analysis/measure.h"
+#include "capture/capture.h"
+#include "run/host.h"
+#include "run/record.h"
+
+struct attn_many_options {
+    size_t size;                        /* of this struct */
+    const struct attn_request *request; /* what is asked of every record; its input, source,
+                                           outputs and selection are not used. Words among its
+                                           queries are found in each text */
+    uint64_t measures;                  /* ATTN_MEASURE_BIT of what is found of every head that the
+                                           request selects; 0: nothing */
+    bool keeps_tensors;                 /* the tensors that the request selects are captured */
+    bool has_surprisal;                 /* of each token, in nats */
+    size_t n_max_token;                 /* a longer text fails; 0: what the model takes */
+    size_t n_window;                    /* most records inside; 0: 1,024 */
+    size_t n_window_byte;               /* bytes inside, beside one record; 0: 64 MiB */
+};
+
+#define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
+    ((struct attn_many_options){.size = sizeof(struct attn_many_options)})
+
+/* What a record came to. Borrowed until `done` returns. */
+struct attn_many_result {
+    const struct attn_record *record; /* its number, id, failure */
+    size_t n_token;                   /* 0 of one that failed */
+    const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL of one that
+                                          failed */
+    const float *measures;            /* [n_measure, L, H], in the order of enum attn_measure; NaN
+                                          of heads that are not selected and where there is no such
+                                          row; NULL of one that failed or if none were asked for */
+    uint64_t which;                   /* the measures that these are */
+    size_t n_layer, n_head;           /* L and H */
+    struct attn_predictions predictions; /* if asked for */
+    const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
+    const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; or NULL */
+    bool is_followed;        /* the next result is ready and comes at once */
+};
+
+/* Gives the next record: fills RECORD, which is = {0} but for its number, or sets *is_over. What
+ * the record points to stays the caller's and valid until `release`. May block. On the thread that
+ * called attn_run_many. */
+typedef enum attn_status (*attn_next_fn)(void *user, struct attn_record *record, bool *is_over,
+                                         struct attn_error *err);
+
+/* Takes the result of a record: in the order of the records, one at a time, on any thread. No more
+ * records than fit are read while it blocks. */
+typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_result *result,
+                                         struct attn_error *err);
+
+struct attn_many_calls {
+    attn_next_fn next;
+    attn_done_fn done;
+    void (*release)(void *user, struct attn_record *record); /* the record is not needed any more:
+                                      after `done`, or at the end when it did not come so far; on
+                                      any thread, beside `next`; or NULL */
+    void (*on_end)(void *user); /* the run ends early, by a failure: `next`, if it blocks, should
+                                   return; once, on any thread; or NULL */
+    void *user;                 /* for these */
+};
+
+/*
+ * Runs all records that `next` gives. Takes, beside the model, the window, a session of 256
+ * positions for each thread of the host, and one of the longest text so far. OPTIONS may be NULL.
+ * Fails as attn_run_request does when the request fits no record, with what `next` or `done`
+ * returned, and with ATTN_CANCELED when the host's flag is set: results up to the first that is
+ * not finished are handed out before.
+ */
+ATTN_API enum attn_status attn_run_many(struct attn_host *host,
+                                        const struct attn_many_options *options,
+                                        const struct attn_many_calls *calls,
+                                        struct attn_error *err);
+
+/* The numbers of MEASURE [L, H] in RESULT; NULL when it was not asked for or the record failed. */
+ATTN_API const float *attn_many_measure(const struct attn_many_result *result,
+                                        enum attn_measure measure);
+
+#endif

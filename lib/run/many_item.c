@@ -1,0 +1,352 @@
+/* many_item.c - see many_item.h. */
+#include "run/many_item.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/quantity.h"
+#include "model/model_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- What is asked of all --------------------------------------------------------------------- */
+
+static enum attn_status report(struct attn_error *err, const char *what)
+{
+    attn_error_set(err, ATTN_INVALID, "%s", what);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+static enum attn_status check_request(const struct attn_request *request, struct attn_error *err)
+{
+    if (request->changed != NULL && (request->changed->mask != NULL || request->changed->keep))
+        return report(err, "a mask of cells is for texts of one length, not for many");
+    if (request->selection != NULL)
+        return report(err, "a selection is for texts of one length: many take its lists");
+    if (request->n_output > 0)
+        return report(err, "many records have no outputs of a request: their results are handed "
+                           "out");
+    return ATTN_OK;
+}
+
+/* Without the lists of positions, which depend on the text: whether heads, attention and ablations
+ * fit the model. */
+static enum attn_status try_request(const struct attn_many_task *task, struct attn_error *err)
+{
+    static const int32_t id = 0;
+    struct attn_request request = task->request;
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    if (task->has_cross)
+        return ATTN_OK;
+    request.input = (struct attn_input){.ids = &id, .n_id = 1};
+    request.queries = NULL;
+    request.ablate_mean = NULL;
+    request.n_knockout = request.n_patch = 0;
+    request.on_note = task->options.request->on_note;
+    status = attn_run_prepare(task->host, &request, &run, err);
+    attn_run_free(run);
+    return status;
+}
+
+enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
+                                     const struct attn_many_options *given, struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    const struct attn_config *config;
+    enum attn_status status;
+
+    *task = (struct attn_many_task){.host = host, .options = ATTN_MANY_OPTIONS_DEFAULT};
+    status = attn_options_read(given, &task->options, err);
+    if (status == ATTN_OK)
+        status = attn_options_read(task->options.request, &request, err);
+    if (status == ATTN_OK)
+        status = check_request(&request, err);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (host->model == NULL) {
+        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    }
+    config = attn_model_config(host->model);
+    request.input = request.source = (struct attn_input){0};
+    request.on_note = NULL; /* once, and not for each record */
+    if (!task->options.keeps_tensors)
+        request.sites = task->options.measures != 0 ? "pattern" : NULL;
+    task->request = request;
+    task->n_layer = config->n_layer;
+    task->n_head = config->n_head;
+    task->n_most = config->n_ctx;
+    if (task->options.n_max_token > 0 && task->options.n_max_token < task->n_most)
+        task->n_most = task->options.n_max_token;
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        task->has_cross = task->has_cross || config->is_cross[layer];
+    return try_request(task, err);
+}
+
+/* --- Reading an input ------------------------------------------------------------------------- */
+
+static void fail(struct attn_record *record, enum attn_record_failure failure,
+                 const struct attn_error *why)
+{
+    record->failure = failure;
+    attn_error_copy(&record->err, why);
+}
+
+static enum attn_record_failure check_count(const struct attn_many_task *task, size_t n,
+                                            struct attn_error *err)
+{
+    char count[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+
+    if (n == 0) {
+        attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
+        return ATTN_RECORD_FAILURE_EMPTY;
+    }
+    if (n <= task->n_most)
+        return ATTN_RECORD_FAILURE_NONE;
+    attn_error_set(err, ATTN_INVALID, "%s tokens do not fit '%s', expected 1 to %s",
+                   attn_quantity_count(n, count),
+                   attn_quote_string(attn_model_name(task->host->model)).text,
+                   attn_quantity_count(task->n_most, most));
+    return ATTN_RECORD_FAILURE_TOO_LONG;
+}
+
+/* What can be said of RECORD before its text is encoded. */
+static enum attn_record_failure check_record(const struct attn_many_task *task,
+                                             const struct attn_record *record,
+                                             struct attn_error *err)
+{
+    const struct attn_input *input = &record->input;
+    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
+
+    if (!attn_input_is_given(input)) {
+        attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
+        return ATTN_RECORD_FAILURE_NO_TEXT;
+    }
+    if (input->ids != NULL && input->embeddings == NULL) {
+        failure = check_count(task, input->n_id, err);
+        if (failure == ATTN_RECORD_FAILURE_NONE &&
+            attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err) != ATTN_OK)
+            failure = ATTN_RECORD_FAILURE_BAD_IDS;
+    }
+    if (failure == ATTN_RECORD_FAILURE_NONE && task->has_cross &&
+        attn_source_check(&record->source, task->host->model, err) != ATTN_OK)
+        failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+    return failure;
+}
+
+/* Why a request that is right for other inputs is not for this one: what was found wrong is looked
+ * for again. WHY is that, and may be told better. */
+static enum attn_record_failure find_failure(const struct attn_many_task *task,
+                                             const struct attn_request *request,
+                                             struct attn_error *why)
+{
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_sequence text = {0}, source = {0};
+    struct attn_error found = {0};
+    enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
+    enum attn_status status = ATTN_OK;
+
+    attn_host_tokenizer(task->host, &tokenizer, NULL);
+    if (attn_input_is_text(&request->input))
+        status = attn_sequence_encode(request, tokenizer, &text, &found);
+    else
+        text.n = request->input.ids ? request->input.n_id : request->input.embeddings->shape[0];
+    if (status != ATTN_OK)
+        failure = ATTN_RECORD_FAILURE_BAD_TEXT;
+    else
+        failure = check_count(task, text.n, &found);
+    if (failure == ATTN_RECORD_FAILURE_EMPTY || failure == ATTN_RECORD_FAILURE_TOO_LONG)
+        *why = found;
+    if (failure == ATTN_RECORD_FAILURE_NONE &&
+        attn_source_read(request, task->host->model, tokenizer, &source, &found) != ATTN_OK)
+        failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+    attn_sequence_release(&text);
+    attn_sequence_release(&source);
+    return failure != ATTN_RECORD_FAILURE_NONE ? failure : ATTN_RECORD_FAILURE_NO_FIT;
+}
+
+/* Whether STATUS is about the input, and not about memory or the model. */
+static bool is_of_input(const struct attn_many_task *task, enum attn_status status,
+                        const struct attn_error *err)
+{
+    const struct attn_tokenizer *tokenizer;
+
+    return (status == ATTN_INVALID || status == ATTN_UNSUPPORTED) &&
+           err->stage != ATTN_STAGE_MODEL &&
+           attn_host_tokenizer(task->host, &tokenizer, NULL) == ATTN_OK;
+}
+
+enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
+                                        struct attn_many_item *item, struct attn_error *err)
+{
+    struct attn_record *record = &item->record;
+    struct attn_request request = task->request;
+    struct attn_error why = {0};
+    enum attn_record_failure failure;
+    enum attn_status status;
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return ATTN_OK;
+    failure = check_record(task, record, &why);
+    if (failure != ATTN_RECORD_FAILURE_NONE) {
+        fail(record, failure, &why);
+        return ATTN_OK;
+    }
+    request.input = record->input;
+    if (task->has_cross)
+        request.source = record->source;
+    status = attn_run_prepare(task->host, &request, &item->run, &why);
+    if (status == ATTN_OK) {
+        failure = check_count(task, item->run->text.n, &why);
+        if (failure == ATTN_RECORD_FAILURE_NONE)
+            return ATTN_OK;
+        attn_run_free(item->run);
+        item->run = NULL;
+    } else if (is_of_input(task, status, &why)) {
+        failure = find_failure(task, &request, &why);
+    } else {
+        return attn_error_copy(err, &why);
+    }
+    fail(record, failure, &why);
+    return ATTN_OK;
+}
+
+/* --- Listening -------------------------------------------------------------------------------- */
+
+/* The place of the measurement that finds MEASURE: that of the first measure of the same metric. */
+static int place_of(enum attn_measure measure, int *which)
+{
+    const struct attn_metric *metric = attn_measure_metric(measure, which);
+    int place = 0, other;
+
+    while (attn_measure_metric((enum attn_measure)place, &other) != metric)
+        place++;
+    return place;
+}
+
+static enum attn_status select_watched(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_error *err)
+{
+    const struct attn_selection *selection = item->run->selection;
+    uint64_t sites = task->options.keeps_tensors ? attn_selection_sites(selection) : 0;
+    enum attn_status status = attn_selection_copy(selection, &item->watched, err);
+
+    if (task->options.measures != 0)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    return status == ATTN_OK ? attn_selection_set_sites(item->watched, sites, err) : status;
+}
+
+enum attn_status attn_many_item_listen(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_pool *pool,
+                                       struct attn_error *err)
+{
+    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = item->run->text.ids};
+    enum attn_status status = ATTN_OK;
+
+    if (task->options.measures == 0 && !task->options.keeps_tensors)
+        return ATTN_OK;
+    status = select_watched(task, item, err);
+    for (int m = 0; status == ATTN_OK && m < ATTN_N_MEASURE; m++) {
+        int which, place = place_of((enum attn_measure)m, &which);
+
+        if ((task->options.measures & ATTN_MEASURE_BIT(m)) != 0 && !item->measurements[place])
+            status = attn_measurement_create(attn_measure_metric((enum attn_measure)m, &which),
+                                             &settings, item->watched, pool,
+                                             &item->measurements[place], err);
+    }
+    if (status == ATTN_OK && task->options.keeps_tensors)
+        status = attn_capture_create(item->run->selection, &item->capture, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    struct attn_many_item *item = user;
+
+    for (int m = 0; event->site == ATTN_SITE_PATTERN && m < ATTN_N_MEASURE; m++)
+        if (item->measurements[m] != NULL)
+            attn_measurement_add(item->measurements[m], event, NULL);
+    if (item->capture == NULL || !attn_selection_has_site(item->run->selection, event->site))
+        return ATTN_OK;
+    const struct attn_trace *trace = attn_capture_trace(item->capture);
+
+    return trace->on_event(trace->user, event, err);
+}
+
+static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
+                         enum attn_measure measure, float *values)
+{
+    int which, place = place_of(measure, &which);
+
+    for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
+        const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
+        double found[ATTN_METRIC_MOST_TERMS] = {(double)NAN, (double)NAN};
+
+        if (attn_selection_has_layer(item->watched, layer) &&
+            attn_selection_has_head(item->watched, layer, head))
+            attn_measurement_find(item->measurements[place], layer, head, found);
+        values[i] = (float)found[which];
+    }
+}
+
+enum attn_status attn_many_item_finish(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_error *err)
+{
+    const size_t n_cell = task->n_layer * task->n_head;
+    const size_t n = (size_t)attn_measures_count(task->options.measures);
+    float *values;
+
+    if (n == 0)
+        return ATTN_OK;
+    item->measures = attn_alloc(n * n_cell, sizeof *item->measures, err);
+    if (item->measures == NULL)
+        return ATTN_NO_MEMORY;
+    values = item->measures;
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if ((task->options.measures & ATTN_MEASURE_BIT(m)) == 0)
+            continue;
+        find_measure(task, item, (enum attn_measure)m, values);
+        values += n_cell;
+    }
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        attn_measurement_free(item->measurements[m]);
+        item->measurements[m] = NULL;
+    }
+    return ATTN_OK;
+}
+
+/* --- The result ------------------------------------------------------------------------------- */
+
+struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
+                                              const struct attn_many_item *item)
+{
+    struct attn_many_result result = {.record = &item->record,
+                                      .which = task->options.measures,
+                                      .n_layer = task->n_layer,
+                                      .n_head = task->n_head};
+
+    if (item->record.failure != ATTN_RECORD_FAILURE_NONE)
+        return result;
+    result.n_token = item->run->text.n;
+    result.labels = &item->run->labels;
+    result.measures = item->measures;
+    result.predictions = item->result.predictions;
+    result.capture = item->capture;
+    return result;
+}
+
+void attn_many_item_release(struct attn_many_item *item)
+{
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        attn_measurement_free(item->measurements[m]);
+    attn_capture_free(item->capture);
+    attn_selection_free(item->watched);
+    attn_free(item->measures);
+    attn_result_release(&item->result);
+    attn_run_free(item->run);
+    *item = (struct attn_many_item){0};
+}

@@ -1,0 +1,65 @@
+/*
+ * many_item.h - one of many inputs while it is inside: its record, its run, those who listen to it,
+ * and what it came to. For the files of this layer.
+ */
+#ifndef ATTN_RUN_MANY_ITEM_H
+#define ATTN_RUN_MANY_ITEM_H
+
+#include "analysis/metric.h"
+#include "run/many.h"
+#include "run/run_internal.h"
+
+/* What is asked of every record. */
+struct attn_many_task {
+    struct attn_host *host;
+    struct attn_many_options options; /* what it points to is borrowed */
+    struct attn_request request;      /* of every record, but for its input and source */
+    size_t n_layer, n_head;
+    size_t n_most;  /* tokens of the longest text that is taken */
+    bool has_cross; /* some layer attends to a source */
+};
+
+/* The terms of all measures have one metric or two values of it. */
+enum { ATTN_MANY_MOST_METRICS = ATTN_N_MEASURE };
+
+/* Initialize with = {0}; end with attn_many_item_release. */
+struct attn_many_item {
+    struct attn_record record;
+    struct attn_run *run; /* owns; NULL before it is prepared and of a record that failed */
+    struct attn_selection *watched;                                /* owns; what it listens to */
+    struct attn_measurement *measurements[ATTN_MANY_MOST_METRICS]; /* own; of each metric, in the
+                                                                      place of its first measure */
+    struct attn_capture *capture;                                  /* owns; or NULL */
+    float *measures;           /* [n_measure, L, H] owns; or NULL */
+    struct attn_result result; /* owns its predictions */
+};
+
+/* Reads OPTIONS, and says whether the request can be served at all. Errors have a stage. */
+enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
+                                     const struct attn_many_options *options,
+                                     struct attn_error *err);
+
+/* Reads the input of ITEM. What is wrong with it goes into its record, and is no failure here. */
+enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
+                                        struct attn_many_item *item, struct attn_error *err);
+
+/* Makes those who listen to ITEM, which is prepared. POOL, or NULL, helps with long rows. */
+enum attn_status attn_many_item_listen(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_pool *pool,
+                                       struct attn_error *err);
+
+/* An attn_trace_fn. USER is the item. */
+enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err);
+
+/* Makes the measures of what was heard, and frees what was only for that. */
+enum attn_status attn_many_item_finish(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_error *err);
+
+/* What the caller is told of ITEM. */
+struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
+                                              const struct attn_many_item *item);
+
+void attn_many_item_release(struct attn_many_item *item);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * record.h - one of many inputs: what is known of it before it is computed, and why it failed.
+ *
+ * A line of JSON becomes a record, and attn_run_many (run/many.h) takes one after the other. A
+ * record that cannot be computed stays in its place and says why: a code for programs, a message
+ * for people.
+ */
+#ifndef ATTN_RUN_RECORD_H
+#define ATTN_RUN_RECORD_H
+
+#include "run/request.h"
+
+/* X(ID, code, what it means). Why a record cannot be computed. All else that fails, memory or a
+ * file, is no matter of one record and ends the run. */
+#define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
+    X(NONE, "", "it has not failed")                                                               \
+    X(BAD_JSON, "bad_json", "its line is no object of JSON")                                       \
+    X(NO_TEXT, "no_text", "it has no text and no ids")                                             \
+    X(BAD_TEXT, "bad_text", "its text is not UTF-8, or the vocabulary lacks a word of it")         \
+    X(BAD_IDS, "bad_ids", "an id is no whole number, or not of the vocabulary")                    \
+    X(EMPTY, "empty", "it has no tokens")                                                          \
+    X(TOO_LONG, "too_long", "it has more tokens than the model takes, or than are allowed")        \
+    X(LINE_TOO_LONG, "line_too_long", "its line has more bytes than are allowed")                  \
+    X(BAD_SOURCE, "bad_source", "it has no source, or one that the model does not take")           \
+    X(NO_FIT, "no_fit", "it has not the positions, the words or the keys that were asked for")
+
+enum attn_record_failure {
+#define ATTN_RECORD_FAILURE_ENUM(id, ...) ATTN_RECORD_FAILURE_##id,
+    ATTN_RECORD_FAILURE_MAP(ATTN_RECORD_FAILURE_ENUM)
+#undef ATTN_RECORD_FAILURE_ENUM
+        ATTN_N_RECORD_FAILURE
+};
+
+/* "too_long", and what it means; "" and so on for NONE. Never NULL. */
+ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
+ATTN_API const char *attn_record_failure_meaning(enum attn_record_failure failure);
+
+/* What the `id` of a record was. */
+enum attn_record_id {
+    ATTN_RECORD_ID_NUMBER, /* there was none: its number stands for it */
+    ATTN_RECORD_ID_TEXT,
+    ATTN_RECORD_ID_INTEGER, /* its digits, as they were written */
+};
+
+/* Initialize with = {0}. What it points to is its maker's. */
+struct attn_record {
+    size_t number;           /* its place among all, from 0 */
+    enum attn_record_id has; /* which id */
+    const char *id;          /* [n_id] bytes of a text, UTF-8, or digits; NULL for NUMBER */
+    size_t n_id;
+    struct attn_input input;          /* a text, ids or embeddings */
+    struct attn_input source;         /* of models with cross-attention; others do not look at it */
+    void *mine;                       /* the maker's own, whatever it is */
+    enum attn_record_failure failure; /* not NONE: it is not computed */
+    struct attn_error err;            /* and why */
+};
+
+#endif
