@@ -239,6 +239,7 @@ static int survey(const struct heads_args *args, struct question *question,
     how.answer = answer_of(&args->answer, &ids);
     how.sort = args->sort;
     how.n_most = (size_t)args->n_most;
+    question->unit = args->texts ? "texts" : how.has_probe ? "probes" : NULL;
     if (code == EXIT_DONE)
         code = question_open(question);
     if (code == EXIT_DONE && !how.has_probe && !args->texts)

@@ -5,12 +5,19 @@
 #include "hosting.h"
 #include "interrupt.h"
 #include "print.h"
+#include "progress.h"
 #include "report.h"
 
 static void on_note(void *user, const char *message)
 {
     (void)user;
     note("%s", message);
+}
+
+static void on_progress(void *user, size_t done, size_t total)
+{
+    const struct question *question = user;
+    progress_show(question->unit ? question->unit : "runs", done, total);
 }
 
 int question_parse(struct question *question, int argc, char **argv, void *args)
@@ -55,6 +62,9 @@ int question_open(struct question *question)
     question->request.changed = &question->changed;
     question->request.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : on_note;
+    question->request.on_progress = on_progress;
+    question->request.user = question;
+    progress_begin(args->running.is_quiet);
     interrupt_catch();
     return code;
 }
@@ -67,11 +77,13 @@ int question_read(struct question *question)
 
 int question_write(const struct question *question, const struct attn_table *table)
 {
+    progress_clear();
     return tables_write(&question->args->tables, table, question->out);
 }
 
 int question_close(struct question *question, int code)
 {
+    progress_clear();
     input_release(&question->input);
     attn_mask_array_release(&question->mask);
     hosting_close(question->host);

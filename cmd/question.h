@@ -66,6 +66,7 @@ struct question {
     const struct command *command;
     struct question_args *args;
     bool reuse;            /* the model will run many times */
+    const char *unit;      /* of its progress, "texts"; NULL: "runs" */
     const char *example;   /* a whole command, for hints */
     struct attn_sink *out; /* standard output */
     struct attn_host *host;

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "interrupt.h"
+#include "progress.h"
 
 #include "tool.h"
 
@@ -22,6 +23,7 @@ static void print_error(const char *message, const char *hint)
 {
     if (interrupt_is_pending())
         return; /* the signal caused it, and says so itself when the process ends by it */
+    progress_clear();
     fprintf(stderr, "attn-cli: error: %s\n", message);
     if (hint && hint[0])
         fprintf(stderr, "hint: %s\n", hint);
@@ -111,5 +113,6 @@ void note(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof(line), format, arguments);
     va_end(arguments);
+    progress_clear();
     fprintf(stderr, "attn-cli: note: %s\n", line);
 }

@@ -101,7 +101,7 @@ static int score_main(int argc, char **argv)
 {
     struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
     struct question question = {
-        .command = &command_score, .args = &args.question, .example = EXAMPLE};
+        .unit = "tokens", .command = &command_score, .args = &args.question, .example = EXAMPLE};
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
         code = score(&args, &question);

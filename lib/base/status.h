@@ -18,6 +18,8 @@
 
 #include "base/api.h"
 
+#include <stddef.h>
+
 /* X(name, text) */
 #define ATTN_STATUS_MAP(X)                                                                         \
     X(OK, "ok")                                                                                    \
@@ -62,6 +64,10 @@ struct attn_error {
 /* Told of things that are odd but no error: tensors that a model does not use, say. MESSAGE is one
  * escaped line. */
 typedef void (*attn_note_fn)(void *user, const char *message);
+
+/* Told how far work has come that is made of many runs: DONE of TOTAL, on the thread that asked for
+ * it. */
+typedef void (*attn_progress_fn)(void *user, size_t done, size_t total);
 
 /* "out of memory", ...: the general text of a status, never NULL. */
 ATTN_API const char *attn_status_text(enum attn_status status);

@@ -556,6 +556,14 @@ static enum attn_status append_parts(struct job *job, const struct sets *sets,
     return status;
 }
 
+/* Runs in all: those so far, each part, which --cumulative tries by itself before, and controls. */
+static size_t count_runs(const struct job *job)
+{
+    const size_t n = job->n_part, n_control = job->args->n_control;
+
+    return job->trials.n_feed + (job->args->is_cumulative ? 2 * n + n * n_control : n + n_control);
+}
+
 /* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status ablate(struct job *job, struct attn_error *err)
@@ -567,6 +575,7 @@ static enum attn_status ablate(struct job *job, struct attn_error *err)
         status = make_material(job, err);
     if (status == ATTN_OK)
         status = list_parts(job, err);
+    job->trials.n_expected = count_runs(job);
     if (status == ATTN_OK && job->args->is_cumulative)
         status = sort_parts(job, err);
     if (status == ATTN_OK)

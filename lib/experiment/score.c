@@ -176,6 +176,8 @@ static enum attn_status run_windows(struct job *job, struct attn_error *err)
     while (status == ATTN_OK && end < n) {
         end = n - begin > job->n_ctx ? begin + job->n_ctx : n;
         status = run_window(job, begin, from, end, err);
+        if (job->request.on_progress != NULL)
+            job->request.on_progress(job->request.user, end, n);
         from = end;
         begin += job->args->stride;
     }

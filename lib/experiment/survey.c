@@ -485,6 +485,12 @@ static enum attn_status survey_probe(struct job *job, uint64_t seed, const int32
     return status;
 }
 
+static void tell(const struct job *job, size_t n_done, size_t n)
+{
+    if (job->request.on_progress != NULL)
+        job->request.on_progress(job->request.user, n_done, n);
+}
+
 static enum attn_status survey_probes(struct job *job, struct attn_error *err)
 {
     const size_t n = job->args->n_probe > 0 ? job->args->n_probe : 1;
@@ -494,8 +500,10 @@ static enum attn_status survey_probes(struct job *job, struct attn_error *err)
 
     if (status == ATTN_OK)
         n_id = list_ids(job, ids);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         status = survey_probe(job, job->args->probe_seed + i, ids, n_id, err);
+        tell(job, i + 1, n);
+    }
     attn_free(ids);
     return status;
 }
@@ -514,6 +522,7 @@ static enum attn_status survey_all(struct job *job, struct attn_error *err)
         status = survey_text(job, &job->args->texts[i], err);
         if (status != ATTN_OK)
             attn_error_hint(err, "in text %zu of %zu", i + 1, job->args->n_text);
+        tell(job, i + 1, job->args->n_text);
     }
     return status;
 }

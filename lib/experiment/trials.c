@@ -59,6 +59,8 @@ struct work {
     const struct attn_trials *trials;
     const struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes;
+    size_t n_total;         /* runs, those before these with them */
+    atomic_size_t n_done;   /* likewise */
     atomic_flag has_failed; /* the thread that sets it first writes the failure */
     atomic_bool is_over;    /* something failed: the rest does nothing */
     enum attn_status status;
@@ -102,6 +104,16 @@ static enum attn_status try(const struct attn_trials *trials,
     return status;
 }
 
+/* Tells of one more that is done. The caller's own thread tells for all. */
+static void tell(struct work *work, int worker)
+{
+    const struct attn_request *request = &work->trials->run->request;
+    const size_t n_done = atomic_fetch_add(&work->n_done, 1) + 1;
+
+    if (worker == 0 && request->on_progress != NULL)
+        request->on_progress(request->user, n_done, work->n_total);
+}
+
 static void try_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
@@ -109,7 +121,6 @@ static void try_task(void *context, size_t task, int worker)
     enum attn_status status = ATTN_NO_MEMORY;
     float *logits;
 
-    (void)worker;
     if (atomic_load(&work->is_over))
         return;
     logits = attn_alloc_uninitialized(attn_model_config(work->trials->run->model)->n_vocab,
@@ -117,8 +128,10 @@ static void try_task(void *context, size_t task, int worker)
     if (logits != NULL)
         status = try(work->trials, &work->changes[task], logits, &work->outcomes[task], &failure);
     attn_free(logits);
-    if (status == ATTN_OK)
+    if (status == ATTN_OK) {
+        tell(work, worker);
         return;
+    }
     atomic_store(&work->is_over, true);
     if (!atomic_flag_test_and_set(&work->has_failed)) {
         work->status = status;
@@ -133,6 +146,9 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
     struct work work = {.trials = trials,
                         .changes = changes,
                         .outcomes = outcomes,
+                        .n_total = trials->n_feed + n > trials->n_expected ? trials->n_feed + n
+                                                                           : trials->n_expected,
+                        .n_done = trials->n_feed,
                         .has_failed = ATOMIC_FLAG_INIT,
                         .status = ATTN_OK,
                         .err = err};

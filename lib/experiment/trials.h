@@ -24,6 +24,7 @@ struct attn_trials {
     float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
     struct attn_reply base;           /* its reply */
     size_t n_feed;                    /* runs so far */
+    size_t n_expected; /* in all, where the experiment knows; for those who are told of progress */
 };
 
 /* The changes of one run. Borrowed. */

@@ -121,6 +121,9 @@ struct attn_request {
     const char *const *patches; /* [n_patch] "SITE:LAYER.HEAD@POSITIONS=FILE.npz": what another run
                                    wrote stands in place of that; .HEAD and @POSITIONS may lack */
     size_t n_patch;
+
+    attn_progress_fn on_progress; /* told by experiments of many runs, of so many how many are done,
+                                     with `user`; or NULL */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

@@ -387,6 +387,7 @@ static const struct {
     {"    n_knockout", offsetof(struct attn_request, n_knockout)},
     {"    patches", offsetof(struct attn_request, patches)},
     {"    n_patch", offsetof(struct attn_request, n_patch)},
+    {"    on_progress", offsetof(struct attn_request, on_progress)},
     {"attn_attend_args", sizeof(struct attn_attend_args)},
     {"    size", offsetof(struct attn_attend_args, size)},
     {"    n_head", offsetof(struct attn_attend_args, n_head)},

@@ -572,6 +572,7 @@ class attn_survey_args(Structure):
 
 
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
+attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
@@ -998,6 +999,7 @@ attn_request._fields_ = [
     ("n_knockout", c_size_t),
     ("patches", POINTER(c_char_p)),
     ("n_patch", c_size_t),
+    ("on_progress", attn_progress_fn),
 ]
 attn_attend_args._fields_ = [
     ("size", c_size_t),
