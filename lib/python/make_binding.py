@@ -54,7 +54,9 @@ class Header:
 
     def __init__(self):
         include = '#include "attn.h"\n'
-        macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", preprocess(include, "-dM"))
+        macros = preprocess(include, "-dM")
+        self.version = re.search(r'#define ATTN_VERSION "(.*)"', macros)[1]
+        macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", macros)
         uses = "".join(f'\ndefault_of "{name}" {name};' for name in sorted(macros))
         text = preprocess(include + uses)
         self.constants, self.structs, self.callbacks, self.functions, self.defaults = {}, {}, {}, {}, {}
@@ -162,7 +164,7 @@ def binding(header):
     lines = ['"""The ctypes view of attn.h. Made by lib/python/make_binding.py: do not edit."""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,",
              "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
-             "                    sizeof)", ""]
+             "                    sizeof)", "", f'ATTN_VERSION = "{header.version}"', ""]
     lines += [f"{name} = {value}" for name, value in header.constants.items()]
     lines += [f"\n\nclass {name}(Structure):\n    pass" for name in header.structs]
     lines += ["", ""]

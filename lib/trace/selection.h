@@ -65,25 +65,29 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
 /* Reads. LAYER, HEAD and QUERY must be in range; for sites of the model LAYER is ATTN_NO_LAYER. */
-const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
-uint64_t attn_selection_sites(const struct attn_selection *selection);
-bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
-bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
-bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
-bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
-size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
-size_t attn_selection_n_query(const struct attn_selection *selection);
+ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
+ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
+ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
 
 /* Whether a key/value head serves a wanted query head of LAYER (heads h with h / (H/G) == kv_head).
  */
-bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
+ATTN_API bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer,
+                                         int kv_head);
 
 /* Whether site and layer are wanted at all: the site, the layer, and for sites with heads one of
  * its heads. */
-bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site, int layer);
+ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,
+                                   int layer);
+
+/* --- Inside the library: not installed -------------------------------------------------------- */
+
+/* Reads. LAYER must be in range. */
+uint64_t attn_selection_sites(const struct attn_selection *selection);
+bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
+bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_query(const struct attn_selection *selection);
 
 /* Whether anything of layers or heads was left out; whether queries were. */
 bool attn_selection_is_all_heads(const struct attn_selection *selection);

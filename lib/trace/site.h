@@ -89,8 +89,15 @@ struct attn_dims {
 };
 
 ATTN_API const char *attn_site_name(enum attn_site site); /* "pattern" */
+ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
+ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
+
+/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
+ * Returns its length. */
+ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
+                                       char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 /*
  * Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
@@ -103,8 +110,6 @@ ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
-enum attn_site_layout attn_site_layout(enum attn_site site);
-bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 
 /* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
  * where a layer attends to the source: see attn_site_n_key). */
@@ -116,10 +121,5 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
 
 /* Keys that LAYER attends to, S: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
-
-/* The name inside archives, "blocks.3.attn.hook_pattern"; LAYER is ignored for sites of the model.
- * Returns its length. */
-size_t attn_site_archive_name(enum attn_site site, int layer,
-                              char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
 #endif

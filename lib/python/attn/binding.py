@@ -3,6 +3,8 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_d
                     c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,
                     sizeof)
 
+ATTN_VERSION = "0.1.0"
+
 ATTN_OK = 0
 ATTN_NO_MEMORY = 1
 ATTN_IO = 2
@@ -1410,6 +1412,9 @@ FUNCTIONS = {
     "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
     "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
     "attn_site_name": (c_char_p, [c_int]),
+    "attn_site_layout": (c_int, [c_int]),
+    "attn_site_is_in_layer": (c_bool, [c_int]),
+    "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_attention_check": (c_int, [POINTER(attn_attention), c_bool, POINTER(attn_error)]),
     "attn_attention_check_keys": (c_int, [POINTER(attn_attention), c_size_t, POINTER(attn_error)]),
@@ -1441,6 +1446,11 @@ FUNCTIONS = {
     "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_set_queries": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_selection_shape": (c_int, [c_void_p, c_int, c_int, POINTER(c_size_t)]),
+    "attn_selection_dims": (POINTER(attn_dims), [c_void_p]),
+    "attn_selection_has_head": (c_bool, [c_void_p, c_int, c_int]),
+    "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
+    "attn_selection_has_kv_head": (c_bool, [c_void_p, c_int, c_int]),
+    "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_close": (None, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
