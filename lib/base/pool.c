@@ -14,12 +14,12 @@
 #include "base/pool.h"
 
 #include "base/memory.h"
+#include "base/thread.h"
 
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/syscall.h>
@@ -44,7 +44,7 @@ enum {
 struct worker {
     struct attn_pool *pool;
     int index; /* 1 .. n_thread - 1 */
-    pthread_t thread;
+    struct attn_thread thread;
 };
 
 struct attn_pool {
@@ -185,7 +185,7 @@ static void keep_off(struct attn_pool *pool, int first_worker)
     if (CPU_COUNT(&cores) < pool->n_thread - 1)
         return;
     for (int i = first_worker; i < pool->n_started; i++)
-        (void)pthread_setaffinity_np(pool->workers[i].thread, sizeof cores, &cores);
+        (void)pthread_setaffinity_np(pool->workers[i].thread.id, sizeof cores, &cores);
 }
 
 /* The caller may have come to another core since the last run. */
@@ -199,33 +199,22 @@ static void follow_caller(struct attn_pool *pool)
     keep_off(pool, 0);
 }
 
-/*
- * Threads are born with signals blocked, so that the program's handlers run on its own threads,
- * except for those signals that a thread causes itself: a bus error in a mapped file.
- */
 static void start_threads(struct attn_pool *pool, int n_wanted)
 {
-    static const int own_faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
     const int n_before = pool->n_started;
-    sigset_t blocked, before;
 
     if (pool->n_started >= n_wanted || pool->cannot_start)
         return;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
-        sigdelset(&blocked, own_faults[i]);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before);
     while (pool->n_started < n_wanted && !pool->cannot_start) {
         struct worker *worker = &pool->workers[pool->n_started];
 
         worker->pool = pool;
         worker->index = pool->n_started + 1;
-        if (pthread_create(&worker->thread, NULL, work, worker) == 0)
+        if (attn_thread_start(work, worker, &worker->thread))
             pool->n_started++;
         else
             pool->cannot_start = true;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     keep_off(pool, n_before);
 }
 
@@ -330,7 +319,7 @@ void attn_pool_free(struct attn_pool *pool)
     atomic_fetch_add(&pool->n_run, 1);
     wake(&pool->n_run, INT_MAX);
     for (int i = 0; i < pool->n_started; i++)
-        pthread_join(pool->workers[i].thread, NULL);
+        attn_thread_join(&pool->workers[i].thread);
     attn_free(pool->workers);
     attn_free(pool);
 }

@@ -1,0 +1,54 @@
+/*
+ * thread.h - a thread beside the caller's, and a place where threads wait for each other.
+ *
+ *     struct attn_thread thread;
+ *     attn_thread_start(work, user, &thread);
+ *     attn_thread_join(&thread);
+ *
+ * A monitor is a lock with conditions that threads wait for, by number:
+ *
+ *     attn_monitor_enter(monitor);
+ *     while (!has_work(user))
+ *         attn_monitor_wait(monitor, WORK);     // lets others in, and is woken by:
+ *     attn_monitor_leave(monitor);              // attn_monitor_wake(monitor, WORK)
+ */
+#ifndef ATTN_BASE_THREAD_H
+#define ATTN_BASE_THREAD_H
+
+#include "base/status.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct attn_thread {
+    pthread_t id;
+};
+
+/*
+ * Runs WORK in a thread of its own. It is born with signals blocked, so that the program's handlers
+ * run on its own threads, except for those signals that a thread causes itself: a bus error in a
+ * mapped file. False when the system refuses another thread.
+ */
+bool attn_thread_start(void *(*work)(void *user), void *user, struct attn_thread *thread);
+void attn_thread_join(struct attn_thread *thread);
+
+struct attn_monitor;
+
+/* With N_CONDITION conditions, 1..8. Errors: ATTN_NO_MEMORY. */
+enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
+                                     struct attn_error *err);
+void attn_monitor_free(struct attn_monitor *monitor); /* nobody is inside; NULL is allowed */
+
+/* One thread is inside at a time. */
+void attn_monitor_enter(struct attn_monitor *monitor);
+void attn_monitor_leave(struct attn_monitor *monitor);
+
+/* Waits until CONDITION is woken, or for no reason: who waits looks again. From inside, and inside
+ * again when it returns. */
+void attn_monitor_wait(struct attn_monitor *monitor, int condition);
+
+/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when nobody waits. */
+void attn_monitor_wake(struct attn_monitor *monitor, int condition);
+void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
+
+#endif
