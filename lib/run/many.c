@@ -1,46 +1,485 @@
-/* many.c - see many.h. */
+/*
+ * many.c - see many.h. The caller's thread reads records into a ring, workers take what lies ready
+ * from its other end, in order. Whoever finishes the oldest record hands out what is finished, so
+ * that no thread is there for this alone.
+ *
+ * A worker that has computed one record of its batch after the other cannot be waited for by one
+ * before it: so what waits for room, or for all threads, waits only for older records.
+ */
 #include "run/many.h"
 
+#include "base/memory.h"
+#include "base/thread.h"
 #include "run/many_item.h"
+#include "run/many_pack.h"
 
-static enum attn_status compute(const struct attn_many_task *task, struct attn_many_item *item,
-                                struct attn_error *err)
+enum {
+    DEFAULT_WINDOW = 1024,
+    DEFAULT_WINDOW_BYTES = 64 << 20,
+    N_HANDED_OUT = 32, /* at a time, until the reader is told of the room */
+};
+
+/* What threads wait for. */
+enum condition {
+    WORK,  /* a record was read, or none will be */
+    ROOM,  /* records were handed out */
+    QUIET, /* a thread has stopped computing */
+    N_CONDITION
+};
+
+/* A record in the ring. */
+struct slot {
+    struct attn_many_item item;
+    size_t n_byte;    /* that it counts for */
+    bool is_finished; /* computed, and not handed out yet */
+};
+
+struct many {
+    const struct attn_many_task *task;
+    const struct attn_many_calls *calls;
+    struct attn_monitor *monitor; /* owns; what follows is looked at inside */
+    struct slot *slots;           /* [n_slot] owns; record i is in slot i % n_slot */
+    size_t n_slot;
+    size_t n_handed_out, n_taken, n_read; /* records so far: of the first, of those, of all */
+    size_t n_byte, most_bytes;            /* of the records inside */
+    int n_worker;
+    int n_computing;       /* threads that feed a session of their own */
+    int n_alone_waiting;   /* those that want all threads */
+    bool is_alone;         /* one of them has them */
+    bool is_over;          /* all records were read */
+    bool is_handing_out;   /* a thread is at it */
+    bool has_failed;       /* nothing is computed any more */
+    bool cannot_hand_out;  /* `done` has failed */
+    struct attn_error err; /* why; also when no more could be read */
+};
+
+/* A thread, and the session that it feeds. */
+struct worker {
+    struct many *many;
+    struct attn_thread thread;
+    struct attn_many_pack *pack; /* owns */
+};
+
+static struct slot *slot_of(const struct many *many, size_t number)
 {
-    struct attn_trace trace = {NULL, attn_many_item_event, item};
-    enum attn_status status = attn_many_item_prepare(task, item, err);
-
-    if (status != ATTN_OK || item->record.failure != ATTN_RECORD_FAILURE_NONE)
-        return status;
-    status = attn_many_item_listen(task, item, task->host->pool, err);
-    trace.selection = item->watched;
-    if (status == ATTN_OK)
-        status =
-            attn_run_perform(item->run, item->watched != NULL ? &trace : NULL, &item->result, err);
-    return status == ATTN_OK ? attn_many_item_finish(task, item, err) : status;
+    return &many->slots[number % many->n_slot];
 }
 
-static enum attn_status run_all(const struct attn_many_task *task,
-                                const struct attn_many_calls *calls, struct attn_error *err)
+/* --- Failing ---------------------------------------------------------------------------------- */
+
+/* Ends the run. From outside of the monitor. */
+static void fail(struct many *many, enum attn_status status, const struct attn_error *err)
 {
+    bool is_first;
+
+    attn_monitor_enter(many->monitor);
+    is_first = !many->has_failed;
+    many->has_failed = true;
+    if (many->err.status == ATTN_OK) {
+        attn_error_copy(&many->err, err);
+        many->err.status = status;
+    }
+    for (int i = 0; i < N_CONDITION; i++)
+        attn_monitor_wake(many->monitor, i);
+    attn_monitor_leave(many->monitor);
+    if (is_first && many->calls->on_end != NULL)
+        many->calls->on_end(many->calls->user);
+}
+
+/* --- Handing out ------------------------------------------------------------------------------ */
+
+static bool is_finished(const struct many *many, size_t number)
+{
+    return number < many->n_read && slot_of(many, number)->is_finished;
+}
+
+static void empty(struct many *many, struct slot *slot)
+{
+    if (many->calls->release != NULL)
+        many->calls->release(many->calls->user, &slot->item.record);
+    attn_many_item_release(&slot->item);
+}
+
+/* Whether record NUMBER, which was not finished a moment ago, is by now. */
+static bool has_finished(struct many *many, size_t number)
+{
+    bool found;
+
+    attn_monitor_enter(many->monitor);
+    found = is_finished(many, number);
+    attn_monitor_leave(many->monitor);
+    return found;
+}
+
+/* Hands out the records from FIRST up to END, which are finished. From outside of the monitor. */
+static bool hand_out(struct many *many, size_t first, size_t end)
+{
+    bool is_well = true;
+
+    for (size_t i = first; i < end; i++) {
+        struct slot *slot = slot_of(many, i);
+        struct attn_many_result result = attn_many_item_result(many->task, &slot->item);
+        struct attn_error err = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (is_well) {
+            result.is_followed = i + 1 < end || has_finished(many, i + 1);
+            status = many->calls->done(many->calls->user, &result, &err);
+        }
+        if (status != ATTN_OK) {
+            fail(many, status, &err);
+            is_well = false;
+        }
+        empty(many, slot);
+    }
+    return is_well;
+}
+
+/* Hands out what is finished, unless another thread does. From inside. */
+static void hand_out_finished(struct many *many)
+{
+    if (many->is_handing_out || many->cannot_hand_out)
+        return;
+    many->is_handing_out = true;
+    while (!many->cannot_hand_out && is_finished(many, many->n_handed_out)) {
+        const size_t first = many->n_handed_out;
+        size_t end = first;
+        bool is_well;
+
+        while (end - first < N_HANDED_OUT && is_finished(many, end))
+            end++;
+        attn_monitor_leave(many->monitor);
+        is_well = hand_out(many, first, end);
+        attn_monitor_enter(many->monitor);
+        many->cannot_hand_out = !is_well;
+        for (size_t i = first; i < end; i++) {
+            slot_of(many, i)->is_finished = false;
+            many->n_byte -= slot_of(many, i)->n_byte;
+        }
+        many->n_handed_out = end;
+        attn_monitor_wake(many->monitor, ROOM);
+    }
+    many->is_handing_out = false;
+}
+
+/* The N records from FIRST on are computed. */
+static void finish(struct many *many, size_t first, size_t n)
+{
+    attn_monitor_enter(many->monitor);
+    for (size_t i = first; i < first + n; i++)
+        slot_of(many, i)->is_finished = true;
+    hand_out_finished(many);
+    attn_monitor_leave(many->monitor);
+}
+
+/* --- Computing -------------------------------------------------------------------------------- */
+
+/* Waits until N_BYTE more have room, which those of the oldest record always have, and until this
+ * thread may compute; IS_ALONE: with all threads. False when the run has failed. */
+static bool begin(struct many *many, size_t first, size_t n_byte, bool is_alone)
+{
+    bool is_on;
+
+    attn_monitor_enter(many->monitor);
+    while (!many->has_failed && many->n_byte + n_byte > many->most_bytes &&
+           many->n_handed_out < first)
+        attn_monitor_wait(many->monitor, ROOM);
+    many->n_byte += n_byte;
+    slot_of(many, first)->n_byte += n_byte;
+    many->n_alone_waiting += is_alone;
+    while (!many->has_failed &&
+           (many->is_alone || (is_alone ? many->n_computing > 0 : many->n_alone_waiting > 0)))
+        attn_monitor_wait(many->monitor, QUIET);
+    many->n_alone_waiting -= is_alone;
+    is_on = !many->has_failed;
+    if (is_on) {
+        many->is_alone = is_alone;
+        many->n_computing++;
+    } else {
+        attn_monitor_wake(many->monitor, QUIET);
+    }
+    attn_monitor_leave(many->monitor);
+    return is_on;
+}
+
+static void end(struct many *many)
+{
+    attn_monitor_enter(many->monitor);
+    many->n_computing--;
+    many->is_alone = false;
+    attn_monitor_wake(many->monitor, QUIET);
+    attn_monitor_leave(many->monitor);
+}
+
+/* Computes the N records from FIRST on in one pack. */
+static enum attn_status compute_pack(struct worker *worker, size_t first, size_t n,
+                                     struct attn_error *err)
+{
+    struct many *many = worker->many;
+    struct attn_many_item *items[ATTN_MANY_PACK_ROWS];
+    size_t n_byte = 0;
+    enum attn_status status;
+
+    if (n == 0)
+        return ATTN_OK;
+    for (size_t i = 0; i < n; i++) {
+        items[i] = &slot_of(many, first + i)->item;
+        n_byte += attn_many_item_n_byte(many->task, items[i]);
+    }
+    if (!begin(many, first, n_byte, false))
+        return ATTN_OK;
+    status = attn_many_pack_run(worker->pack, items, n, err);
+    end(many);
+    if (status == ATTN_OK)
+        finish(many, first, n);
+    return status;
+}
+
+/* Computes record NUMBER with a session of its own. */
+static enum attn_status compute_alone(struct worker *worker, size_t number, struct attn_error *err)
+{
+    struct many *many = worker->many;
+    struct attn_many_item *item = &slot_of(many, number)->item;
+    const bool has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
+    const bool is_long = !has_failed && item->run->text.n > ATTN_MANY_MOST_ROWS;
     enum attn_status status = ATTN_OK;
 
-    for (size_t number = 0; status == ATTN_OK; number++) {
-        struct attn_many_item item = {.record.number = number};
+    if (!has_failed) {
+        if (!begin(many, number, attn_many_item_n_byte(many->task, item), is_long))
+            return ATTN_OK;
+        status =
+            attn_many_item_compute(many->task, item, is_long ? many->task->host->pool : NULL, err);
+        end(many);
+    }
+    if (status == ATTN_OK)
+        finish(many, number, 1);
+    return status;
+}
+
+/* Computes the N records from FIRST on, in their order. */
+static enum attn_status compute(struct worker *worker, size_t first, size_t n,
+                                struct attn_error *err)
+{
+    struct many *many = worker->many;
+    size_t pack = first, n_row = 0; /* the pack that is being put together */
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = first; status == ATTN_OK && i < first + n; i++) {
+        struct attn_many_item *item = &slot_of(many, i)->item;
+        size_t n_more;
+
+        status = attn_many_item_prepare(many->task, item, err);
+        if (status != ATTN_OK)
+            break;
+        n_more = attn_many_task_can_pack(many->task, item) ? item->run->text.n : 0;
+        if (n_more > 0 && n_row + n_more <= many->task->n_pack_row) {
+            n_row += n_more;
+            continue;
+        }
+        status = compute_pack(worker, pack, i - pack, err);
+        pack = i;
+        n_row = n_more;
+        if (status == ATTN_OK && n_more == 0) {
+            status = compute_alone(worker, i, err);
+            pack = i + 1;
+        }
+    }
+    return status == ATTN_OK ? compute_pack(worker, pack, first + n - pack, err) : status;
+}
+
+/* --- Workers ---------------------------------------------------------------------------------- */
+
+/* About how many positions RECORD has. */
+static size_t guess_rows(const struct attn_record *record)
+{
+    enum { BYTES_A_TOKEN = 4 };
+
+    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+        return 0;
+    return 1 +
+           (record->input.ids != NULL ? record->input.n_id : record->input.n_text / BYTES_A_TOKEN);
+}
+
+/* How many of the records that lie ready one worker takes: a pack, and no more than its share. From
+ * inside. */
+static size_t count_batch(const struct many *many)
+{
+    const size_t n_ready = many->n_read - many->n_taken;
+    const size_t share = (n_ready + (size_t)many->n_worker - 1) / (size_t)many->n_worker;
+    size_t n = 0, n_row = 0;
+
+    while (n < share) {
+        n_row += guess_rows(&slot_of(many, many->n_taken + n)->item.record);
+        if (n > 0 && n_row > many->task->n_pack_row)
+            break;
+        n++;
+    }
+    return n;
+}
+
+/* Takes a batch and computes it. False when there is none. From inside. */
+static bool work_once(struct worker *worker)
+{
+    struct many *many = worker->many;
+    const size_t first = many->n_taken;
+    struct attn_error err = {0};
+    enum attn_status status;
+    size_t n;
+
+    if (many->has_failed || many->n_taken == many->n_read)
+        return false;
+    n = count_batch(many);
+    many->n_taken += n;
+    attn_monitor_leave(many->monitor);
+    status = compute(worker, first, n, &err);
+    if (status != ATTN_OK)
+        fail(many, status, &err);
+    attn_monitor_enter(many->monitor);
+    return true;
+}
+
+static void *work(void *user)
+{
+    struct worker *worker = user;
+    struct many *many = worker->many;
+
+    attn_monitor_enter(many->monitor);
+    while (work_once(worker) || !(many->is_over || many->has_failed))
+        if (many->n_taken == many->n_read && !many->is_over && !many->has_failed)
+            attn_monitor_wait(many->monitor, WORK);
+    attn_monitor_leave(many->monitor);
+    return NULL;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static size_t n_byte_of(const struct attn_record *record)
+{
+    return sizeof(struct slot) + record->n_id + record->input.n_text +
+           record->input.n_id * sizeof(int32_t) + record->source.n_text +
+           record->source.n_id * sizeof(int32_t);
+}
+
+/* The slot of the next record, when there is room; NULL when the run has failed. */
+static struct slot *wait_for_room(struct many *many)
+{
+    struct slot *slot = NULL;
+
+    attn_monitor_enter(many->monitor);
+    while (!many->has_failed && many->n_read > many->n_handed_out &&
+           (many->n_read - many->n_handed_out == many->n_slot || many->n_byte >= many->most_bytes))
+        attn_monitor_wait(many->monitor, ROOM);
+    if (!many->has_failed)
+        slot = slot_of(many, many->n_read);
+    attn_monitor_leave(many->monitor);
+    return slot;
+}
+
+/* SLOT holds the next record. SELF: this thread, where no other works. */
+static void add(struct many *many, struct slot *slot, struct worker *self)
+{
+    attn_monitor_enter(many->monitor);
+    slot->n_byte = n_byte_of(&slot->item.record);
+    many->n_byte += slot->n_byte;
+    many->n_read++;
+    attn_monitor_wake_one(many->monitor, WORK);
+    if (self != NULL)
+        work_once(self);
+    attn_monitor_leave(many->monitor);
+}
+
+/* Nothing more is read. Who cancels does not wait for what is inside, who cannot read does: what
+ * comes of the records before does not depend on time. */
+static void stop_reading(struct many *many, enum attn_status status, const struct attn_error *err)
+{
+    if (status == ATTN_CANCELED) {
+        fail(many, status, err);
+        return;
+    }
+    attn_monitor_enter(many->monitor);
+    attn_error_copy(&many->err, err);
+    many->err.status = status;
+    attn_monitor_leave(many->monitor);
+}
+
+static void read_all(struct many *many, struct worker *self)
+{
+    struct attn_error err = {0};
+    enum attn_status status = ATTN_OK;
+    struct slot *slot;
+
+    while (status == ATTN_OK && (slot = wait_for_room(many)) != NULL) {
         bool is_over = false;
 
-        status = calls->next(calls->user, &item.record, &is_over, err);
-        if (status != ATTN_OK || is_over)
+        slot->item.record.number = many->n_read;
+        status = attn_host_check_canceled(many->task->host, &err);
+        if (status == ATTN_OK)
+            status = many->calls->next(many->calls->user, &slot->item.record, &is_over, &err);
+        if (status == ATTN_OK && is_over)
             break;
-        status = compute(task, &item, err);
-        if (status == ATTN_OK) {
-            const struct attn_many_result result = attn_many_item_result(task, &item);
-
-            status = calls->done(calls->user, &result, err);
-        }
-        if (calls->release != NULL)
-            calls->release(calls->user, &item.record);
-        attn_many_item_release(&item);
+        if (status == ATTN_OK)
+            add(many, slot, self);
     }
+    if (status != ATTN_OK)
+        stop_reading(many, status, &err);
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static enum attn_status create(struct many *many, struct attn_error *err)
+{
+    const struct attn_many_options *options = &many->task->options;
+
+    many->n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW;
+    many->most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
+    many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
+    return many->slots != NULL ? attn_monitor_create(N_CONDITION, &many->monitor, err)
+                               : ATTN_NO_MEMORY;
+}
+
+static void release(struct many *many)
+{
+    for (size_t i = many->n_handed_out; i < many->n_read; i++)
+        empty(many, slot_of(many, i));
+    attn_monitor_free(many->monitor);
+    attn_free(many->slots);
+}
+
+/* Reads while WORKERS [n] work, and waits until they have finished. */
+static void perform(struct many *many, struct worker *workers, int n)
+{
+    int n_started = 0;
+
+    many->n_worker = n;
+    for (int i = 0; i < n; i++)
+        workers[i].many = many;
+    while (n_started < n &&
+           attn_thread_start(work, &workers[n_started], &workers[n_started].thread))
+        n_started++;
+    read_all(many, n_started == 0 ? &workers[0] : NULL);
+    attn_monitor_enter(many->monitor);
+    many->is_over = true;
+    attn_monitor_wake(many->monitor, WORK);
+    attn_monitor_leave(many->monitor);
+    for (int i = 0; i < n_started; i++)
+        attn_thread_join(&workers[i].thread);
+}
+
+static enum attn_status run_workers(struct many *many, struct attn_error *err)
+{
+    const int n = attn_pool_n_thread(many->task->host->pool);
+    struct worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
+    enum attn_status status = workers != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (int i = 0; status == ATTN_OK && i < n; i++)
+        status = attn_many_pack_create(many->task, &workers[i].pack, err);
+    if (status == ATTN_OK)
+        perform(many, workers, n);
+    for (int i = 0; workers != NULL && i < n; i++)
+        attn_many_pack_free(workers[i].pack);
+    attn_free(workers);
+    if (status == ATTN_OK && many->err.status != ATTN_OK)
+        status = attn_error_copy(err, &many->err);
     return status;
 }
 
@@ -48,9 +487,16 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
                                const struct attn_many_calls *calls, struct attn_error *err)
 {
     struct attn_many_task task;
+    struct many many = {.task = &task, .calls = calls};
     enum attn_status status = attn_many_task_init(&task, host, options, err);
 
-    return status == ATTN_OK ? run_all(&task, calls, err) : status;
+    if (status == ATTN_OK)
+        status = create(&many, err);
+    if (status == ATTN_OK)
+        status = run_workers(&many, err);
+    release(&many);
+    attn_many_task_release(&task);
+    return status;
 }
 
 const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)

@@ -30,60 +30,146 @@ static enum attn_status check_request(const struct attn_request *request, struct
     return ATTN_OK;
 }
 
-/* Without the lists of positions, which depend on the text: whether heads, attention and ablations
- * fit the model. */
-static enum attn_status try_request(const struct attn_many_task *task, struct attn_error *err)
+static enum attn_status check_output(const struct attn_many_task *task, struct attn_error *err)
 {
-    static const int32_t id = 0;
+    if (!task->options.has_surprisal ||
+        attn_model_config(task->host->model)->output != ATTN_OUTPUT_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, which the surprisal needs",
+                   attn_quote_string(attn_model_name(task->host->model)).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Selects of the heads and queries of RUN what is watched; NULL for nothing. */
+static enum attn_status select_watched(const struct attn_many_task *task,
+                                       const struct attn_run *run, struct attn_selection **watched,
+                                       struct attn_error *err)
+{
+    const struct attn_many_options *options = &task->options;
+    uint64_t sites = options->keeps_tensors ? attn_selection_sites(run->selection) : 0;
+    struct attn_selection *made = NULL;
+    enum attn_status status;
+
+    if (options->measures != 0)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    if (options->has_surprisal)
+        sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    if (sites == 0)
+        return ATTN_OK;
+    status = attn_selection_copy(run->selection, &made, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(made, sites, err);
+    if (status == ATTN_OK)
+        *watched = made;
+    else
+        attn_selection_free(made);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Whether what is computed depends on a text by its tokens alone, so that one session serves all:
+ * no positions are named, and no parameter is made of the length. */
+static bool is_same_for_all(const struct attn_many_task *task)
+{
+    const struct attn_request *request = &task->request;
+    bool is_same = request->queries == NULL && request->ablate_mean == NULL &&
+                   request->n_knockout == 0 && request->n_patch == 0 && request->n_edit == 0 &&
+                   request->predict.n_next == 0;
+
+    for (size_t layer = 0; layer < task->n_layer; layer++) {
+        const struct attn_attention *attention = &task->longest->attention.layers[layer];
+
+        is_same = is_same && attention->dropout == 0 && attention->mask != ATTN_MASK_MATRIX &&
+                  attention->kind != ATTN_ATTENTION_STRIDED &&
+                  attention->kind != ATTN_ATTENTION_RANDOM &&
+                  attention->kind != ATTN_ATTENTION_LOWRANK;
+    }
+    return is_same;
+}
+
+/* A run of the most positions that texts share a session for, but without the lists of positions,
+ * which depend on the text: says whether heads, attention and ablations fit the model. */
+static enum attn_status prepare_longest(struct attn_many_task *task, struct attn_error *err)
+{
+    static const int32_t ids[ATTN_MANY_MOST_ROWS];
     struct attn_request request = task->request;
-    struct attn_run *run = NULL;
     enum attn_status status;
 
     if (task->has_cross)
         return ATTN_OK;
-    request.input = (struct attn_input){.ids = &id, .n_id = 1};
+    request.input = (struct attn_input){.ids = ids, .n_id = task->n_session_row};
+    request.on_note = task->options.request != NULL ? task->options.request->on_note : NULL;
     request.queries = NULL;
     request.ablate_mean = NULL;
-    request.n_knockout = request.n_patch = 0;
-    request.on_note = task->options.request->on_note;
-    status = attn_run_prepare(task->host, &request, &run, err);
-    attn_run_free(run);
+    request.n_knockout = request.n_patch = request.n_edit = 0;
+    request.predict.n_next = 0;
+    status = attn_run_prepare(task->host, &request, &task->longest, err);
+    if (status != ATTN_OK)
+        return status;
+    task->is_packed = is_same_for_all(task);
+    return select_watched(task, task->longest, &task->watched, err);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum attn_status read_options(struct attn_many_task *task,
+                                     const struct attn_many_options *given, struct attn_error *err)
+{
+    enum attn_status status = attn_options_read(given, &task->options, err);
+
+    if (status == ATTN_OK)
+        status = attn_options_read(task->options.request, &task->request, err);
+    if (status == ATTN_OK)
+        status = check_request(&task->request, err);
+    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    task->request.input = task->request.source = (struct attn_input){0};
+    task->request.on_note = NULL; /* once, and not for each record */
+    if (!task->options.keeps_tensors)
+        task->request.sites = task->options.measures != 0 ? "pattern" : NULL;
     return status;
 }
 
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
                                      const struct attn_many_options *given, struct attn_error *err)
 {
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
     const struct attn_config *config;
     enum attn_status status;
 
-    *task = (struct attn_many_task){.host = host, .options = ATTN_MANY_OPTIONS_DEFAULT};
-    status = attn_options_read(given, &task->options, err);
-    if (status == ATTN_OK)
-        status = attn_options_read(task->options.request, &request, err);
-    if (status == ATTN_OK)
-        status = check_request(&request, err);
+    *task = (struct attn_many_task){
+        .host = host, .options = ATTN_MANY_OPTIONS_DEFAULT, .request = ATTN_REQUEST_DEFAULT};
+    status = read_options(task, given, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     if (host->model == NULL) {
         attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
     }
     config = attn_model_config(host->model);
-    request.input = request.source = (struct attn_input){0};
-    request.on_note = NULL; /* once, and not for each record */
-    if (!task->options.keeps_tensors)
-        request.sites = task->options.measures != 0 ? "pattern" : NULL;
-    task->request = request;
     task->n_layer = config->n_layer;
     task->n_head = config->n_head;
     task->n_most = config->n_ctx;
-    if (task->options.n_max_token > 0 && task->options.n_max_token < task->n_most)
-        task->n_most = task->options.n_max_token;
+    if (task->options.n_max_token > 0)
+        task->n_most = smaller(task->options.n_max_token, config->n_ctx);
+    task->n_session_row = smaller(ATTN_MANY_MOST_ROWS, task->n_most);
+    task->n_pack_row = smaller(ATTN_MANY_PACK_ROWS, task->n_session_row);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         task->has_cross = task->has_cross || config->is_cross[layer];
-    return try_request(task, err);
+    status = check_output(task, err);
+    return status == ATTN_OK ? prepare_longest(task, err) : status;
+}
+
+void attn_many_task_release(struct attn_many_task *task)
+{
+    attn_selection_free(task->watched);
+    attn_run_free(task->longest);
+}
+
+bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item)
+{
+    return task->is_packed && item->record.failure == ATTN_RECORD_FAILURE_NONE &&
+           item->run->text.ids != NULL && item->run->text.n <= task->n_session_row;
 }
 
 /* --- Reading an input ------------------------------------------------------------------------- */
@@ -227,18 +313,6 @@ static int place_of(enum attn_measure measure, int *which)
     return place;
 }
 
-static enum attn_status select_watched(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_error *err)
-{
-    const struct attn_selection *selection = item->run->selection;
-    uint64_t sites = task->options.keeps_tensors ? attn_selection_sites(selection) : 0;
-    enum attn_status status = attn_selection_copy(selection, &item->watched, err);
-
-    if (task->options.measures != 0)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-    return status == ATTN_OK ? attn_selection_set_sites(item->watched, sites, err) : status;
-}
-
 enum attn_status attn_many_item_listen(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_pool *pool,
                                        struct attn_error *err)
@@ -246,9 +320,7 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = item->run->text.ids};
     enum attn_status status = ATTN_OK;
 
-    if (task->options.measures == 0 && !task->options.keeps_tensors)
-        return ATTN_OK;
-    status = select_watched(task, item, err);
+    status = select_watched(task, item->run, &item->watched, err);
     for (int m = 0; status == ATTN_OK && m < ATTN_N_MEASURE; m++) {
         int which, place = place_of((enum attn_measure)m, &which);
 
@@ -259,7 +331,31 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
     }
     if (status == ATTN_OK && task->options.keeps_tensors)
         status = attn_capture_create(item->run->selection, &item->capture, err);
+    if (status == ATTN_OK && task->options.has_surprisal) {
+        item->surprisal = attn_alloc(item->run->text.n, sizeof *item->surprisal, err);
+        status = item->surprisal != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    item->pool = pool;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Rows of logits, and whose surprisal they give. */
+struct logits {
+    struct attn_many_item *item;
+    const struct attn_trace_event *event;
+};
+
+/* The surprisal of the token after row TASK. */
+static void find_surprisal(void *context, size_t task, int worker)
+{
+    const struct logits *logits = context;
+    const struct attn_trace_event *event = logits->event;
+    const size_t next = event->row0 + task + 1;
+
+    (void)worker;
+    if (next < logits->item->run->text.n)
+        logits->item->surprisal[next] = attn_logits_surprisal(
+            event->data + task * event->ld, event->n_col, logits->item->run->text.ids[next]);
 }
 
 enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
@@ -270,6 +366,11 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
     for (int m = 0; event->site == ATTN_SITE_PATTERN && m < ATTN_N_MEASURE; m++)
         if (item->measurements[m] != NULL)
             attn_measurement_add(item->measurements[m], event, NULL);
+    if (item->surprisal != NULL && event->site == ATTN_SITE_LOGITS) {
+        struct logits logits = {item, event};
+
+        attn_pool_run(item->pool, event->n_row, find_surprisal, &logits);
+    }
     if (item->capture == NULL || !attn_selection_has_site(item->run->selection, event->site))
         return ATTN_OK;
     const struct attn_trace *trace = attn_capture_trace(item->capture);
@@ -293,8 +394,8 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
     }
 }
 
-enum attn_status attn_many_item_finish(const struct attn_many_task *task,
-                                       struct attn_many_item *item, struct attn_error *err)
+static enum attn_status find_measures(const struct attn_many_task *task,
+                                      struct attn_many_item *item, struct attn_error *err)
 {
     const size_t n_cell = task->n_layer * task->n_head;
     const size_t n = (size_t)attn_measures_count(task->options.measures);
@@ -319,6 +420,54 @@ enum attn_status attn_many_item_finish(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
+enum attn_status attn_many_item_finish(const struct attn_many_task *task,
+                                       struct attn_many_item *item, struct attn_error *err)
+{
+    if (item->surprisal != NULL)
+        item->surprisal[0] = (double)NAN;
+    return find_measures(task, item, err);
+}
+
+enum attn_status attn_many_item_compute(const struct attn_many_task *task,
+                                        struct attn_many_item *item, struct attn_pool *pool,
+                                        struct attn_error *err)
+{
+    struct attn_trace trace = {NULL, attn_many_item_event, item};
+    enum attn_status status = attn_many_item_listen(task, item, pool, err);
+
+    trace.selection = item->watched;
+    if (status == ATTN_OK)
+        status = attn_run_feed(item->run, item->watched != NULL ? &trace : NULL, pool,
+                               &item->result, err);
+    return status == ATTN_OK ? attn_many_item_finish(task, item, err) : status;
+}
+
+size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct attn_many_item *item)
+{
+    enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
+    const struct attn_selection *selection = item->run->selection;
+    const size_t n = item->run->text.n;
+    size_t n_number =
+        (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
+
+    for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
+        for (int layer = ATTN_NO_LAYER; layer < (int)task->n_layer; layer++) {
+            const bool is_of_model = layer == ATTN_NO_LAYER;
+            size_t shape[3];
+            int rank;
+            size_t n_cell = 1;
+
+            if (is_of_model == attn_site_is_in_layer((enum attn_site)site) ||
+                !attn_selection_wants(selection, (enum attn_site)site, layer))
+                continue;
+            rank = attn_selection_shape(selection, (enum attn_site)site, layer, shape);
+            for (int i = 0; i < rank; i++)
+                n_cell *= shape[i];
+            n_number += n_cell;
+        }
+    return n * BYTES_A_TOKEN + n_number * sizeof(float);
+}
+
 /* --- The result ------------------------------------------------------------------------------- */
 
 struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
@@ -336,6 +485,7 @@ struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
     result.measures = item->measures;
     result.predictions = item->result.predictions;
     result.capture = item->capture;
+    result.surprisal = item->surprisal;
     return result;
 }
 
@@ -346,6 +496,7 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
     attn_free(item->measures);
+    attn_free(item->surprisal);
     attn_result_release(&item->result);
     attn_run_free(item->run);
     *item = (struct attn_many_item){0};

@@ -17,10 +17,20 @@ struct attn_many_task {
     size_t n_layer, n_head;
     size_t n_most;  /* tokens of the longest text that is taken */
     bool has_cross; /* some layer attends to a source */
+
+    /* Of records that may share a session: */
+    bool is_packed;                 /* there are such */
+    struct attn_run *longest;       /* owns; a run that takes all of the session's positions */
+    struct attn_selection *watched; /* owns; what their session watches, or NULL */
+    size_t n_session_row;           /* positions of the session, and of the longest text */
+    size_t n_pack_row;              /* of several texts together */
 };
 
-/* The terms of all measures have one metric or two values of it. */
-enum { ATTN_MANY_MOST_METRICS = ATTN_N_MEASURE };
+enum {
+    ATTN_MANY_PACK_ROWS = 128,              /* rows that are fed together */
+    ATTN_MANY_MOST_ROWS = 256,              /* a longer text gets all threads for itself */
+    ATTN_MANY_MOST_METRICS = ATTN_N_MEASURE /* a metric finds one measure or more */
+};
 
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
@@ -31,6 +41,8 @@ struct attn_many_item {
                                                                       place of its first measure */
     struct attn_capture *capture;                                  /* owns; or NULL */
     float *measures;           /* [n_measure, L, H] owns; or NULL */
+    double *surprisal;         /* [n_token] owns; or NULL */
+    struct attn_pool *pool;    /* helps with what is heard; or NULL */
     struct attn_result result; /* owns its predictions */
 };
 
@@ -38,6 +50,11 @@ struct attn_many_item {
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
                                      const struct attn_many_options *options,
                                      struct attn_error *err);
+
+void attn_many_task_release(struct attn_many_task *task);
+
+/* Whether ITEM, which is prepared, can share a session with others. */
+bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item);
 
 /* Reads the input of ITEM. What is wrong with it goes into its record, and is no failure here. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
@@ -55,6 +72,16 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
 /* Makes the measures of what was heard, and frees what was only for that. */
 enum attn_status attn_many_item_finish(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_error *err);
+
+/* Computes ITEM, which is prepared, by itself: listens, feeds a session, finishes. POOL: NULL for
+ * the thread that calls. */
+enum attn_status attn_many_item_compute(const struct attn_many_task *task,
+                                        struct attn_many_item *item, struct attn_pool *pool,
+                                        struct attn_error *err);
+
+/* About how many bytes ITEM, which is prepared, holds from when it is computed until it is handed
+ * out. */
+size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct attn_many_item *item);
 
 /* What the caller is told of ITEM. */
 struct attn_many_result attn_many_item_result(const struct attn_many_task *task,

@@ -123,6 +123,18 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
     return sum;
 }
 
+double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
+{
+    float largest = logits[0];
+    double sum = 0.0;
+
+    for (size_t i = 1; i < n; i++)
+        largest = logits[i] > largest ? logits[i] : largest;
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)logits[i] - (double)largest);
+    return log(sum) + ((double)largest - (double)logits[id]);
+}
+
 /* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
 static void rank(const struct attn_prediction_args *args, const float *logits, size_t n_shown,
                  struct attn_scored *room, struct attn_candidate *top)

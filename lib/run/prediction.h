@@ -47,6 +47,9 @@ struct attn_scored {
  * probability. */
 double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
 
+/* -ln p(ID) in nats, of LOGITS [n]: in double precision. */
+double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
+
 /* What is asked of a session that was fed the text and has logits. */
 struct attn_prediction_args {
     const struct attn_question *question;

@@ -513,9 +513,9 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
     return attn_predict(session, &args, &result->predictions, err);
 }
 
-static enum attn_status perform_sequence(struct attn_run *run, const struct attn_trace *trace,
-                                         struct attn_pool *pool, struct attn_result *result,
-                                         struct attn_error *err)
+enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
+                               struct attn_pool *pool, struct attn_result *result,
+                               struct attn_error *err)
 {
     struct attn_session *session = NULL;
     enum attn_status status = start_session(run, trace, pool, &session, err);
@@ -581,7 +581,7 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *o
     enum attn_status status;
 
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
-    status = run->model ? perform_sequence(run, is_watched ? &trace : NULL, pool, result, err)
+    status = run->model ? attn_run_feed(run, is_watched ? &trace : NULL, pool, result, err)
                         : perform_arrays(run, &trace, pool, result, err);
     if (status == ATTN_OK && attn_question_is_asked(&run->request.predict))
         status = attn_outputs_predictions(outputs, &result->predictions, err);

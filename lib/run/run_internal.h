@@ -35,4 +35,10 @@ struct attn_run {
  * nothing that is watched. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
 
+/* Feeds RUN, a model's, to a session of its own and answers its question. TRACE and POOL may be
+ * NULL; the outputs of its request are not written. */
+enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
+                               struct attn_pool *pool, struct attn_result *result,
+                               struct attn_error *err);
+
 #endif
