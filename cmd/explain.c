@@ -241,8 +241,10 @@ static void print_keys_and_values(struct page *page)
     print_projection(page, input, is_normed, 'K');
     print_text(page->out, ", v_j = ");
     print_projection(page, input, is_normed, 'V');
-    print(page->out, ", of each %s\n",
-          page->row->is_cross ? "row s_j of the source" : "position j");
+    print(page->out, ", of each %s", page->row->is_cross ? "row s_j of the source" : "position j");
+    if (page->row->is_cross && page->run->config->source_positions == ATTN_POSITIONS_LEARNED)
+        print_text(page->out, ", with that of its position added");
+    print_text(page->out, "\n");
     if (is_turned(page))
         print(page->out, "  rot_k_j = %s turned by position j\n",
               page->row->has_qk_norm ? "norm(k_j)" : "k_j");

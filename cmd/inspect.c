@@ -176,7 +176,12 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
     if (n > n_ctx)
         return report_problem(EXIT_USAGE, NULL, "'--length' is %zu, '%s' takes at most %zu tokens",
                               n, inspection->name, n_ctx);
-    size_t n_source = args->source_length > 0 ? (size_t)args->source_length : n;
+    size_t most = config->n_source > 0 ? config->n_source : SIZE_MAX;
+    size_t n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
+    if (n_source > most)
+        return report_problem(EXIT_USAGE, NULL,
+                              "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
+                              inspection->name, most);
     if (attn_cost_find(inspection->model, n, n_source, &inspection->cost, &err) != ATTN_OK)
         return report(&err, EXIT_USAGE);
     if (args->source_length > 0 && inspection->cost.n_source == 0)

@@ -84,6 +84,8 @@ struct attn_config {
     double embed_scale;   /* embedding rows are multiplied by it, in float32; 0: they are not */
     const bool *is_cross; /* [n_layer]: keys and values come from the source, not from the stream */
     size_t d_source;      /* width of the source that such layers read */
+    size_t n_source;      /* longest source; 0: nothing limits it */
+    enum attn_positions source_positions; /* none, or learned: added to the rows of a source */
     enum attn_norm norm;
     enum attn_norm_place norm_place;
     float norm_eps;       /* added to the variance, or to the mean of the squares */

@@ -56,6 +56,7 @@ static struct inventory take_inventory(const struct attn_model *model)
 
     count_tensor(&found.embedding, &weights->embed);
     count_tensor(&found.positions, &weights->positions);
+    count_tensor(&found.positions, &weights->source_positions);
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_block_weights *block = &weights->blocks[layer];
 
@@ -83,7 +84,7 @@ struct attn_parameters attn_model_parameters(const struct attn_model *model)
                                     .output = found.output.n_element};
 }
 
-/* Bytes of the rows of a table [n_row, D] that a run of N positions can read. */
+/* Bytes of the rows of a table [n_row, d] of which a run can read N rows. */
 static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 {
     const size_t n_row = table->data == NULL ? 0 : table->shape[0];
@@ -92,14 +93,15 @@ static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
     return n < n_row ? n_byte / n_row * n : n_byte;
 }
 
-static uint64_t find_weights(const struct attn_model *model, size_t n)
+static uint64_t find_weights(const struct attn_model *model, size_t n, size_t n_source)
 {
     const struct inventory found = take_inventory(model);
     const bool is_tied = model->config.output == ATTN_OUTPUT_TIED;
 
     return (is_tied ? found.embedding.n_byte : row_bytes(&model->weights.embed, n)) +
-           row_bytes(&model->weights.positions, n) + found.attention.n_byte + found.mlp.n_byte +
-           found.norms.n_byte + found.output.n_byte;
+           row_bytes(&model->weights.positions, n) +
+           row_bytes(&model->weights.source_positions, n_source) + found.attention.n_byte +
+           found.mlp.n_byte + found.norms.n_byte + found.output.n_byte;
 }
 
 /* Adds the linear maps of one layer: k and v over N_KEY rows, the others over N. */
@@ -228,7 +230,7 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
         return status;
     status = find_session(model, selection, &found, err);
     if (status == ATTN_OK) {
-        found.weights = find_weights(model, n);
+        found.weights = find_weights(model, n, found.n_source);
         find_operations(model, &found);
         find_caches(&model->config, &found);
         find_sites(selection, &found);

@@ -301,6 +301,8 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
         say(&list, "positions", "none");
     if (config->positions == ATTN_POSITIONS_ROTARY)
         say_of_layers(&list, "positions", describe_rope);
+    if (config->source_positions == ATTN_POSITIONS_LEARNED)
+        say(&list, "positions", "learned ones of a source");
     say_norms(&list);
     say_heads(&list);
     say_of_layers(&list, "attention", describe_keys);

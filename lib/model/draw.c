@@ -120,6 +120,7 @@ static enum attn_draw_group group_of(enum attn_weight_part part)
     case ATTN_PART_EMBEDDING:
         return ATTN_DRAW_EMBED;
     case ATTN_PART_POSITIONS:
+    case ATTN_PART_SOURCE_POSITIONS:
         return ATTN_DRAW_POS;
     case ATTN_PART_PROJECTIONS:
     case ATTN_PART_QKV_BIAS:

@@ -15,7 +15,8 @@
 enum attn_weight_part {
     ATTN_PART_EMBEDDING, /* always; a tied output matrix stands in for it where the file lacks it */
     ATTN_PART_POSITIONS, /* learned ones */
-    ATTN_PART_NORM,      /* before attention, or the single one of a block */
+    ATTN_PART_SOURCE_POSITIONS,
+    ATTN_PART_NORM, /* before attention, or the single one of a block */
     ATTN_PART_NORM_BEHIND,
     ATTN_PART_PROJECTIONS,
     ATTN_PART_QKV_BIAS,
@@ -54,7 +55,7 @@ enum attn_weight_kind {
 /*
  * One tensor of a family. In a name # stands for the layer's number; /name never has the
  * prefix. Shapes are letters: V D H G E F as in trace/site.h, P n_ctx, U d_value, S d_model or
- * d_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
+ * d_source, X d_source, N n_source, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W.
  */
 struct attn_weight_rule {
     const char *name; /* behind the prefix; another spelling, of older files, follows behind a | */

@@ -21,7 +21,7 @@ static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_hea
                                          "out_bias",    "projections", "scale",
                                          "eps",         "blocks",      "output",
                                          "final_norm",  "gated_mlp",   "parallel_residual",
-                                         "qk_norm",
+                                         "qk_norm",     "n_source",    "source_positions",
 
                                          "model_type",  "tokenizer",   "architectures",
                                          "torch_dtype", "dtype",       "transformers_version"};
@@ -97,6 +97,8 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
         {"d_source", ATTN_MAX_WIDTH, &config->d_source, false},
         {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
+        {"n_source", ATTN_MAX_CTX, &config->n_source,
+         config->source_positions == ATTN_POSITIONS_LEARNED},
     };
     const struct attn_quote name = attn_quote_string(attn_json_name(json));
 
@@ -146,6 +148,10 @@ static enum attn_status read_words(const struct attn_json *json, struct attn_con
                                             {{"none", ATTN_POSITIONS_NONE},
                                              {"learned", ATTN_POSITIONS_LEARNED},
                                              {"rotary", ATTN_POSITIONS_ROTARY}}};
+    static const struct choice source_positions = {
+        "source_positions",
+        "'none' or 'learned'",
+        {{"none", ATTN_POSITIONS_NONE}, {"learned", ATTN_POSITIONS_LEARNED}}};
     static const struct choice outputs = {
         "output",
         "'none', 'tied' or 'own'",
@@ -153,17 +159,20 @@ static enum attn_status read_words(const struct attn_json *json, struct attn_con
     static const struct choice projections = {
         "projections", "'none' or 'qkv'", {{"none", false}, {"qkv", true}}};
     int norm = ATTN_NORM_NONE, position = ATTN_POSITIONS_NONE, output = ATTN_OUTPUT_NONE;
-    int has_projections = true;
+    int source_position = ATTN_POSITIONS_NONE, has_projections = true;
     enum attn_status status = get_word(json, &norms, &norm, err);
 
     if (status == ATTN_OK)
         status = get_word(json, &positions, &position, err);
+    if (status == ATTN_OK)
+        status = get_word(json, &source_positions, &source_position, err);
     if (status == ATTN_OK)
         status = get_word(json, &outputs, &output, err);
     if (status == ATTN_OK)
         status = get_word(json, &projections, &has_projections, err);
     config->norm = (enum attn_norm)norm;
     config->positions = (enum attn_positions)position;
+    config->source_positions = (enum attn_positions)source_position;
     config->output = (enum attn_output_layer)output;
     config->has_projections = has_projections;
     return status;
@@ -237,6 +246,23 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
+/* Positions of a source that no block reads are a mistake. */
+static enum attn_status check_source_positions(const struct attn_json *json,
+                                               const struct attn_config *config,
+                                               struct attn_error *err)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return ATTN_OK;
+    if (config->source_positions == ATTN_POSITIONS_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT,
+                   "'source_positions' in '%s' is 'learned', but no block attends to a source",
+                   attn_quote_string(attn_json_name(json)).text);
+    attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
+    return ATTN_FORMAT;
+}
+
 /* Parts that the decoder has, and our own names of tensors have not. */
 static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
                                      struct attn_error *err)
@@ -287,6 +313,8 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
         status = attn_config_allocate_layers(config, layers, &attention, err);
     if (status == ATTN_OK)
         status = read_blocks(json, config, layers, err);
+    if (status == ATTN_OK)
+        status = check_source_positions(json, config, err);
     config->norm_eps = (float)norm_eps;
     return status;
 }
@@ -299,6 +327,8 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 static const struct attn_weight_rule rules[] = {
     {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
     {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"source_pos_embed.W_pos", "NX", ATTN_PART_SOURCE_POSITIONS, ATTN_WEIGHT_TENSOR,
+     W(source_positions)},
     {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
     {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
     {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(q.weight)},

@@ -97,7 +97,8 @@ struct attn_forward {
     float *mlp_linear;    /* [n_position, F], likewise: mlp_pre_linear of a gated MLP */
     float *out;           /* [n_position, D]: attn_out, later mlp_out */
     uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
-    float *vectors; /* [2, widest row of a norm]: its weight and bias, or a row of positions */
+    float *
+        vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: the different ropes of the layers */
     size_t n_rotary;
     float *logits; /* [n_logit_row, V]: watched logits, a few rows at a time */

@@ -109,6 +109,13 @@ static bool attends_to_source(const struct attn_config *config)
     return false;
 }
 
+static void add_source_sizes(struct record *record, const struct attn_config *config)
+{
+    add_count(record, "d_source", NULL, config->d_source);
+    if (config->n_source > 0)
+        add_count(record, "n_source", NULL, config->n_source);
+}
+
 static void add_sizes(struct record *record, const struct attn_config *config)
 {
     add_count(record, "n_layer", NULL, config->n_layer);
@@ -119,7 +126,7 @@ static void add_sizes(struct record *record, const struct attn_config *config)
     add_count(record, "d_value", NULL, config->d_value);
     add_count(record, "d_mlp", NULL, config->d_mlp);
     if (attends_to_source(config))
-        add_count(record, "d_source", NULL, config->d_source);
+        add_source_sizes(record, config);
     add(record, "n_ctx", ATTN_VALUE_INTEGER, NULL,
         config->n_ctx == SIZE_MAX ? attn_cell_missing() : count_cell(config->n_ctx));
     add_count(record, "n_vocab", NULL, config->n_vocab);
@@ -155,6 +162,8 @@ static enum attn_status find_config(const struct attn_inspection *inspection,
     add_flag(&record, "has_final_norm", config->has_final_norm);
     add_word(&record, "qk_norm", qk_norms[config->qk_norm]);
     add_word(&record, "positions", positions[config->positions]);
+    if (attends_to_source(config))
+        add_word(&record, "source_positions", positions[config->source_positions]);
     add_factor(&record, "embed_scale", config->embed_scale);
     add_word(&record, "act_fn", config->act_fn);
     add_flag(&record, "has_gated_mlp", config->has_gated_mlp);

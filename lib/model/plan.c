@@ -135,12 +135,14 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     f->z = f->v + n_key * d_v;
 }
 
-/* The widest row that a norm of a model has. */
-static size_t widest_norm(const struct attn_forward *f)
+/* The widest row of a norm or of positions that a model has. */
+static size_t widest_row(const struct attn_forward *f)
 {
     const struct attn_weights *weights = &f->model->weights;
     size_t widest = f->dims.d_model;
 
+    if (f->model->config.source_positions == ATTN_POSITIONS_LEARNED)
+        widest = max_size(widest, f->model->config.d_source);
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
             widest = max_size(widest, weights->blocks[layer].norms[i].w.n);
@@ -201,7 +203,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->out = take(arena, n, c->d_model);
     f->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, f->dims.n_source) : 0,
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
-    f->vectors = take(arena, 2, widest_norm(f));
+    f->vectors = take(arena, 2, widest_row(f));
     plan_rotary(f, arena);
     f->n_logit_row = 0;
     if (attn_forward_watches(f, ATTN_SITE_LOGITS)) {

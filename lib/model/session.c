@@ -101,6 +101,7 @@ static enum attn_status check_options(const struct attn_model *model,
     const struct attn_config *config = &model->config;
     struct attn_dims dims = attn_config_dims(config, options->n_max);
     const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
+    const size_t most_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
 
     dims.n_source = options->n_source;
     attn_attention_set_dims(options->attention != NULL ? options->attention : config->attention,
@@ -108,10 +109,10 @@ static enum attn_status check_options(const struct attn_model *model,
     if (options->n_max == 0 || options->n_max > most)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
                               options->n_max, attn_quote_string(model->name).text, most);
-    if (options->n_source > ATTN_MAX_CTX)
+    if (options->n_source > most_source)
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows is too long, expected at most %zu",
-                              options->n_source, (size_t)ATTN_MAX_CTX);
+                              options->n_source, most_source);
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
                               attn_quote_string(model->name).text);
@@ -369,6 +370,22 @@ static enum attn_status check_feed(const struct attn_session *session, size_t fi
                               "this session takes its whole sequence in one feed");
     return ATTN_OK;
 }
+/* source[j] += W_pos[j] */
+static void add_source_positions(struct attn_forward *f)
+{
+    const struct attn_tensor *table = &f->model->weights.source_positions;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t d = f->model->config.d_source;
+    const size_t row_bytes = d * (attn_dtype_bits(table->dtype) / 8);
+
+    if (f->model->config.source_positions != ATTN_POSITIONS_LEARNED)
+        return;
+    for (size_t i = 0; i < f->n_source; i++) {
+        kernels->convert((const char *)table->data + i * row_bytes, table->dtype, d, f->vectors);
+        kernels->add(f->source + i * d, f->vectors, d, f->source + i * d);
+    }
+}
+
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
@@ -392,6 +409,7 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
         return ATTN_INVALID;
     memcpy(f->source, x, n * config->d_source * sizeof(float));
     f->n_source = n;
+    add_source_positions(f);
     return ATTN_OK;
 }
 

@@ -37,7 +37,7 @@ enum attn_cache {
 struct attn_session_options {
     size_t size;     /* of this struct */
     size_t n_max;    /* most positions at any time, 1 .. n_ctx */
-    size_t n_source; /* most rows of a source; 0: none will be set */
+    size_t n_source; /* most rows of a source, up to the config's; 0: none will be set */
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     bool reads_once;                /* there will be one feed: mapped weights are read from their
@@ -74,8 +74,8 @@ ATTN_API enum attn_status attn_session_create(const struct attn_model *model,
 ATTN_API void attn_session_free(struct attn_session *session); /* NULL is allowed */
 
 /*
- * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Keys and values
- * are projected once, during the next feed. ATTN_INVALID once something was fed (reset first), for
+ * Gives what the layers with cross-attention attend to: X [n, d_source], copied. Learned positions
+ * of a source are added. Keys and values are projected once, during the next feed. ATTN_INVALID once something was fed (reset first), for
  * more rows than options.n_source, for rows that are not finite, and for a model without such
  * layers.
  */

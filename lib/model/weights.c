@@ -97,6 +97,10 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         return config->n_kv_head * config->d_value;
     case 'Z':
         return config->n_head * config->d_value;
+    case 'N':
+        return config->n_source;
+    case 'X':
+        return config->d_source;
     case 'S':
         return config->is_cross[layer] ? config->d_source : config->d_model;
     default:
@@ -124,6 +128,8 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
         return NEEDED;
     case ATTN_PART_POSITIONS:
         return need_if(config->positions == ATTN_POSITIONS_LEARNED);
+    case ATTN_PART_SOURCE_POSITIONS:
+        return need_if(config->source_positions == ATTN_POSITIONS_LEARNED);
     case ATTN_PART_NORM:
         return need_if(is_before);
     case ATTN_PART_NORM_BEHIND:

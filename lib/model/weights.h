@@ -59,9 +59,10 @@ static inline bool attn_block_linear_is_mlp(size_t linear)
 }
 
 struct attn_weights {
-    struct attn_tensor embed;          /* [V, D] */
-    struct attn_tensor positions;      /* [n_ctx, D]; data NULL: none */
-    struct attn_block_weights *blocks; /* owns; [n_layer] */
+    struct attn_tensor embed;            /* [V, D] */
+    struct attn_tensor positions;        /* [n_ctx, D]; data NULL: none */
+    struct attn_tensor source_positions; /* [n_source, d_source]; data NULL: none */
+    struct attn_block_weights *blocks;   /* owns; [n_layer] */
     struct attn_norm_weights ln_final;
     struct attn_linear unembed; /* [D, V] */
     struct attn_arena packed;   /* owns what attn_weights_pack made */

@@ -231,6 +231,22 @@ static enum attn_status read_rows(const struct attn_ndarray *array, const struct
     return check_width(array, "", attn_model_config(model)->d_source, model, " a row", err);
 }
 
+static enum attn_status check_source_length(const struct attn_sequence *sequence,
+                                            const struct attn_model *model, struct attn_error *err)
+{
+    const size_t most = attn_model_config(model)->n_source;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+
+    if (most == 0 || sequence->n <= most)
+        return ATTN_OK;
+    if (sequence->name)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has %zu rows, '%s' takes at most %zu of a source",
+                              attn_quote_string(sequence->name).text, sequence->n, name.text, most);
+    return attn_error_set(err, ATTN_INVALID, "the source has %zu tokens, '%s' takes at most %zu",
+                          sequence->n, name.text, most);
+}
+
 enum attn_status attn_source_read(const struct attn_request *request,
                                   const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
@@ -243,6 +259,8 @@ enum attn_status attn_source_read(const struct attn_request *request,
         status = read_rows(source->embeddings, model, sequence, err);
     else if (attn_input_is_given(source))
         status = embed_source(request, model, tokenizer, sequence, err);
+    if (status == ATTN_OK)
+        status = check_source_length(sequence, model, err);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 

@@ -118,6 +118,8 @@ static const struct {
     {"    embed_scale", offsetof(struct attn_config, embed_scale)},
     {"    is_cross", offsetof(struct attn_config, is_cross)},
     {"    d_source", offsetof(struct attn_config, d_source)},
+    {"    n_source", offsetof(struct attn_config, n_source)},
+    {"    source_positions", offsetof(struct attn_config, source_positions)},
     {"    norm", offsetof(struct attn_config, norm)},
     {"    norm_place", offsetof(struct attn_config, norm_place)},
     {"    norm_eps", offsetof(struct attn_config, norm_eps)},

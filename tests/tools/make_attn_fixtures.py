@@ -18,7 +18,7 @@ FIXTURES = pathlib.Path("tests/fixtures")
 WORDS = ("a cat sat on the mat and looked at one dog that slept under an old chair by some door "
          "until rain came").split()
 
-DEFAULTS = dict(n_layer=1, norm="none", positions="none", residual=False, causal=True, scale=True,
+DEFAULTS = dict(n_layer=1, norm="none", positions="none", source_positions="none", residual=False, causal=True, scale=True,
                 eps=1e-5, d_mlp=0, act_fn="gelu_new", projections="qkv", out_proj=False,
                 output="none")
 
@@ -58,9 +58,16 @@ MODELS = {
     # Alternating self and cross-attention; the source is longer than the text and narrower.
     "attn-cross": dict(d_model=8, n_head=4, n_kv_head=2, d_head=3, d_value=5, n_layer=3,
                        n_vocab=13, d_source=5, blocks=["cross", "self", "cross"], residual=True,
-                       out_proj=True, qkv_bias=True, output="own", length=7, n_source=11),
+                       out_proj=True, qkv_bias=True, output="own", length=7, source_length=11),
+    # The same parts in another order; the rows of the source, which are wider than the text's, get
+    # positions.
+    "attn-source-positions": dict(d_model=6, n_head=3, d_head=5, n_layer=2, n_ctx=9, n_vocab=17,
+                                  d_source=13, n_source=12, source_positions="learned",
+                                  blocks=["self", "cross"], norm="layernorm", positions="learned",
+                                  residual=True, out_proj=True, bias=True, d_mlp=11, mlp_bias=True,
+                                  output="tied", length=9, source_length=10),
 }
-KEYS_OF_OURS = ("length", "mlp_bias", "unembed_bias", "row0", "n_source")
+KEYS_OF_OURS = ("length", "mlp_bias", "unembed_bias", "row0", "source_length")
 
 
 def complete(keys):
@@ -91,6 +98,8 @@ def make_weights(c, random):
     draw("embed.W_E", c["n_vocab"], d, spread=1)
     if c["positions"] == "learned":
         draw("pos_embed.W_pos", c["n_ctx"], d, spread=0.5)
+    if c["source_positions"] == "learned":
+        draw("source_pos_embed.W_pos", c["n_source"], c["d_source"], spread=0.5)
     for layer in range(c["n_layer"]):
         b = f"blocks.{layer}."
         if c["norm"] == "layernorm":
@@ -153,8 +162,8 @@ def make_fixture(name, keys, seed):
     ids = random.integers(0, c["n_vocab"], c["length"])
     ids[1], ids[2], ids[-1] = c["n_vocab"] - 1, 0, ids[0]
     source = None
-    if "n_source" in c:
-        source = random.normal(0, 1, (c["n_source"], c["d_source"])).astype(np.float32)
+    if "source_length" in c:
+        source = random.normal(0, 1, (c["source_length"], c["d_source"])).astype(np.float32)
     sites = Decoder(c, weights).run(ids, source)
     scores = max(np.abs(x[np.isfinite(x)]).max() for n, x in sites.items() if "attn_scores" in n)
     print(f"{name}: largest score {scores:.1f}")

@@ -47,6 +47,8 @@ class Decoder:
         """All sites by their archive names. SOURCE [S, d_source]: what `cross` blocks attend to."""
         c, w = self.config, self.weights
         self.source = source
+        if c.get("source_positions", "none") == "learned":
+            self.source = source + w["source_pos_embed.W_pos"][: len(source)]
         sites = {}
         x = w["embed.W_E"][ids]
         sites["hook_embed"] = x

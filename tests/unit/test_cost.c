@@ -144,6 +144,7 @@ START_TEST(parameters_are_the_elements_of_the_tensors)
                                               "tests/fixtures/attn-grouped",
                                               "tests/fixtures/attn-mlp",
                                               "tests/fixtures/attn-cross",
+                                              "tests/fixtures/attn-source-positions",
                                               "tests/fixtures/attn-plain",
                                               "tests/fixtures/gpt2-no-prefix",
                                               "tests/fixtures/family-gpt-neox-parallel",

@@ -134,6 +134,42 @@ START_TEST(self_and_cross_layers_may_alternate)
 }
 END_TEST
 
+START_TEST(learned_positions_are_added_to_a_source)
+{
+    check_scene("tests/fixtures/attn-source-positions",
+                "tests/fixtures/attn-source-positions/expected.npz", 31);
+}
+END_TEST
+
+START_TEST(positions_of_a_source_are_added_once_and_limit_it)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_recording again;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    struct scene scene;
+
+    scene_open(&scene, "tests/fixtures/attn-source-positions",
+               "tests/fixtures/attn-source-positions/expected.npz");
+    record(&scene, &scene.recording, scene.n, ATTN_CACHE_ALL_LAYERS);
+    attn_recording_init_source(&again, attn_model_config(scene.model), scene.n, scene.n_source);
+    session = make_session(&scene, &again, ATTN_CACHE_ALL_LAYERS);
+    ck_assert(attn_session_set_source(session, scene.source, 3, &err) == ATTN_OK);
+    ck_assert(attn_session_set_source(session, scene.source, scene.n_source, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, scene.ids, scene.n, &err) == ATTN_OK);
+    attn_session_reset(session);
+    ck_assert(attn_session_feed(session, scene.ids, scene.n, &err) == ATTN_OK);
+    attn_assert_same_recording("after a reset", &again, &scene.recording);
+    attn_session_free(session);
+    options.n_max = scene.n;
+    options.n_source = attn_model_config(scene.model)->n_source + 1;
+    ck_assert(attn_session_create(scene.model, &options, &session, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "a source of 13 rows is too long, expected at most 12");
+    attn_recording_release(&again);
+    scene_close(&scene);
+}
+END_TEST
+
 START_TEST(a_source_equal_to_the_input_is_self_attention)
 {
     const struct attn_source where = {.directory = "tests/fixtures/golden-000-self-attention"};
@@ -241,6 +277,8 @@ END_TEST
 
 ATTN_SUITE("source", a_source_of_its_own_length_gives_the_numbers_of_the_article,
            a_source_of_its_own_width_gives_the_numbers_of_the_article,
-           self_and_cross_layers_may_alternate, a_source_equal_to_the_input_is_self_attention,
+           self_and_cross_layers_may_alternate, learned_positions_are_added_to_a_source,
+           positions_of_a_source_are_added_once_and_limit_it,
+           a_source_equal_to_the_input_is_self_attention,
            rows_of_the_embedding_are_what_a_feed_begins_with, steps_and_caches_do_not_change_bits,
            a_source_outlives_rewinding_and_changes_only_after_a_reset)

@@ -704,6 +704,8 @@ attn_config._fields_ = [
     ("embed_scale", c_double),
     ("is_cross", POINTER(c_bool)),
     ("d_source", c_size_t),
+    ("n_source", c_size_t),
+    ("source_positions", c_int),
     ("norm", c_int),
     ("norm_place", c_int),
     ("norm_eps", c_float),
