@@ -100,11 +100,11 @@ enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
 }
 
 /*
- * The number of PATH if it names one of our own descriptors, else -1. Such a path is written by a
- * copy of the descriptor: opening /dev/stdout anew would start at the beginning of a redirected
- * file, and renaming over it would take the file away from other programs that write to it.
+ * Such a path is written by a copy of the descriptor: opening /dev/stdout anew would start at the
+ * beginning of a redirected file, and renaming over it would take the file away from other programs
+ * that write to it.
  */
-static int own_descriptor(const char *path)
+int attn_sink_own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     int64_t number;
@@ -219,7 +219,7 @@ static enum attn_status open_sink(const char *path, struct attn_target *target, 
 enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                        struct attn_error *err)
 {
-    const int own = own_descriptor(path);
+    const int own = attn_sink_own_descriptor(path);
     struct attn_target target = {0};
     enum attn_status status = own >= 0 ? ATTN_OK : attn_target_find(path, &target, err);
 

@@ -58,6 +58,9 @@ ATTN_API void attn_sink_free(struct attn_sink *sink);
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
+/* The number of PATH if it names one of our own descriptors (/dev/stdout, /dev/fd/N), else -1. */
+int attn_sink_own_descriptor(const char *path);
+
 /* Whether attn_sink_write_at works: files and memory do, pipes do not. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);
 
