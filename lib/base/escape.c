@@ -105,18 +105,44 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
     return status;
 }
 
+/* Bytes at TEXT that begin a character which some readers take for the end of a line: U+0085, U+2028
+ * and U+2029, whose number goes to *CODE_POINT; else 0. */
+static size_t match_line_end(const unsigned char *text, size_t size, unsigned *code_point)
+{
+    if (size >= 2 && text[0] == 0xc2 && text[1] == 0x85) {
+        *code_point = 0x85;
+        return 2;
+    }
+    if (size >= 3 && text[0] == 0xe2 && text[1] == 0x80 && (text[2] == 0xa8 || text[2] == 0xa9)) {
+        *code_point = 0x2028 + (text[2] - 0xa8U);
+        return 3;
+    }
+    return 0;
+}
+
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size)
 {
-    attn_buffer_append_char(out, '"');
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)text[i];
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t copied = 0, n;
 
-        if (c == '"' || c == '\\')
-            attn_buffer_append_char(out, '\\');
-        if (c < 0x20)
-            attn_buffer_append_format(out, "\\u%04x", c);
+    attn_buffer_append_char(out, '"');
+    for (size_t i = 0; i < size; i += n) {
+        unsigned code_point = bytes[i];
+        const bool is_quoted = bytes[i] == '"' || bytes[i] == '\\';
+
+        n = bytes[i] < 0x20 ? 1 : match_line_end(bytes + i, size - i, &code_point);
+        if (n == 0 && !is_quoted) {
+            n = 1;
+            continue;
+        }
+        attn_buffer_append(out, text + copied, i - copied);
+        if (n > 0)
+            attn_buffer_append_format(out, "\\u%04x", code_point);
         else
-            attn_buffer_append_char(out, text[i]);
+            attn_buffer_append_char(out, '\\');
+        copied = i + n;
+        n += n == 0;
     }
+    attn_buffer_append(out, text + copied, size - copied);
     attn_buffer_append_char(out, '"');
 }

@@ -21,8 +21,8 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 /* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
 
-/* Appends TEXT [size bytes], which must be UTF-8, as a JSON string: quotes, backslashes and control
- * characters escaped. */
+/* Appends TEXT [size bytes], which must be UTF-8, as a JSON string: quotes, backslashes, control
+ * characters and what some readers take for the end of a line (U+0085, U+2028, U+2029) escaped. */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
 
 enum { ATTN_QUOTE_SIZE = 200 };
