@@ -32,6 +32,7 @@ struct json_writer {
     struct attn_arrays arrays;
     struct attn_buffer text; /* what is being made; written and emptied row by row */
     bool has_tensors;        /* one was begun */
+    bool has_predictions;    /* they were written, and the tensors ended before */
 };
 
 /* --- Pieces ---------------------------------------------------------------------------------- */
@@ -50,16 +51,6 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
         attn_sink_write(w->base.sink, w->text.data, w->text.size);
     w->text.size = 0;
     return status;
-}
-
-static void append_number(struct json_writer *w, float value)
-{
-    char *out = attn_buffer_reserve(&w->text, ATTN_NUMBER_TEXT_SIZE);
-
-    if (!isfinite(value))
-        append(w, "null");
-    else if (out)
-        w->text.size += attn_number_text(value, w->base.options.precision, out);
 }
 
 /* --- Before the tensors ----------------------------------------------------------------------- */
@@ -116,16 +107,11 @@ static void append_positions(struct json_writer *w)
 {
     const struct attn_labels *run = &w->base.labels;
 
-    append(w, run->ids ? ",\n\"ids\": [" : ",\n\"ids\": null");
-    for (size_t p = 0; run->ids && p < w->base.n_position; p++)
-        attn_buffer_append_format(&w->text, p > 0 ? ",%" PRId32 : "%" PRId32, run->ids[p]);
-    append(w, run->ids ? "]" : "");
+    append(w, ",\n\"ids\": ");
+    attn_json_append_ids(&w->text, run, w->base.n_position);
     append_added(w);
-    append(w, run->begin ? ",\n\"offsets\": [" : ",\n\"offsets\": null");
-    for (size_t p = 0; run->begin && p < w->base.n_position; p++)
-        attn_buffer_append_format(&w->text, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],
-                                  run->end[p]);
-    append(w, run->begin ? "]" : "");
+    append(w, ",\n\"offsets\": ");
+    attn_json_append_offsets(&w->text, run, w->base.n_position);
 }
 
 /* --- Tensors ------------------------------------------------------------------------------- */
@@ -306,30 +292,9 @@ static enum attn_status predictions_json(struct attn_writer *writer,
 {
     struct json_writer *w = (struct json_writer *)writer;
 
-    append(w, "\n},\n\"predictions\": {\n\"top\": [");
-    for (size_t i = 0; i < predictions->n_top; i++) {
-        const struct attn_candidate *top = &predictions->top[i];
-
-        append(w, i > 0 ? ",\n{" : "\n{");
-        if (predictions->has_positions)
-            attn_buffer_append_format(&w->text, "\"position\": %zu, ", top->position);
-        attn_buffer_append_format(&w->text, "\"id\": %" PRId32 ", \"token\": ", top->id);
-        attn_json_append_escaped(&w->text, top->token, top->token_size);
-        append(w, ", \"probability\": ");
-        append_number(w, (float)top->probability);
-        append(w, "}");
-    }
-    append(w, "],\n\"next\": [");
-    for (size_t i = 0; i < predictions->n_next; i++) {
-        const struct attn_continuation *next = &predictions->next[i];
-
-        append(w, i > 0 ? ",\n{\"text\": " : "\n{\"text\": ");
-        attn_json_append_escaped(&w->text, next->text, strlen(next->text));
-        append(w, ", \"logprob\": ");
-        append_number(w, (float)next->log_probability);
-        append(w, "}");
-    }
-    append(w, "]");
+    append(w, "\n},\n\"predictions\": ");
+    attn_json_append_predictions(&w->text, predictions, w->base.options.precision, true);
+    w->has_predictions = true;
     return flush(w, err);
 }
 
@@ -337,7 +302,7 @@ static enum attn_status finish_json(struct attn_writer *writer, struct attn_erro
 {
     struct json_writer *w = (struct json_writer *)writer;
 
-    append(w, "\n}\n}\n"); /* of the tensors or the predictions, and of the document */
+    append(w, w->has_predictions ? "\n}\n" : "\n}\n}\n"); /* of the tensors and of the document */
     return flush(w, err);
 }
 

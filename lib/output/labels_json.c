@@ -1,8 +1,12 @@
 /* labels_json.c - see labels_json.h. */
 #include "output/labels_json.h"
 
+#include "output/float_text.h"
+
 #include "base/escape.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 void attn_json_append_escaped(struct attn_buffer *out, const char *bytes, size_t size)
@@ -43,4 +47,63 @@ void attn_json_append_tokens(struct attn_buffer *out, const struct attn_token_te
         attn_json_append_string(out, text, size);
     }
     attn_buffer_append_string(out, texts->n > 0 ? "]" : "null");
+}
+
+void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n)
+{
+    attn_buffer_append_string(out, run->ids ? "[" : "null");
+    for (size_t p = 0; run->ids && p < n; p++)
+        attn_buffer_append_format(out, p > 0 ? ",%" PRId32 : "%" PRId32, run->ids[p]);
+    attn_buffer_append_string(out, run->ids ? "]" : "");
+}
+
+void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n)
+{
+    attn_buffer_append_string(out, run->begin ? "[" : "null");
+    for (size_t p = 0; run->begin && p < n; p++)
+        attn_buffer_append_format(out, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],
+                                  run->end[p]);
+    attn_buffer_append_string(out, run->begin ? "]" : "");
+}
+
+void attn_json_append_number(struct attn_buffer *out, float value, int precision)
+{
+    char *text = attn_buffer_reserve(out, ATTN_NUMBER_TEXT_SIZE);
+
+    if (!isfinite(value))
+        attn_buffer_append_string(out, "null");
+    else if (text)
+        out->size += attn_number_text(value, precision, text);
+}
+
+void attn_json_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions, int precision,
+                                  bool has_lines)
+{
+    const char *line = has_lines ? "\n" : "";
+
+    attn_buffer_append_format(out, "{%s\"top\": [", line);
+    for (size_t i = 0; i < predictions->n_top; i++) {
+        const struct attn_candidate *top = &predictions->top[i];
+
+        attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
+        if (predictions->has_positions)
+            attn_buffer_append_format(out, "\"position\": %zu, ", top->position);
+        attn_buffer_append_format(out, "\"id\": %" PRId32 ", \"token\": ", top->id);
+        attn_json_append_escaped(out, top->token, top->token_size);
+        attn_buffer_append_string(out, ", \"probability\": ");
+        attn_json_append_number(out, (float)top->probability, precision);
+        attn_buffer_append_char(out, '}');
+    }
+    attn_buffer_append_format(out, "],%s\"next\": [", line);
+    for (size_t i = 0; i < predictions->n_next; i++) {
+        const struct attn_continuation *next = &predictions->next[i];
+
+        attn_buffer_append_format(out, i > 0 ? ",%s{\"text\": " : "%s{\"text\": ", line);
+        attn_json_append_escaped(out, next->text, strlen(next->text));
+        attn_buffer_append_string(out, ", \"logprob\": ");
+        attn_json_append_number(out, (float)next->log_probability, precision);
+        attn_buffer_append_char(out, '}');
+    }
+    attn_buffer_append_format(out, "]%s}", line);
 }

@@ -16,4 +16,17 @@ void attn_json_append_options(struct attn_buffer *out, const struct attn_labels 
 /* ["The"," keys"], or null when there are no tokens. */
 void attn_json_append_tokens(struct attn_buffer *out, const struct attn_token_texts *texts);
 
+/* [804,5], and [[0,3],[3,8]]: the ids and offsets of the N positions of a run, or null. */
+void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);
+void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
+
+/* {"top": [{"id": 5,"token": " it","probability": 0.25}],"next": [{"text": "a","logprob": -1}]}, a
+ * line each where there are lines; with PRECISION as attn_number_text has it. */
+void attn_json_append_predictions(struct attn_buffer *out,
+                                  const struct attn_predictions *predictions, int precision,
+                                  bool has_lines);
+
+/* A number; null for what is not finite. */
+void attn_json_append_number(struct attn_buffer *out, float value, int precision);
+
 #endif
