@@ -41,12 +41,14 @@
 #include "run/texts.h"
 #include "run/record.h"
 #include "run/many.h"
+#include "run/outcome.h"
 #include "capture/capture.h"
 #include "output/format.h"
 #include "output/colormap.h"
 #include "output/color_scale.h"
 #include "output/picture.h"
 #include "output/outputs.h"
+#include "output/records.h"
 
 /* What is watched, changed and computed. */
 #include "trace/site.h"

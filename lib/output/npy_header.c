@@ -11,6 +11,12 @@ enum { PREFIX_SIZE = 10, ALIGNMENT = 64 }; /* magic, version, length */
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
                        char out[ATTN_NPY_HEADER_SIZE])
 {
+    return attn_npy_header_padded(dtype, shape, rank, 0, out);
+}
+
+size_t attn_npy_header_padded(const char *dtype, const size_t *shape, int rank, size_t least,
+                              char out[ATTN_NPY_HEADER_SIZE])
+{
     char sizes[ATTN_NPY_RANK_MAX * 22 + 1] = ""; /* 20 digits, a comma and a blank each */
     size_t n = 0, text, total;
 
@@ -23,6 +29,7 @@ size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
         (size_t)snprintf(out + PREFIX_SIZE, ATTN_NPY_HEADER_SIZE - PREFIX_SIZE,
                          "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", dtype, sizes);
     total = (PREFIX_SIZE + text + 1 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    total = total < least ? least : total;
     assert(total <= ATTN_NPY_HEADER_SIZE);
     memset(out + PREFIX_SIZE + text, ' ', total - PREFIX_SIZE - text);
     out[total - 1] = '\n';

@@ -15,4 +15,8 @@ enum { ATTN_NPY_HEADER_SIZE = 192, ATTN_NPY_RANK_MAX = 4 };
 size_t attn_npy_header(const char *dtype, const size_t *shape, int rank,
                        char out[ATTN_NPY_HEADER_SIZE]);
 
+/* The same of at least LEAST bytes: for a shape that will be written again when it is known. */
+size_t attn_npy_header_padded(const char *dtype, const size_t *shape, int rank, size_t least,
+                              char out[ATTN_NPY_HEADER_SIZE]);
+
 #endif

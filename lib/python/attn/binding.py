@@ -242,6 +242,14 @@ ATTN_MEASURE_FAR = 9
 ATTN_MEASURE_N_DUPLICATE = 10
 ATTN_MEASURE_N_INDUCTION = 11
 ATTN_N_MEASURE = 12
+ATTN_RECORD_FIELD_IDS = 0
+ATTN_RECORD_FIELD_TOKENS = 1
+ATTN_RECORD_FIELD_OFFSETS = 2
+ATTN_RECORD_FIELD_MEASURES = 3
+ATTN_RECORD_FIELD_SURPRISAL = 4
+ATTN_RECORD_FIELD_PREDICTIONS = 5
+ATTN_RECORD_FIELD_TENSORS = 6
+ATTN_N_RECORD_FIELD = 7
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_DIFFERENCE_TV = 0
@@ -466,6 +474,22 @@ class attn_many_result(Structure):
 
 
 class attn_many_calls(Structure):
+    pass
+
+
+class attn_outcome(Structure):
+    pass
+
+
+class attn_records_form(Structure):
+    pass
+
+
+class attn_records_item(Structure):
+    pass
+
+
+class attn_records_part(Structure):
     pass
 
 
@@ -1076,6 +1100,42 @@ attn_many_calls._fields_ = [
     ("on_end", c_void_p),
     ("user", c_void_p),
 ]
+attn_outcome._fields_ = [
+    ("number", c_size_t),
+    ("id", c_char_p),
+    ("n_id", c_size_t),
+    ("has_text_id", c_bool),
+    ("failure", c_char_p),
+    ("message", c_char_p),
+    ("n_token", c_size_t),
+    ("labels", POINTER(attn_labels)),
+    ("measures", POINTER(c_float)),
+    ("surprisal", POINTER(c_double)),
+    ("predictions", POINTER(attn_predictions)),
+    ("capture", c_void_p),
+]
+attn_records_form._fields_ = [
+    ("size", c_size_t),
+    ("fields", c_uint64),
+    ("measures", c_uint64),
+    ("n_layer", c_size_t),
+    ("n_head", c_size_t),
+    ("n_top", c_size_t),
+    ("n_edge", c_size_t),
+    ("precision", c_int),
+    ("on_note", attn_note_fn),
+    ("user", c_void_p),
+]
+attn_records_item._fields_ = [
+    ("format", c_char_p),
+    ("path", c_char_p),
+    ("sink", c_void_p),
+]
+attn_records_part._fields_ = [
+    ("target", c_char_p),
+    ("path", c_char_p),
+    ("size", c_uint64),
+]
 attn_session_options._fields_ = [
     ("size", c_size_t),
     ("n_max", c_size_t),
@@ -1375,6 +1435,10 @@ def ATTN_PICTURE_OPTIONS_DEFAULT():
     return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
 
 
+def ATTN_RECORDS_FORM_DEFAULT():
+    return attn_records_form(size=sizeof(attn_records_form), n_edge=3, precision=-1)
+
+
 def ATTN_REQUEST_DEFAULT():
     return attn_request(size=sizeof(attn_request), precision=-1)
 
@@ -1509,6 +1573,19 @@ FUNCTIONS = {
     "attn_capture_free": (None, [c_void_p]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
+    "attn_record_field_name": (c_char_p, [c_int]),
+    "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_records_open": (c_int, [POINTER(attn_records_item), c_size_t, POINTER(attn_records_form), c_bool, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_records_begin": (c_int, [c_void_p, c_size_t, POINTER(c_uint64), c_size_t, POINTER(attn_error)]),
+    "attn_records_write": (c_int, [c_void_p, POINTER(attn_outcome), POINTER(attn_error)]),
+    "attn_records_flush": (c_int, [c_void_p, c_bool, POINTER(attn_error)]),
+    "attn_records_part": (c_bool, [c_void_p, c_size_t, POINTER(attn_records_part)]),
+    "attn_records_finish": (c_int, [c_void_p, c_bool, POINTER(attn_error)]),
+    "attn_records_commit": (c_int, [c_void_p, POINTER(attn_error)]),
+    "attn_records_is_abandoned": (c_bool, [c_void_p]),
+    "attn_records_free": (None, [c_void_p]),
+    "attn_outcome_of": (attn_outcome, [POINTER(attn_many_result)]),
+    "attn_records_form_of": (attn_records_form, [POINTER(attn_many_options), POINTER(attn_config)]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),

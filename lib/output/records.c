@@ -1,0 +1,344 @@
+/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names parts. */
+#include "output/records.h"
+
+#include "output/record_format.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct attn_record_format *const formats[] = {
+#define LIST(name) &attn_record_format_##name,
+    ATTN_RECORD_FORMAT_MAP(LIST)
+#undef LIST
+};
+
+struct attn_records {
+    struct attn_records_form form;
+    struct attn_record_writer **writers; /* [n] owns; in the order of the items */
+    size_t n;
+};
+
+/* --- Lists of fields --------------------------------------------------------------------------- */
+
+static const char *const field_names[] = {
+#define NAME(id, name) name,
+    ATTN_RECORD_FIELD_MAP(NAME)
+#undef NAME
+};
+
+const char *attn_record_field_name(enum attn_record_field field)
+{
+    return field_names[field];
+}
+
+static uint64_t find_field(const char *name, size_t size)
+{
+    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
+        if (strlen(field_names[i]) == size && memcmp(field_names[i], name, size) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
+                                          struct attn_error *err)
+{
+    uint64_t found = 0;
+
+    for (const char *item = list;; item++) {
+        const size_t size = strcspn(item, ",");
+        const uint64_t bit = find_field(item, size);
+
+        if (bit == 0) {
+            struct attn_buffer names = {0};
+
+            for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
+                attn_buffer_append_format(&names, i > 0 ? ", %s" : "%s", field_names[i]);
+            attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
+                           attn_quote(item, size).text, attn_buffer_string(&names));
+            attn_buffer_release(&names);
+            return ATTN_INVALID;
+        }
+        found |= bit;
+        item += size;
+        if (*item == '\0')
+            break;
+    }
+    *fields = found;
+    return ATTN_OK;
+}
+
+/* --- A writer ---------------------------------------------------------------------------------- */
+
+static const struct attn_record_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,
+                                             bool is_resumed, struct attn_error *err)
+{
+    void *parts = writer->parts;
+    enum attn_status status =
+        attn_grow(&parts, &writer->capacity, writer->n_part + 1, sizeof *writer->parts, err);
+
+    writer->parts = parts;
+    if (status == ATTN_OK)
+        status = attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err);
+    writer->n_part += status == ATTN_OK;
+    return status;
+}
+
+/* Hands the text that was made to where it goes. */
+static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct attn_sink *sink = writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+    enum attn_status status = attn_buffer_check(&writer->text, err);
+
+    if (status != ATTN_OK)
+        return status;
+    attn_sink_write(sink, writer->text.data, writer->text.size);
+    attn_buffer_reset(&writer->text);
+    return attn_sink_check(sink, err);
+}
+
+static enum attn_status begin_writer(struct attn_record_writer *writer, struct attn_error *err)
+{
+    enum attn_status status = writer->format->begin ? writer->format->begin(writer, err) : ATTN_OK;
+
+    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+}
+
+static enum attn_status open_writer(const struct attn_records_item *item,
+                                    const struct attn_records_form *form, bool is_resumed,
+                                    struct attn_record_writer **writer, struct attn_error *err)
+{
+    const struct attn_record_format *format = find_format(item->format);
+
+    if (!format)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
+                              attn_quote_string(item->format).text);
+    if (!item->path && !format->is_text)
+        return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", format->name);
+    *writer = attn_alloc(1, format->size, err);
+    if (!*writer)
+        return ATTN_NO_MEMORY;
+    (*writer)->format = format;
+    (*writer)->form = form;
+    (*writer)->sink = item->sink;
+    if (!item->path)
+        return ATTN_OK;
+    return format->open ? format->open(*writer, item->path, is_resumed, err)
+                        : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
+}
+
+static void free_writer(struct attn_record_writer *writer, void (*free_part)(struct attn_part *))
+{
+    if (!writer)
+        return;
+    if (writer->format->release)
+        writer->format->release(writer);
+    for (size_t i = 0; i < writer->n_part; i++)
+        free_part(writer->parts[i]);
+    attn_free(writer->parts);
+    attn_buffer_release(&writer->text);
+    attn_free(writer);
+}
+
+static enum attn_status commit_writer(const struct attn_record_writer *writer,
+                                      struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < writer->n_part && status == ATTN_OK; i++)
+        status = i + writer->n_inner < writer->n_part ? attn_part_commit(writer->parts[i], err)
+                                                      : attn_part_remove(writer->parts[i], err);
+    return status;
+}
+
+/* --- All of them ------------------------------------------------------------------------------- */
+
+static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
+{
+    if (!records)
+        return;
+    for (size_t i = 0; records->writers && i < records->n; i++)
+        free_writer(records->writers[i], free_part);
+    attn_free(records->writers);
+    attn_free(records);
+}
+
+void attn_records_free(struct attn_records *records)
+{
+    free_records(records, attn_part_free);
+}
+
+static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+        records->writers[i]->n_record = n_record;
+        status = begin_writer(records->writers[i], err);
+    }
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
+                                   const struct attn_records_form *form, bool is_resumed,
+                                   struct attn_records **records, struct attn_error *err)
+{
+    struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
+    enum attn_status status = attn_options_read(form, &known, err);
+    struct attn_records *opened;
+
+    if (status != ATTN_OK)
+        return status;
+    opened = attn_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return ATTN_NO_MEMORY;
+    opened->form = known;
+    opened->n = n;
+    opened->writers = attn_alloc(n, sizeof *opened->writers, err);
+    status = opened->writers ? ATTN_OK : ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        status = open_writer(&items[i], &opened->form, is_resumed, &opened->writers[i], err);
+    if (status == ATTN_OK && !is_resumed)
+        status = begin(opened, 0, err);
+    if (status != ATTN_OK) {
+        free_records(opened, attn_part_discard);
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    }
+    *records = opened;
+    return ATTN_OK;
+}
+
+/* Part I of all: those of the first item last, and its first part, which is named as the item, the
+ * very last. NULL: there are I. */
+static struct attn_part *find_part(const struct attn_records *records, size_t i, bool *is_inner)
+{
+    for (size_t k = 1; k <= records->n; k++) {
+        const struct attn_record_writer *writer = records->writers[k % records->n];
+
+        for (size_t p = writer->n_part; p-- > 0;) {
+            if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
+                continue;
+            *is_inner = p + writer->n_inner >= writer->n_part;
+            return writer->parts[p];
+        }
+    }
+    return NULL;
+}
+
+bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
+{
+    bool is_inner;
+    const struct attn_part *found = find_part(records, i, &is_inner);
+
+    if (!found)
+        return false;
+    part->target = is_inner ? NULL : attn_part_target(found);
+    part->path = attn_part_path(found);
+    part->size = attn_part_size(found);
+    return true;
+}
+
+enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
+                                    const uint64_t *sizes, size_t n_size, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    struct attn_part *part;
+    size_t i = 0;
+    bool is_inner;
+
+    for (; status == ATTN_OK && (part = find_part(records, i, &is_inner)) != NULL; i++) {
+        if (sizes && i >= n_size)
+            break;
+        status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
+    }
+    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &is_inner) != NULL))
+        status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return begin(records, sizes ? n_record : 0, err);
+}
+
+enum attn_status attn_records_write(struct attn_records *records,
+                                    const struct attn_outcome *outcome, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        status = writer->format->write(writer, outcome, err);
+        if (status == ATTN_OK && writer->format->is_text)
+            status = write_text(writer, err);
+        writer->n_record++;
+    }
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+        const struct attn_record_writer *writer = records->writers[i];
+
+        for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+            status = attn_part_flush(writer->parts[p], is_synced, err);
+        if (writer->n_part == 0 && status == ATTN_OK) {
+            attn_sink_flush(writer->sink);
+            status = attn_sink_check(writer->sink, err);
+        }
+    }
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
+                                     struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+        struct attn_record_writer *writer = records->writers[i];
+
+        if (writer->format->finish)
+            status = writer->format->finish(writer, err);
+        for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+            status = attn_part_finish(writer->parts[p], is_synced, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_records_flush(records, false, err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t k = 1; k <= records->n && status == ATTN_OK; k++)
+        status = commit_writer(records->writers[k % records->n], err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+bool attn_records_is_abandoned(const struct attn_records *records)
+{
+    for (size_t i = 0; i < records->n; i++) {
+        const struct attn_record_writer *writer = records->writers[i];
+        const struct attn_sink *sink =
+            writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+
+        if (sink && attn_sink_is_closed_pipe(sink))
+            return true;
+    }
+    return false;
+}
