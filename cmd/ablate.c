@@ -60,6 +60,7 @@ static const struct option_part parts[] = {
     {&metric_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
+    QUESTION_PICTURE_PARTS(offsetof(struct ablate_args, question)),
     QUESTION_PARTS(offsetof(struct ablate_args, question)),
 };
 
@@ -170,6 +171,11 @@ static int ablate(const struct ablate_args *args, struct question *question,
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = read_how(args, &how);
+    if (how.parts != ATTN_ABLATE_NEURONS)
+        question->grid =
+            (struct attn_table_grid){.rows = "layer",
+                                     .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
+                                     .values = "change"};
     if (code == EXIT_DONE && args->reference)
         code = references_read(args->reference, references);
     if (code == EXIT_DONE)

@@ -44,6 +44,7 @@ static const struct option_part parts[] = {
     {&foil_options, offsetof(struct attribute_args, answer)},
     {&at_options, offsetof(struct attribute_args, answer)},
     {&attribute_options, 0},
+    QUESTION_PICTURE_PARTS(offsetof(struct attribute_args, question)),
     QUESTION_PARTS(offsetof(struct attribute_args, question)),
 };
 
@@ -78,6 +79,14 @@ static int attribute(const struct attribute_args *args, struct question *questio
     how.answer = answer_of(&args->answer, &ids);
     how.by_token = args->by == BY_TOKEN;
     how.n_most = (size_t)args->n_most;
+    question->grid =
+        (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "logit"};
+    if (how.by_token)
+        question->grid = (struct attn_table_grid){.rows = "layer",
+                                                  .detail = "head",
+                                                  .columns = "key",
+                                                  .texts = "token",
+                                                  .values = "logit"};
     int code = prompt_check(&args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_most > 0 && !how.by_token)
         code = report_problem(EXIT_USAGE, NULL,

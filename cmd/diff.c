@@ -61,6 +61,7 @@ static const struct option_group diff_options = OPTION_GROUP(diff_rows);
 static const struct option_part parts[] = {
     {&diff_options, 0},
     {&special_options, offsetof(struct diff_args, question.prompt)},
+    QUESTION_PICTURE_PARTS(offsetof(struct diff_args, question)),
     QUESTION_PARTS(offsetof(struct diff_args, question)),
 };
 
@@ -231,6 +232,10 @@ static int diff_archives(const struct diff_args *args, struct question *question
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     int code = tables_check(&args->question.tables);
+    if (code == EXIT_DONE && tables_have_pictures(&args->question.tables))
+        code = report_problem(EXIT_USAGE, "--csv and --json write it",
+                              "pictures draw tables of layers and heads, which that of two dumps "
+                              "is not");
     if (code == EXIT_DONE &&
         attn_diff_archives(paths[0], paths[1], tolerance, &table, &sum, &err) != ATTN_OK)
         code = report_error(&err);
@@ -253,6 +258,8 @@ static int diff(const struct diff_args *args, struct question *question, struct 
     if (has_archives(args))
         return diff_archives(args, question);
     int code = check(args);
+    question->grid =
+        (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "tv_mean"};
     if (code == EXIT_DONE && args->tolerance >= 0)
         code = report_problem(EXIT_USAGE, NULL, "--tolerance is for two dumps, A.npz and B.npz");
     if (code == EXIT_DONE)

@@ -105,6 +105,7 @@ static const struct option_part parts[] = {
     {&foil_options, offsetof(struct heads_args, answer)},
     {&at_options, offsetof(struct heads_args, answer)},
     {&metric_options, offsetof(struct heads_args, answer)},
+    QUESTION_PICTURE_PARTS(offsetof(struct heads_args, question)),
     QUESTION_PARTS(offsetof(struct heads_args, question)),
 };
 
@@ -122,8 +123,7 @@ const struct command command_heads = {
         "n_induction are the rows that the scores are made of.\n\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n",
-    .examples = "  " EXAMPLE "\n"
-                "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
+    .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
@@ -223,6 +223,20 @@ static int read_files(const struct heads_args *args, struct attn_survey_args *ho
     return EXIT_DONE;
 }
 
+/* What pictures draw: what was asked for beside the measures, or what rows are sorted by. */
+static const char *drawn_column(const struct heads_args *args, bool has_probe)
+{
+    if (args->sort)
+        return args->sort;
+    if (args->has_effect)
+        return "effect";
+    if (args->from)
+        return "weight";
+    if (args->pattern)
+        return "mul";
+    return has_probe ? "induction" : "entropy_norm";
+}
+
 static int survey(const struct heads_args *args, struct question *question,
                   struct material *material)
 {
@@ -239,6 +253,8 @@ static int survey(const struct heads_args *args, struct question *question,
     how.answer = answer_of(&args->answer, &ids);
     how.sort = args->sort;
     how.n_most = (size_t)args->n_most;
+    question->grid = (struct attn_table_grid){
+        .rows = "layer", .columns = "head", .values = drawn_column(args, how.has_probe)};
     question->unit = args->texts ? "texts" : how.has_probe ? "probes" : NULL;
     if (code == EXIT_DONE)
         code = question_open(question);

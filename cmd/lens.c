@@ -52,6 +52,7 @@ static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct lens_args, question)),
     {&target_options, offsetof(struct lens_args, answer)},
     {&lens_options, 0},
+    QUESTION_PICTURE_PARTS(offsetof(struct lens_args, question)),
     QUESTION_PARTS(offsetof(struct lens_args, question)),
 };
 
@@ -84,6 +85,14 @@ static int lens(const struct lens_args *args, struct question *question)
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
+    question->grid =
+        args->reads_heads
+            ? (struct attn_table_grid){.rows = "layer",
+                                       .detail = "position",
+                                       .columns = "head",
+                                       .values = "logit"}
+            : (struct attn_table_grid){
+                  .rows = "layer", .detail = "site", .columns = "position", .values = "prob"};
     int code = prompt_check(&args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = question_open(question);

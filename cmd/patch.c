@@ -85,6 +85,7 @@ static const struct option_part parts[] = {
     {&at_options, offsetof(struct patch_args, answer)},
     {&metric_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
+    QUESTION_PICTURE_PARTS(offsetof(struct patch_args, question)),
     QUESTION_PARTS(offsetof(struct patch_args, question)),
 };
 
@@ -139,6 +140,8 @@ static int patch(const struct patch_args *args, struct question *question, int32
     int code = check_one("clean", args->clean, args->clean_ids);
     if (code == EXIT_DONE)
         code = check_one("corrupted", args->corrupted, args->corrupted_ids);
+    question->grid =
+        (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
     if (code == EXIT_DONE)
         code = question_open(question);
     if (code == EXIT_DONE)
@@ -152,8 +155,10 @@ static int patch(const struct patch_args *args, struct question *question, int32
     if (code == EXIT_DONE &&
         attn_patch(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
         code = report_error(&err);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE) { /* by position, head or kv_head */
+        question->grid.columns = attn_table_column(table, 2)->name;
         code = question_write(question, table);
+    }
     if (code == EXIT_DONE && !args->question.running.is_quiet)
         note("the answer is %.6g of the clean text, %.6g of the corrupted one; the first piece "
              "changed %zu row%s of %s; %zu runs",

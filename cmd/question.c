@@ -25,12 +25,16 @@ int question_parse(struct question *question, int argc, char **argv, void *args)
     int code = options_parse(question->command, argc, argv, args);
     if (code != OPTIONS_OK)
         return code;
+    const char *colormap = question->args->tables.picture.colormap;
     code = print_open(&question->out);
     if (code != EXIT_DONE)
         return code;
-    if (!help_is_asked(question->args->attention.kind))
+    if (help_is_asked(question->args->attention.kind))
+        attention_kinds_print(question->out);
+    else if (help_is_asked(colormap))
+        colormaps_print(&question->args->tables.picture, question->out);
+    else
         return OPTIONS_OK;
-    attention_kinds_print(question->out);
     return EXIT_DONE;
 }
 
@@ -43,6 +47,10 @@ int question_open(struct question *question)
                               .running = &args->running};
     struct model_source source;
     int code = tables_check(&args->tables);
+    if (code == EXIT_DONE && tables_have_pictures(&args->tables) && !question->grid.rows)
+        code = report_problem(EXIT_USAGE, "--csv and --json write it",
+                              "pictures draw tables of layers and heads or positions, which this "
+                              "one is not");
     if (code == EXIT_DONE)
         code = attention_check(&args->attention);
     if (code == EXIT_DONE)
@@ -77,8 +85,13 @@ int question_read(struct question *question)
 
 int question_write(const struct question *question, const struct attn_table *table)
 {
+    struct attn_table_grid grid = question->grid;
+    if (question->host)
+        grid.model = attn_model_name(attn_host_model(question->host));
+    grid.text = question->request.input.text;
+    grid.n_text = question->request.input.n_text;
     progress_clear();
-    return tables_write(&question->args->tables, table, question->out);
+    return tables_write(&question->args->tables, table, grid.rows ? &grid : NULL, question->out);
 }
 
 int question_close(struct question *question, int code)

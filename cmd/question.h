@@ -61,14 +61,22 @@ struct question_args {
         &help_options, 0                                                                           \
     }
 
+/* Of commands whose tables have pictures, before QUESTION_PARTS. */
+#define QUESTION_PICTURE_PARTS(at)                                                                 \
+    {&table_pictures_options, (at) + offsetof(struct question_args, tables)},                      \
+    {                                                                                              \
+        &table_shapes_options, (at) + offsetof(struct question_args, tables.picture)               \
+    }
+
 /* Initialize with the command and its arguments. */
 struct question {
     const struct command *command;
     struct question_args *args;
-    bool reuse;            /* the model will run many times */
-    const char *unit;      /* of its progress, "texts"; NULL: "runs" */
-    const char *example;   /* a whole command, for hints */
-    struct attn_sink *out; /* standard output */
+    bool reuse;                  /* the model will run many times */
+    const char *unit;            /* of its progress, "texts"; NULL: "runs" */
+    const char *example;         /* a whole command, for hints */
+    struct attn_table_grid grid; /* what pictures draw; rows NULL: there are none of this table */
+    struct attn_sink *out;       /* standard output */
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;

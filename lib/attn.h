@@ -90,6 +90,7 @@
 #include "base/table.h"
 #include "base/sink.h"
 #include "output/output.h"
+#include "output/table_picture.h"
 #include "output/table_writer.h"
 
 /* clang-format on */

@@ -44,6 +44,13 @@ enum attn_notation {
     ATTN_NOTATION_FIGURES   /* `digits` significant ones, as "%.*g" */
 };
 
+/* Which numbers a column has, for those who draw them. */
+enum attn_value_range {
+    ATTN_RANGE_SIGNED, /* on both sides of 0, which is the middle */
+    ATTN_RANGE_POSITIVE,
+    ATTN_RANGE_SHARE /* 0 to 1 */
+};
+
 struct attn_column {
     const char *name; /* terminated, not empty, unlike those of other columns */
     enum attn_value_type type;
@@ -51,6 +58,7 @@ struct attn_column {
     enum attn_notation notation; /* of reals */
     int digits;                  /* for the notation, 0..17 */
     size_t width; /* the least width in aligned text, so that tables one below the other line up */
+    enum attn_value_range range;
 };
 
 /* One value; made by the functions below. */

@@ -491,21 +491,21 @@ static enum attn_status try_control(struct job *job, size_t n_head, struct contr
 
 static enum attn_status create_table(struct job *job, struct attn_error *err)
 {
-#define REAL(label, of)                                                                            \
+#define REAL(label, of, numbers)                                                                   \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
-        .digits = 6                                                                                \
+        .digits = 6, .range = (numbers)                                                            \
     }
     struct attn_column columns[MOST_COLUMNS] = {
         {.name = "part", .type = ATTN_VALUE_TEXT},
         {.name = "layer", .type = ATTN_VALUE_INTEGER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
-        REAL("value", NULL),
-        REAL("change", NULL),
-        REAL("kl", "nats"),
-        {.name = "same_first", .type = ATTN_VALUE_BOOLEAN},
-        REAL("control", NULL),
-        REAL("control_sd", NULL),
+        REAL("value", NULL, ATTN_RANGE_SIGNED),
+        REAL("change", NULL, ATTN_RANGE_SIGNED),
+        REAL("kl", "nats", ATTN_RANGE_POSITIVE),
+        {.name = "same_first", .type = ATTN_VALUE_BOOLEAN, .range = ATTN_RANGE_SHARE},
+        REAL("control", NULL, ATTN_RANGE_SIGNED),
+        REAL("control_sd", NULL, ATTN_RANGE_POSITIVE),
     };
 #undef REAL
     if (job->args->parts == ATTN_ABLATE_NEURONS)

@@ -282,18 +282,19 @@ static enum attn_status compare(struct job *job, struct attn_error *err)
 static enum attn_status tabulate(const struct job *job, struct attn_table **table,
                                  struct attn_error *err)
 {
-#define REAL(label)                                                                                \
+#define REAL(label, numbers)                                                                       \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6     \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6,    \
+        .range = (numbers)                                                                         \
     }
     static const struct attn_column columns[] = {
         {.name = "layer", .type = ATTN_VALUE_INTEGER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
-        {.name = "rows", .type = ATTN_VALUE_INTEGER},
-        REAL("tv_mean"),
-        REAL("tv_max"),
-        {.name = "at", .type = ATTN_VALUE_INTEGER},
-        REAL("js"),
+        {.name = "rows", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+        REAL("tv_mean", ATTN_RANGE_SHARE),
+        REAL("tv_max", ATTN_RANGE_SHARE),
+        {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+        REAL("js", ATTN_RANGE_POSITIVE),
     };
 #undef REAL
     enum { N = sizeof columns / sizeof *columns };

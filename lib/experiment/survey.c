@@ -616,11 +616,31 @@ struct columns {
     size_t n;
 };
 
-static void add_column(struct columns *columns, const char *name, enum attn_value_type type,
-                       const char *unit)
+static struct attn_column *add_column(struct columns *columns, const char *name,
+                                      enum attn_value_type type, const char *unit)
 {
-    columns->items[columns->n++] = (struct attn_column){
+    struct attn_column *column = &columns->items[columns->n++];
+
+    *column = (struct attn_column){
         .name = name, .type = type, .unit = unit, .notation = ATTN_NOTATION_FIXED, .digits = 4};
+    return column;
+}
+
+static enum attn_value_range range_of(int value)
+{
+    switch (value) {
+    case VALUE_ENTROPY:
+    case VALUE_DISTANCE:
+    case VALUE_N_DUPLICATE:
+    case VALUE_N_INDUCTION:
+        return ATTN_RANGE_POSITIVE;
+    case VALUE_MUL: /* of any pattern */
+    case VALUE_ABS:
+    case VALUE_EFFECT:
+        return ATTN_RANGE_SIGNED;
+    default:
+        return ATTN_RANGE_SHARE;
+    }
 }
 
 /* The contract's order: measures, then the type, then what was asked for beside them. */
@@ -635,13 +655,15 @@ static void list_columns(const struct job *job, struct columns *columns)
         if (has_value(job, i))
             add_column(columns, columns_of_values[i].name,
                        is_count(i) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,
-                       columns_of_values[i].unit);
+                       columns_of_values[i].unit)
+                ->range = range_of(i);
     }
     for (int i = 0; i < N_VALUE; i++) {
         if (!has_value(job, i) || !has_sd(job, i))
             continue;
         snprintf(columns->names[i], sizeof columns->names[i], "%s_sd", columns_of_values[i].name);
-        add_column(columns, columns->names[i], ATTN_VALUE_REAL, columns_of_values[i].unit);
+        add_column(columns, columns->names[i], ATTN_VALUE_REAL, columns_of_values[i].unit)->range =
+            ATTN_RANGE_POSITIVE;
     }
     if (job->n_text > 1)
         add_column(columns, "texts", ATTN_VALUE_INTEGER, NULL);

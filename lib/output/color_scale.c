@@ -12,6 +12,8 @@
 
 static const double decades = 4; /* that a log scale covers */
 
+enum { THOUSAND = 1000, LARGE = 1000000 }; /* between them ticks are whole numbers */
+
 /* --- Reading --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -213,7 +215,11 @@ size_t attn_color_tick_text(double tick, char text[ATTN_TICK_TEXT_SIZE])
     char number[ATTN_TICK_TEXT_SIZE];
     size_t n = 0;
 
-    snprintf(number, sizeof number, is_small ? "%.0e" : "%.3g", tick);
+    snprintf(number, sizeof number,
+             is_small                                       ? "%.0e"
+             : fabs(tick) >= THOUSAND && fabs(tick) < LARGE ? "%.0f"
+                                                            : "%.3g",
+             tick);
     for (const char *at = number; *at; at++) {
         const bool is_first = n == 0 || (n == 1 && text[0] == '-');
         const bool is_in_exponent = n > 1 && text[n - 1] == '-' && text[n - 2] == 'e';

@@ -31,25 +31,31 @@ enum {
 
 const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i)
 {
-    return attn_levels_at(pen->content->levels, pen->content->first + i);
+    return pen->content->grid ? &pen->content->grid->matrix
+                              : attn_levels_at(pen->content->levels, pen->content->first + i);
 }
 
 /* --- The heading ------------------------------------------------------------------------------ */
 
 static const char *const view_texts[] = {"first key left out", "rows sum to 1", "words merged"};
 
+/* What its numbers are called. */
+static const char *name_of(const struct attn_figure_pen *pen)
+{
+    return pen->content->grid ? pen->content->grid->name
+                              : attn_site_name(attn_figure_matrix(pen, 0)->site);
+}
+
 /* "fable, layer 2, head 5: pattern" */
 static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
-    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-
     if (pen->options->title) {
         attn_buffer_append_string(out, pen->options->title);
         return;
     }
     attn_figure_append_subject(pen, out);
     attn_buffer_append_string(out, out->size > 0 ? ": " : "");
-    attn_buffer_append_string(out, attn_site_name(matrix->site));
+    attn_buffer_append_string(out, name_of(pen));
     if (pen->options->is_difference)
         attn_buffer_append_string(out, ", chosen minus exact");
 }
@@ -61,7 +67,9 @@ static void find_subtitle(struct attn_figure_pen *pen)
     const struct attn_picture_options *options = pen->options;
     const bool has_view[] = {options->hides_first, options->renormalizes, options->merges_words};
 
-    if (pen->scale.span != ATTN_SPAN_UNIT) {
+    const bool is_told = pen->content->grid && pen->scale.span == ATTN_SPAN_MATRIX;
+
+    if (pen->scale.span != ATTN_SPAN_UNIT && !is_told) { /* the legend tells of the one matrix */
         attn_color_scale_append(&pen->scale, &pen->subtitle);
         attn_buffer_append_string(&pen->subtitle, "; ");
     }
@@ -188,8 +196,7 @@ static struct attn_color_range legend_range(const struct attn_figure_pen *pen)
 
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
 {
-    const struct attn_writer *writer = pen->content->writer;
-    const int n_entry = 1 + writer->options.picture->hides_first;
+    const int n_entry = 1 + pen->options->hides_first;
 
     return (struct attn_figure_size){
         ceil(attn_figure_text_width(LEGEND_COLUMNS, ATTN_FIGURE_SMALL)) + 8,
@@ -257,9 +264,9 @@ static void add_ticks(struct attn_figure_pen *pen, double x, double y)
 /* A cell of KIND and what it is called; returns where the next one goes. */
 static double add_entry(struct attn_figure_pen *pen, double x, double y, enum attn_cell_kind kind)
 {
-    static const char *const names[] = {[ATTN_CELL_MASKED] = "masked",
-                                        [ATTN_CELL_HIDDEN] = "left out",
-                                        [ATTN_CELL_NOT_FINITE] = "not finite"};
+    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+                                 [ATTN_CELL_HIDDEN] = "left out",
+                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
 
     attn_figure_add_nothing(pen, kind, (struct attn_figure_place){x, y, SWATCH});
     add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
@@ -320,19 +327,21 @@ static void add_note(struct attn_figure_pen *pen, const char *name)
 
 static void add_notes(struct attn_figure_pen *pen)
 {
-    const struct attn_labels *labels = &pen->content->writer->labels;
-
     append_title(pen, &pen->scratch);
     add_note(pen, "Title");
-    append_run_text(pen, &pen->scratch);
+    if (!pen->content->grid)
+        append_run_text(pen, &pen->scratch);
+    else if (pen->content->grid->text)
+        attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
     add_note(pen, "Text");
     attn_figure_append_subject(pen, &pen->scratch);
     add_note(pen, "Subject");
-    attn_buffer_append_string(&pen->scratch, attn_site_name(attn_figure_matrix(pen, 0)->site));
+    attn_buffer_append_string(&pen->scratch, name_of(pen));
     add_note(pen, "Site");
     attn_color_scale_append(&pen->scale, &pen->scratch);
     add_note(pen, "Scale");
-    append_options(labels, &pen->scratch);
+    if (!pen->content->grid)
+        append_options(&pen->content->writer->labels, &pen->scratch);
     add_note(pen, "Options");
     attn_buffer_append_string(&pen->scratch, "attn-cli " ATTN_VERSION);
     add_note(pen, "Software");
@@ -357,8 +366,9 @@ static void open_pen(struct attn_figure_pen *pen)
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
 
-    pen->scale =
-        attn_color_scale_of(pen->options->color_scale, matrix->site, pen->options->is_difference);
+    pen->scale = pen->content->grid ? pen->content->grid->scale
+                                    : attn_color_scale_of(pen->options->color_scale, matrix->site,
+                                                          pen->options->is_difference);
     pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
     pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
     pen->faint = is_dark ? 0xa0a0a0 : 0x595959;
@@ -443,7 +453,7 @@ static enum attn_status draw(const struct attn_figure_content *content, struct a
         [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
     };
     struct attn_figure_pen pen = {.content = content,
-                                  .options = content->writer->options.picture,
+                                  .options = content->picture,
                                   .shapes = shapes,
                                   .is_measuring = is_measuring,
                                   .has_text = true};

@@ -20,8 +20,25 @@
 #include "output/shapes.h"
 #include "output/token_text.h"
 
+struct attn_figure_axis; /* figure_internal.h */
+
+/* Numbers of a table, in place of a matrix that a run told of. Borrowed. */
+struct attn_figure_grid {
+    struct attn_level_matrix matrix;
+    const struct attn_figure_axis *rows, *columns;
+    const char *name;  /* of the numbers: "effect" */
+    const char *model; /* that they are of, or NULL */
+    const char *text;  /* [n_text] likewise */
+    size_t n_text;
+    struct attn_color_scale scale; /* nothing is left open */
+    bool is_share;                 /* numbers are shown in percent */
+    int digits;                    /* of other numbers after the point */
+};
+
 struct attn_figure_content {
-    enum attn_figure kind; /* not ATTN_FIGURE_DEFAULT */
+    enum attn_figure kind;               /* not ATTN_FIGURE_DEFAULT */
+    const struct attn_figure_grid *grid; /* NULL: what is drawn is of a run: */
+    const struct attn_picture_options *picture;
     const struct attn_writer *writer;
     const struct attn_levels *levels;
     size_t first, n;   /* the matrices of `levels` that are drawn, all of one site; n >= 1 */

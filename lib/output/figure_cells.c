@@ -294,20 +294,37 @@ static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_vie
 {
     const enum attn_site_layout layout = attn_site_layout(view.matrix->site);
 
+    if (pen->content->grid)
+        return pen->content->grid->is_share;
     return (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK) &&
            view.matrix->site != ATTN_SITE_QK && view.matrix->site != ATTN_SITE_ATTN_SCORES &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 
-/* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
-static size_t write_value(double value, bool is_share, char text[ATTN_FIXED_TEXT_SIZE])
+size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
+                             char text[ATTN_FIXED_TEXT_SIZE])
 {
+    const size_t n = attn_float_text_fixed(value, grid->digits, text);
+
+    if (text[0] != '-' || strspn(text + 1, "0.") < n - 1)
+        return n;
+    memmove(text, text + 1, n - 1); /* -0.0 */
+    return n - 1;
+}
+
+/* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
+static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
+                          char text[ATTN_FIXED_TEXT_SIZE])
+{
+    const struct attn_figure_grid *grid = pen->content->grid;
     const double percent = round(100 * value);
 
     if (is_share && percent == 0)
         return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
     if (is_share)
         return attn_float_text_fixed((float)percent, 0, text);
+    if (grid)
+        return attn_figure_grid_text(grid, (float)value, text);
     return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
 }
 
@@ -332,7 +349,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     for (size_t r = 0; r < view.n_row; r++)
         for (size_t c = 0; c < view.n_col; c++)
             if (cell_of(view, r, c, &value) == ATTN_CELL_VALUE) {
-                const size_t n = write_value((double)value, is_percent(pen, view), text);
+                const size_t n = write_value(pen, (double)value, is_percent(pen, view), text);
 
                 longest = n > longest ? n : longest;
             }
@@ -363,7 +380,7 @@ void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view
             text.color = attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
             text.x = place.x + ((double)c + 0.5) * place.side;
             attn_shapes_add_text(pen->shapes, &text, number,
-                                 write_value((double)value, is_share, number));
+                                 write_value(pen, (double)value, is_share, number));
         }
     }
 }

@@ -6,6 +6,7 @@
 #define ATTN_OUTPUT_FIGURE_INTERNAL_H
 
 #include "output/figure.h"
+#include "output/float_text.h"
 
 /* Lengths in units. */
 enum {
@@ -58,6 +59,8 @@ struct attn_figure_axis {
     size_t n;                             /* rows or columns */
     const struct attn_token_texts *texts; /* NULL: positions are the labels */
     const size_t *positions;              /* [n] NULL: 0, 1, ... */
+    bool has_own_texts;                   /* texts are those of rows, and not of positions */
+    bool is_named;                        /* positions say nothing beside the texts */
     const char *title;                    /* "query: attends" */
     size_t most_columns;                  /* of text that a label has */
     size_t n_digit;                       /* that a position has */
@@ -148,6 +151,10 @@ void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, doub
 /* The numbers in cells of SIDE, where they are wanted. */
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
+
+/* A number of a table that is not in percent, as it stands in a cell; not terminated. */
+size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
+                             char text[ATTN_FIXED_TEXT_SIZE]);
 
 /* The side that --cell asks for, in units, whole; USUAL without it. Sets shapes->points. */
 double attn_figure_side(struct attn_figure_pen *pen, double usual);

@@ -15,7 +15,9 @@
 #include <string.h>
 
 enum {
-    LARGEST = 18,    /* side of a cell, of matrices with up to 40 rows or columns */
+    LARGEST = 18,  /* side of a cell, of matrices with up to 40 rows or columns */
+    OF_TABLE = 40, /* of a table with up to 24, whose numbers are what one looks for */
+    FEW_OF_TABLE = 24,
     FEW = 40,        /* rows or columns */
     WHOLE = 720,     /* side of matrices with more */
     APART = 12,      /* positions without labels, at least */
@@ -42,10 +44,13 @@ struct layout {
     struct labels rows, columns;
 };
 
-static double side_of(const struct attn_level_matrix *matrix)
+static double side_of(const struct attn_figure_pen *pen)
 {
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
     const double n = (double)(matrix->n_row > matrix->n_column ? matrix->n_row : matrix->n_column);
 
+    if (pen->content->grid && n <= FEW_OF_TABLE)
+        return OF_TABLE;
     return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
 }
 
@@ -67,9 +72,10 @@ static struct labels plan_labels(struct attn_figure_axis axis, double side, bool
     double width, positions;
 
     labels.has_labels = axis.texts ? side >= ATTN_FIGURE_LABELLED : false;
-    labels.has_positions = labels.has_labels;
-    labels.size =
-        labels.has_labels ? fmin(fmax(ATTN_FIGURE_TEXT, side / 2), side * 0.95) : ATTN_FIGURE_SMALL;
+    labels.has_positions = labels.has_labels && !axis.is_named;
+    labels.size = labels.has_labels
+                      ? fmin(fmax(ATTN_FIGURE_TEXT, axis.has_own_texts ? 0 : side / 2), side * 0.95)
+                      : ATTN_FIGURE_SMALL;
     width =
         attn_figure_text_width(labels.has_labels ? axis.most_columns : axis.n_digit, labels.size);
     positions = attn_figure_text_width(axis.n_digit, labels.size * 0.8);
@@ -89,7 +95,7 @@ static void plan(struct attn_figure_pen *pen, struct layout *layout)
     double below;
 
     layout->matrix = attn_figure_matrix(pen, 0);
-    layout->place.side = attn_figure_side(pen, side_of(layout->matrix));
+    layout->place.side = attn_figure_side(pen, side_of(pen));
     layout->width = (double)layout->matrix->n_column * layout->place.side;
     layout->height = (double)layout->matrix->n_row * layout->place.side;
     layout->rows = plan_labels(attn_figure_rows(pen, layout->matrix), layout->place.side, false);

@@ -23,6 +23,7 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
 {
     struct attn_buffer *label = &pen->scratch;
     const size_t position = attn_figure_position(axis, i);
+    const size_t at = axis->has_own_texts ? i : position;
     const char *text;
     size_t size;
 
@@ -32,13 +33,13 @@ const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_fig
         *n = label->size;
         return label->data;
     }
-    text = attn_token_text(axis->texts, position, &size);
+    text = attn_token_text(axis->texts, at, &size);
     for (; size > 0 && *text == ' '; size--)
         text++;
     while (size > 0 && text[size - 1] == ' ')
         size--;
     if (size == 0) {
-        text = attn_token_text(axis->texts, position, &size);
+        text = attn_token_text(axis->texts, at, &size);
         attn_buffer_append_format(label, "'%.*s'",
                                   (int)attn_text_fit(text, size, LABEL_COLUMNS - 2), text);
     } else if (attn_text_width(text, size) > LABEL_COLUMNS) {
@@ -94,6 +95,11 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
     const bool is_key = layout == ATTN_LAYOUT_KEY;
     struct attn_figure_axis axis = {.n = matrix->n_row};
 
+    if (pen->content->grid) {
+        axis = *pen->content->grid->rows;
+        measure_axis(pen, &axis);
+        return axis;
+    }
     axis.texts = is_key ? key_texts(pen, matrix->layer) : texts_or_none(pen->content->tokens);
     axis.positions = is_key ? NULL : pen->content->writer->queries;
     axis.title = layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK
@@ -109,9 +115,12 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
     const enum attn_site_layout layout = attn_site_layout(matrix->site);
     struct attn_figure_axis axis = {.n = matrix->n_column, .title = "component"};
 
-    if (layout == ATTN_LAYOUT_RANK)
+    if (pen->content->grid)
+        axis = *pen->content->grid->columns;
+
+    else if (layout == ATTN_LAYOUT_RANK)
         axis.title = "projected key";
-    if (layout == ATTN_LAYOUT_MATRIX) {
+    else if (layout == ATTN_LAYOUT_MATRIX) {
         axis.title = "key: attended to";
         axis.texts = key_texts(pen, matrix->layer);
     }
@@ -136,7 +145,8 @@ static void append_model(struct attn_buffer *out, const char *model)
     attn_buffer_append(out, name, size);
 }
 
-void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
+/* What the matrices have in common. */
+static void append_matrices(struct attn_figure_pen *pen, struct attn_buffer *out)
 {
     const struct attn_writer *writer = pen->content->writer;
     const struct attn_level_matrix *first = attn_figure_matrix(pen, 0);
@@ -164,4 +174,14 @@ void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer 
         append_part(out, "batch", number.batch);
     if (has_one_head)
         append_part(out, "head", number.head);
+}
+
+void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_figure_grid *grid = pen->content->grid;
+
+    if (!grid)
+        append_matrices(pen, out);
+    else if (grid->model)
+        append_model(out, grid->model);
 }

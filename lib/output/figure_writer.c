@@ -201,6 +201,7 @@ static enum attn_status open_figure(struct attn_writer *writer, bool is_in_point
     if (status != ATTN_OK)
         return status;
     w->content.writer = writer;
+    w->content.picture = writer->options.picture;
     w->content.levels = w->levels;
     w->content.n = attn_levels_n(w->levels);
     w->content.is_in_points = is_in_points;

@@ -260,6 +260,28 @@ static void take_group(struct attn_level_matrix *m, size_t i, const float *value
         put(m, i, ATTN_CELL_VALUE, farthest);
 }
 
+enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
+                                          struct attn_level_matrix *matrix, struct attn_error *err)
+{
+    *matrix = (struct attn_level_matrix){.site = ATTN_SITE_PATTERN,
+                                         .layer = ATTN_NO_LAYER,
+                                         .head = ATTN_ALL_HEADS,
+                                         .n_row = n_row,
+                                         .n_column = n_column,
+                                         .row_k = 1,
+                                         .column_k = 1,
+                                         .n_cell_row = n_row,
+                                         .n_cell_column = n_column,
+                                         .least = INFINITY,
+                                         .most = -INFINITY};
+    return open_cells(matrix, err);
+}
+
+void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column, float value)
+{
+    take_group(matrix, row * matrix->n_cell_column + column, &value, 1);
+}
+
 /* Cells of a row of the matrix, whose kept cells begin at BEGIN. */
 static void take_cells(struct attn_level_matrix *m, size_t begin, const struct attn_cells *cells)
 {

@@ -69,6 +69,13 @@ const struct attn_level_matrix *attn_levels_find(const struct attn_levels *level
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
+/* A matrix of N_ROW x N_COLUMN numbers that come from no trace, all of them masked; and a number of
+ * it. The caller frees its cells with attn_free. */
+enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
+                                          struct attn_level_matrix *matrix, struct attn_error *err);
+void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column,
+                           float value);
+
 /* Whether a cell of KIND and VALUE, and not the OTHER one, stands for both in a pooled cell. */
 bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
                          float other_value);

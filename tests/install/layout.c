@@ -36,6 +36,7 @@ static const struct {
     {"    notation", offsetof(struct attn_column, notation)},
     {"    digits", offsetof(struct attn_column, digits)},
     {"    width", offsetof(struct attn_column, width)},
+    {"    range", offsetof(struct attn_column, range)},
     {"attn_cell", sizeof(struct attn_cell)},
     {"    type", offsetof(struct attn_cell, type)},
     {"    size", offsetof(struct attn_cell, size)},
@@ -690,6 +691,15 @@ static const struct {
     {"    answer", offsetof(struct attn_survey_args, answer)},
     {"    sort", offsetof(struct attn_survey_args, sort)},
     {"    n_most", offsetof(struct attn_survey_args, n_most)},
+    {"attn_table_grid", sizeof(struct attn_table_grid)},
+    {"    rows", offsetof(struct attn_table_grid, rows)},
+    {"    detail", offsetof(struct attn_table_grid, detail)},
+    {"    columns", offsetof(struct attn_table_grid, columns)},
+    {"    texts", offsetof(struct attn_table_grid, texts)},
+    {"    values", offsetof(struct attn_table_grid, values)},
+    {"    model", offsetof(struct attn_table_grid, model)},
+    {"    text", offsetof(struct attn_table_grid, text)},
+    {"    n_text", offsetof(struct attn_table_grid, n_text)},
 };
 
 int main(void)

@@ -197,6 +197,96 @@ START_TEST(cells_have_the_side_that_is_asked_for)
 }
 END_TEST
 
+/* The column NAME of CSV. */
+static size_t column_of(const struct attn_csv *csv, const char *name)
+{
+    for (size_t c = 0; c < csv->n_col; c++)
+        if (strcmp(csv->cells[c], name) == 0)
+            return c;
+    ck_abort_msg("no column '%s'", name);
+}
+
+/* The cell of the row of LAYER and HEAD in the column NAME; empty where there is no such row. */
+static const char *value_of(const struct attn_csv *csv, size_t layer, size_t head, const char *name)
+{
+    const size_t layers = column_of(csv, "layer"), heads = column_of(csv, "head");
+
+    for (size_t r = 1; r < csv->n_row; r++) {
+        char *const *row = csv->cells + r * csv->n_col;
+
+        if (*row[layers] && *row[heads] && strtoul(row[layers], NULL, 10) == layer &&
+            strtoul(row[heads], NULL, 10) == head)
+            return row[column_of(csv, name)];
+    }
+    return "";
+}
+
+START_TEST(a_table_shows_the_numbers_of_its_csv)
+{
+    const char *const args[] = {"heads", "-m", "fable", "--probe", "induction", NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    uint32_t colors[32];
+
+    attn_svg_cells(&svg, 0, 40, 4, 8, colors);
+    for (size_t i = 0; i < 32; i++)
+        attn_blues_assert("a head", colors[i],
+                          strtod(value_of(&csv, i / 8, i % 8, "induction"), NULL));
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
+START_TEST(numbers_of_both_signs_lie_around_the_middle)
+{
+    const char *const args[] = {"ablate", "-m",       "fable",
+                                "-q",     "--target", " are",
+                                "--foil", " is",      "The keys to the cabinet",
+                                NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_ran ran =
+        run(args, (const char *const[]){"--svg", "-", "--colormap", "blues", NULL});
+    struct attn_svg svg = attn_svg_parse(ran.out);
+    uint32_t colors[32];
+    double most = 0;
+
+    attn_svg_cells(&svg, 0, 40, 4, 8, colors);
+    for (size_t i = 0; i < 32; i++)
+        most = fmax(most, fabs(strtod(value_of(&csv, i / 8, i % 8, "change"), NULL)));
+    for (size_t i = 0; i < 32; i++) {
+        const double change = strtod(value_of(&csv, i / 8, i % 8, "change"), NULL);
+
+        ck_assert_int_eq(attn_blues_level(colors[i]), lround(255 * (0.5 + change / most / 2)));
+    }
+    attn_svg_release(&svg);
+    attn_ran_release(&ran);
+    attn_csv_release(&csv);
+}
+END_TEST
+
+START_TEST(heads_that_a_table_lacks_look_like_no_number)
+{
+    const char *const args[] = {"heads",  "-m",        "fable",   "--probe", "induction",
+                                "--sort", "duplicate", "--limit", "3",       NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    const size_t layers[] = {0, 2, 3}, heads[] = {0, 2, 7}; /* of 3.7, 2.0 and 0.2 */
+    uint32_t colors[9];
+
+    attn_svg_cells(&svg, 0, 40, 3, 3, colors);
+    for (size_t i = 0; i < 9; i++) {
+        const char *value = value_of(&csv, layers[i / 3], heads[i % 3], "duplicate");
+
+        ck_assert_int_eq(colors[i] == MASKED, *value == '\0');
+        if (*value)
+            attn_blues_assert("a head", colors[i], strtod(value, NULL));
+    }
+    ck_assert_ptr_nonnull(attn_svg_text(&svg, "no value", 0));
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
 /* Fails unless the thumbnail whose first cell is at X and Y shows head HEAD. */
 static void assert_thumbnail(const struct attn_svg *svg, const char *head, double x, double y)
 {
@@ -614,12 +704,13 @@ START_TEST(equal_runs_give_equal_files)
 END_TEST
 
 ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
-           masked_cells_lie_where_the_mask_has_them, cells_have_the_side_that_is_asked_for,
-           a_grid_shows_each_head_in_its_place, tokens_lie_on_the_colors_of_their_weights,
-           lines_go_to_the_strongest_keys, patches_are_the_row_as_an_image,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           a_table_shows_the_numbers_of_its_csv, numbers_of_both_signs_lie_around_the_middle,
+           heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
+           cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
+           tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
+           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -32,6 +32,9 @@ ATTN_NOTATION_SHORTEST = 0
 ATTN_NOTATION_DOUBLE = 1
 ATTN_NOTATION_FIXED = 2
 ATTN_NOTATION_FIGURES = 3
+ATTN_RANGE_SIGNED = 0
+ATTN_RANGE_POSITIVE = 1
+ATTN_RANGE_SHARE = 2
 ATTN_ORIGIN_DIRECTORY = 0
 ATTN_ORIGIN_BUILTIN = 1
 ATTN_ORIGIN_SHIPPED = 2
@@ -597,6 +600,10 @@ class attn_survey_args(Structure):
     pass
 
 
+class attn_table_grid(Structure):
+    pass
+
+
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
@@ -638,6 +645,7 @@ attn_column._fields_ = [
     ("notation", c_int),
     ("digits", c_int),
     ("width", c_size_t),
+    ("range", c_int),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1365,6 +1373,16 @@ attn_survey_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
 ]
+attn_table_grid._fields_ = [
+    ("rows", c_char_p),
+    ("detail", c_char_p),
+    ("columns", c_char_p),
+    ("texts", c_char_p),
+    ("values", c_char_p),
+    ("model", c_char_p),
+    ("text", c_char_p),
+    ("n_text", c_size_t),
+]
 
 
 def ATTN_ABLATE_ARGS_DEFAULT():
@@ -1615,6 +1633,8 @@ FUNCTIONS = {
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
+    "attn_table_picture_write": (c_int, [c_void_p, POINTER(attn_table_grid), POINTER(attn_picture_options), POINTER(attn_output), POINTER(attn_error)]),
 }
 
 
