@@ -66,6 +66,7 @@
 #include "model/config.h"
 #include "model/model.h"
 #include "model/session.h"
+#include "model/session_pack.h"
 
 /* Attention on arrays, and experiments. */
 #include "base/dtype.h"

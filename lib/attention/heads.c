@@ -373,6 +373,7 @@ static void tell_matrix(const struct wave *wave, enum attn_site site, size_t ind
     const bool is_causal = heads->feed.attention->mask == ATTN_MASK_CAUSAL;
     const size_t at = index * wave->n_row;
     struct attn_trace_event event = {
+        .sequence = heads->feed.sequence,
         .site = site,
         .layer = heads->feed.layer,
         .head = wave->list[index],

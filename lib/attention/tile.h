@@ -36,14 +36,15 @@ struct attn_layer_feed {
     const struct attn_attention *attention; /* its stride is resolved; its mask is `none` where keys
                                                come from a source */
     const struct attn_head_shape *shape;
-    int layer;        /* of the selection, of events and edits */
+    size_t sequence; /* of events */
+    int layer;       /* of the selection, of events and edits */
     int random_layer; /* whose keys random attention draws: `layer`, or that which arrays stand for */
     size_t row0, n_row;                 /* positions row0 .. row0+n_row-1 */
     size_t n_key;                       /* S */
     size_t ahead;                       /* row r stands at position r + ahead among the keys */
     size_t ldz;                         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: none */
-    const struct attn_edit *edits;      /* those of the session */
+    const struct attn_edit *edits;      /* those of the sequence */
     size_t n_edit;
 };
 

@@ -6,19 +6,31 @@
 
 #include <string.h>
 
+/* One sequence of the feed in the current layer. */
+struct step {
+    struct attn_forward *f;
+    size_t sequence; /* its number */
+    const struct attn_feed_part *part;
+    struct attn_attention attention; /* as it is for this sequence */
+    struct attn_heads heads;
+};
+
 /* --- callbacks of heads.h --------------------------------------------------------------------- */
 
 static bool needs_head(const void *context, int head)
 {
-    return attn_forward_needs_head(context, ATTN_SITE_Z, head);
+    const struct step *step = context;
+
+    return attn_forward_needs_head(step->f, ATTN_SITE_Z, head);
 }
 
 /* Whether a later feed depends on z of some row, or a watcher of a later site. Earlier layers need
  * all of them. */
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
-    const struct attn_forward *f = context;
-    const size_t last = f->feed.row0 + f->feed.n_row - 1;
+    const struct step *step = context;
+    const struct attn_forward *f = step->f;
+    const size_t last = step->part->row0 + step->part->n_row - 1;
     const int n_layer = (int)f->dims.n_layer;
     const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
 
@@ -35,36 +47,42 @@ static bool needs_rows(const void *context, size_t row0, size_t n_row)
 
 static bool is_stopped(void *context)
 {
-    return attn_forward_is_stopped(context);
+    const struct step *step = context;
+
+    return attn_forward_is_stopped(step->f);
 }
 
 static void tell(void *context, const struct attn_trace_event *event)
 {
-    attn_visit_tell(context, event);
+    const struct step *step = context;
+
+    attn_visit_tell(step->f, event);
 }
 
-/* The current layer, without dropout, q and z. */
-static struct attn_heads heads_of(struct attn_forward *f)
+/* The heads of STEP, without dropout, q and z. */
+static struct attn_heads heads_of(struct step *step)
 {
+    struct attn_forward *f = step->f;
+    const struct attn_feed_part *part = step->part;
     const struct attn_dims *dims = &f->dims;
     const struct attn_selection *selection = f->trace != NULL ? f->trace->selection : NULL;
     const int layer = f->feed.layer;
-    const size_t n_position = f->feed.row0 + f->feed.n_row;
 
     return (struct attn_heads){
-        .feed = {.attention = &f->attention[layer],
+        .feed = {.attention = &step->attention,
                  .shape = &f->shape,
+                 .sequence = step->sequence,
                  .layer = layer,
                  .random_layer = layer,
-                 .row0 = f->feed.row0,
-                 .n_row = f->feed.n_row,
-                 .n_key = attn_forward_is_cross(f) ? f->n_source : n_position,
+                 .row0 = part->row0,
+                 .n_row = part->n_row,
+                 .n_key = attn_forward_is_cross(f) ? f->n_source : part->row0 + part->n_row,
                  .ldz = dims->n_head * dims->d_value,
-                 .edits = f->edits,
-                 .n_edit = f->n_edit},
+                 .edits = part->edits,
+                 .n_edit = part->n_edit},
         .engines = &f->engines,
         .memory = &f->heads,
-        .caller = {needs_head, needs_rows, is_stopped, tell, f},
+        .caller = {needs_head, needs_rows, is_stopped, tell, step},
         .pool = f->feed.pool,
         .n_worker = f->n_worker,
         .cancel = f->cancel,
@@ -82,8 +100,7 @@ static struct attn_heads heads_of(struct attn_forward *f)
 
 /* The rows of all key/value heads of a layer, side by side, on their way into the KV cache. */
 struct appending {
-    const struct attn_forward *f;
-    const struct attn_heads *heads;
+    const struct step *step;
     float *k;                 /* rows.k */
     struct attn_kv_rows rows; /* of head 0 */
 };
@@ -91,7 +108,8 @@ struct appending {
 static void append_head(void *context, size_t g, int worker)
 {
     const struct appending *appending = context;
-    const struct attn_forward *f = appending->f;
+    const struct attn_heads *heads = &appending->step->heads;
+    const struct attn_forward *f = appending->step->f;
     const size_t d_head = f->dims.d_head;
     struct attn_kv_rows rows = appending->rows;
 
@@ -100,32 +118,33 @@ static void append_head(void *context, size_t g, int worker)
         return;
     rows.k += g * d_head;
     rows.v = attn_forward_needs_head(f, ATTN_SITE_V, (int)g) ? rows.v + g * f->dims.d_value : NULL;
-    if (appending->heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
+    if (heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
         attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
-    attn_heads_append_kv(appending->heads, g, &rows);
-    /* Layers that share one cache may have held more rows before. */
-    if (f->n_cache_layer == 1 && f->n_source > 0)
-        attn_kv_erase(&appending->heads->kv[g], &f->shape, rows.first + rows.n, f->shape.n_max);
+    attn_heads_append_kv(heads, g, &rows);
+    /* Layers and sequences that share one cache may have held more rows before. */
+    if (f->n_cache_layer == 1 && rows.first + rows.n < f->n_cached)
+        attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);
 }
 
-static void append_rows(struct attn_forward *f, const struct attn_heads *heads, float *k,
-                        const float *v)
+/* K and V are those of the whole feed. */
+static void append_rows(const struct step *step, float *k, const float *v)
 {
-    const struct attn_site_part part = attn_forward_part(f, ATTN_SITE_K);
-    const size_t n_kv_head = part.n_head;
-    struct appending appending = {.f = f,
-                                  .heads = heads,
-                                  .k = k,
-                                  .rows = {.k = k,
-                                           .v = v,
-                                           .ldk = n_kv_head * f->dims.d_head,
-                                           .ldv = n_kv_head * f->dims.d_value,
-                                           .first = part.row0,
-                                           .n = part.n_row}};
-    const bool is_shared = attn_attention_engine(heads->feed.attention) != ATTN_ENGINE_LOWRANK;
+    const struct attn_forward *f = step->f;
+    const struct attn_site_rows rows = attn_forward_rows(f, ATTN_SITE_K, step->sequence);
+    const size_t n_kv_head = f->dims.n_kv_head;
+    const size_t ldk = n_kv_head * f->dims.d_head, ldv = n_kv_head * f->dims.d_value;
+    struct appending appending = {.step = step,
+                                  .k = k + rows.first * ldk,
+                                  .rows = {.k = k + rows.first * ldk,
+                                           .v = v + rows.first * ldv,
+                                           .ldk = ldk,
+                                           .ldv = ldv,
+                                           .first = rows.row0,
+                                           .n = rows.n_row}};
+    const bool is_shared = attn_attention_engine(&step->attention) != ATTN_ENGINE_LOWRANK;
 
     /* Low-rank attention mixes one head after the other in one scratch. */
-    if (part.n_row > 0)
+    if (rows.n_row > 0)
         attn_pool_run(is_shared ? f->feed.pool : NULL, n_kv_head, append_head, &appending);
 }
 
@@ -144,14 +163,15 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
 /* --- attention -------------------------------------------------------------------------------- */
 
 /* Which weights of the layer stay; draws them when they were not given. */
-static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)
+static struct attn_dropout find_dropout(const struct step *step)
 {
-    const struct attn_attention *attention = &f->attention[f->feed.layer];
-    const size_t n_query = f->feed.n_row;
+    struct attn_forward *f = step->f;
+    const struct attn_attention *attention = &step->attention;
+    const size_t n_query = step->part->n_row, n_key = step->heads.feed.n_key;
 
     if (attention->dropout_mask.cells == NULL)
-        attn_dropout_draw(&f->dropout, attention->dropout, f->dims.n_head * n_query * n_key,
-                          f->heads.dropout);
+        attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
+                          f->dims.n_head * n_query * n_key, f->heads.dropout);
     return (struct attn_dropout){
         .given = attention->dropout_mask.cells != NULL ? &attention->dropout_mask : NULL,
         .bits = f->heads.dropout,
@@ -161,34 +181,56 @@ static struct attn_dropout find_dropout(struct attn_forward *f, size_t n_key)
     };
 }
 
-static void attend(struct attn_forward *f, struct attn_heads heads, float *q)
+static void attend(struct step *step, float *q)
 {
-    const struct attn_attention *attention = heads.feed.attention;
+    struct attn_forward *f = step->f;
+    const size_t n_row = step->part->n_row;
     struct attn_dropout dropout;
 
-    if (attention->similarity == ATTN_SIMILARITY_COSINE)
+    if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
-            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, f->feed.n_row,
-                                f->dims.d_head);
-    if (attention->dropout > 0 || attention->dropout_mask.cells != NULL) {
-        dropout = find_dropout(f, heads.feed.n_key);
-        heads.feed.dropout = &dropout;
+            attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, n_row, f->dims.d_head);
+    if (step->attention.dropout > 0 || step->attention.dropout_mask.cells != NULL) {
+        dropout = find_dropout(step);
+        step->heads.feed.dropout = &dropout;
     }
-    f->n_edited += attn_heads_run(&heads);
+    if (f->n_engine_row != n_row)
+        attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer, n_row);
+    f->n_engine_row = n_row;
+    attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
+}
+
+/* What the feed has of SEQUENCE. A whole sequence of a pack has the stride of its own length. */
+static struct step step_of(struct attn_forward *f, size_t sequence)
+{
+    const int layer = f->feed.layer;
+    struct step step = {.f = f,
+                        .sequence = sequence,
+                        .part = &f->parts[sequence],
+                        .attention = f->attention[layer]};
+
+    if (f->feed.is_pack && f->has_own_stride[layer]) {
+        step.attention.stride = 0;
+        attn_attention_resolve_stride(&step.attention, step.part->n_row);
+    }
+    return step;
 }
 
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)
 {
-    struct attn_heads heads;
-
     attn_step_finish(f);
-    if (attn_forward_is_over(f))
-        return;
-    heads = heads_of(f);
-    heads.q = q;
-    heads.z = attn_forward_needs(f, ATTN_SITE_Z) ? z : NULL;
-    append_rows(f, &heads, k, v);
-    if (attn_forward_needs(f, ATTN_SITE_QK))
-        attend(f, heads, q);
-    attn_visit(f, ATTN_SITE_Z, z);
+    for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
+        struct step step = step_of(f, i);
+        float *part_q = q + step.part->first * f->shape.ldq;
+
+        step.heads = heads_of(&step);
+        step.heads.q = part_q;
+        if (attn_forward_needs(f, ATTN_SITE_Z))
+            step.heads.z = z + step.part->first * step.heads.feed.ldz;
+        append_rows(&step, k, v);
+        if (attn_forward_needs(f, ATTN_SITE_QK))
+            attend(&step, part_q);
+    }
+    if (!attn_forward_is_over(f))
+        attn_visit(f, ATTN_SITE_Z, z);
 }

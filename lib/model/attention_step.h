@@ -7,8 +7,8 @@
 #include "model/step.h"
 
 /*
- * QK .. PATTERN and Z of the current layer: appends k [n_row, G, E] and v [n_row, G, Ev] to the KV
- * cache, then computes z = softmax(q k^T * scale) v, or what the layer's kind of attention has in
+ * QK .. PATTERN and Z of the current layer, one sequence after the other: appends k [n_row, G, E]
+ * and v [n_row, G, Ev] to the KV cache, then computes z = softmax(q k^T * scale) v, or what the layer's kind of attention has in
  * place of it, from all rows there: q [n_row, H, E], z [n_row, H, Ev], for the heads that are
  * needed. k and v of a source are appended once. Cosine similarity normalizes q and k in place.
  */

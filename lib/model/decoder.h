@@ -4,9 +4,9 @@
 
 #include "model/forward.h"
 
-/* Begins a feed of the N_ROW positions from ROW0 on, whose first failure goes into ERR. Their
- * embeddings belong into resid next. */
-void attn_decoder_begin(struct attn_forward *f, size_t row0, size_t n_row, struct attn_error *err);
+/* Begins a feed of N sequences, whose first failure goes into ERR. Of parts [n] row0, n_row and the
+ * edits are set. Embeddings belong into resid next. */
+void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err);
 
 /* Takes the embeddings through positions, blocks and the output layer, as far as anything is
  * needed. Returns the feed's status. */

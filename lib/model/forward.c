@@ -14,24 +14,45 @@ bool attn_forward_is_cross(const struct attn_forward *f)
     return f->feed.layer != ATTN_NO_LAYER && f->model->config.is_cross[f->feed.layer];
 }
 
+/* Whether the rows of SITE are those of the source. */
+static bool is_of_source(const struct attn_forward *f, enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_KEY && attn_forward_is_cross(f);
+}
+
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site)
 {
     const struct attn_config *config = &f->model->config;
     const enum attn_site_layout layout = attn_site_layout(site);
-    struct attn_site_part part = {.row0 = f->feed.row0,
-                                  .n_row = f->feed.n_row,
-                                  .n_head = 1,
-                                  .width = attn_site_width(site, &f->dims)};
+    struct attn_site_part part = {
+        .n_row = f->feed.n_row, .n_head = 1, .width = attn_site_width(site, &f->dims)};
 
     if (layout == ATTN_LAYOUT_QUERY)
         part.n_head = config->n_head;
     if (layout == ATTN_LAYOUT_KEY)
         part.n_head = config->n_kv_head;
-    if (layout == ATTN_LAYOUT_KEY && attn_forward_is_cross(f)) {
-        part.n_row = f->feed.row0 == 0 ? f->n_source : 0;
-        part.row0 = 0;
-    }
+    if (is_of_source(f, site))
+        part.n_row = f->parts[0].row0 == 0 ? f->n_source : 0;
     return part;
+}
+
+struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
+                                        size_t sequence)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    if (is_of_source(f, site)) /* then there is one sequence */
+        return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
+    return (struct attn_site_rows){part->first, part->row0, part->n_row};
+}
+
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
+{
+    size_t sequence = 0;
+
+    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].first)
+        sequence++;
+    return sequence;
 }
 
 struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer)
@@ -158,7 +179,7 @@ void attn_forward_report_non_finite(struct attn_forward *f)
     if (feed->status == ATTN_OK && layer != ATTN_NO_LAYER)
         feed->status = attn_weights_find_non_finite(model->config.model_type, model->st,
                                                     ATTN_NO_LAYER, feed->err);
-    if (feed->status == ATTN_OK && f->n_edit == 0)
+    if (feed->status == ATTN_OK && !feed->has_edits)
         feed->status = refuse_values(f, feed->err);
 }
 

@@ -2,9 +2,11 @@
  * forward.h - what a forward pass works on: a model, the attention of its layers, edits and a
  * trace, and the buffers. For the files of this layer. A session owns one, and counts what was fed.
  *
- * A pass runs in feeds: positions row0 .. row0+n_row-1 go through the layers (decoder.h). The first
- * failure of a feed sticks in it, and so does reaching the last tensor that anything wanted depends
- * on: every line of the equations behind it does nothing.
+ * A pass runs in feeds: rows go through the layers (decoder.h). They are positions of one sequence,
+ * or of several, one below the other. Products, norms and sums take all rows alike; positions, keys
+ * and values, attention, edits and events are those of each sequence. The first failure of a feed
+ * sticks in it, and so does reaching the last tensor that anything wanted depends on: every line of
+ * the equations behind it does nothing.
  *
  * The files of this layer, each calls only those before it:
  *     config, family_*, family  how config.json and tensor names of each family are read
@@ -34,9 +36,20 @@ struct attn_place {
     enum attn_site site;
 };
 
-/* The positions that go through the model now. */
+/* The positions of one sequence that go through the model now. */
+struct attn_feed_part {
+    size_t first;                  /* its first among the rows of the feed */
+    size_t row0, n_row;            /* its first position, counted from the beginning; how many */
+    const struct attn_edit *edits; /* [n_edit] */
+    size_t n_edit;
+    size_t n_edited; /* rows changed by edits */
+};
+
+/* The rows that go through the model now. */
 struct attn_feed {
-    size_t row0, n_row;      /* the first, counted from the beginning of the sequence; how many */
+    size_t n_part, n_row;    /* sequences; rows of all of them */
+    bool is_pack;            /* each sequence is whole, and by itself */
+    bool has_edits;          /* some sequence has */
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
     bool is_done;            /* the end was reached */
@@ -61,8 +74,7 @@ struct attn_pending {
 struct attn_forward {
     const struct attn_model *model;
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
-    const struct attn_edit *edits;          /* [n_edit] */
-    size_t n_edit;
+    const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
     struct attn_place end;          /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
@@ -76,22 +88,26 @@ struct attn_forward {
     enum attn_activation activation; /* config.act_fn */
     struct attn_gemm_engine engine;
     struct attn_head_shape shape;
-    struct attn_engines engines; /* kernels of the current feed */
+    struct attn_engines engines; /* kernels for n_engine_row positions of a sequence */
+    size_t n_engine_row;
     struct attn_stage stage;
 
     struct attn_feed feed;
     struct attn_pending pending;
-    struct attn_random dropout; /* its stream, on the way through the layers of a feed */
-    size_t n_source;            /* rows of the source that was set */
-    size_t n_cached;            /* rows of the KV cache that may hold something */
-    size_t n_edited;            /* rows changed by edits */
+    size_t n_source;                           /* rows of the source that was set */
+    size_t n_cached;                           /* rows of the KV cache that may hold something */
+    size_t n_edited;                           /* rows changed by edits */
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
-    /* Buffers, laid out by attn_plan_memory. */
-    float *source;        /* [dims.n_source, d_source] */
-    float *resid;         /* [n_position, D] */
-    float *normed;        /* [n_position, D] */
+    /* Buffers, laid out by attn_plan_memory; n_position is the most rows of a feed, too. */
+    struct attn_feed_part *parts; /* [n_sequence]: of the feed */
+    struct attn_random *dropouts; /* [n_sequence], where there is dropout: their streams, on the way
+                                     through the layers of a feed */
+    size_t n_sequence;            /* most sequences of a feed */
+    float *source;                /* [dims.n_source, d_source] */
+    float *resid;                 /* [n_position, D] */
+    float *normed;                /* [n_position, D] */
     float *q, *k, *v, *z; /* [n_position, H*E], [keys, G*E], [keys, G*Ev], [n_position, H*Ev] */
     float *mlp;           /* [n_position, F], in place of q, k, v and z */
     float *mlp_linear;    /* [n_position, F], likewise: mlp_pre_linear of a gated MLP */
@@ -110,14 +126,24 @@ struct attn_forward {
     size_t n_cache_layer; /* n_layer, or 1: the layers take turns */
 };
 
-/* The part of SITE that the current feed has in its layer: n_head heads side by side. */
+/* What the current feed has of SITE in its layer: n_head heads side by side. */
 struct attn_site_part {
-    size_t row0, n_row; /* rows: positions, or rows of a source, which are all fed with the first
-                           position */
-    size_t n_head;      /* 1 for sites without heads */
-    size_t width;       /* columns of a head */
+    size_t n_row;  /* positions, or rows of a source, which are all fed with the first position */
+    size_t n_head; /* 1 for sites without heads */
+    size_t width;  /* columns of a head */
 };
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
+
+/* The rows of SITE that sequence number SEQUENCE of the feed has. */
+struct attn_site_rows {
+    size_t first;       /* among the rows of the feed */
+    size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
+};
+struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
+                                        size_t sequence);
+
+/* The sequence of the feed that has row ROW, which is counted over all that was fed. */
+size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row);
 
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);

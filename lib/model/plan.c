@@ -190,12 +190,25 @@ static size_t n_run_layer(const struct attn_forward *f)
     return n < f->dims.n_layer ? n : f->dims.n_layer;
 }
 
+/* Whether weights that are dropped are drawn in some layer. */
+static bool has_dropout(const struct attn_forward *f)
+{
+    bool has = false;
+
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+        has = has || f->attention[layer].dropout > 0;
+    return has;
+}
+
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
     const bool is_bf16 = f->compute == ATTN_COMPUTE_BF16;
     const size_t n = f->dims.n_position;
 
+    f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
+    f->dropouts =
+        has_dropout(f) ? attn_arena_take(arena, f->n_sequence, sizeof *f->dropouts) : NULL;
     f->source = take(arena, f->dims.n_source, f->model->config.d_source);
     f->resid = take(arena, n, c->d_model);
     f->normed = take(arena, n, c->d_model);

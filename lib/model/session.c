@@ -72,26 +72,25 @@ static enum attn_status check_attention(const struct attn_model *model,
     return ATTN_OK;
 }
 
-/* Matrices that are made beside z cannot be edited: nothing would come of it. */
-static enum attn_status check_edits(const struct attn_model *model,
-                                    const struct attn_session_options *options,
-                                    struct attn_error *err)
+enum attn_status attn_session_check_edits(const struct attn_attention *attention,
+                                          const struct attn_dims *dims,
+                                          const struct attn_edit *edits, size_t n_edit,
+                                          struct attn_error *err)
 {
-    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
-        const struct attn_attention attention = find_attention(model, options, layer);
-        const enum attn_engine engine = attn_attention_engine(&attention);
+    for (size_t layer = 0; layer < dims->n_layer; layer++) {
+        const enum attn_engine engine = attn_attention_engine(&attention[layer]);
 
         if (engine != ATTN_ENGINE_LINEAR && engine != ATTN_ENGINE_BLOCKWISE)
             continue;
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
-            if (attn_edits_touch(options->edits, options->n_edit, (enum attn_site)site, (int)layer))
+            if (attn_edits_touch(edits, n_edit, (enum attn_site)site, (int)layer))
                 return attn_error_set(err, ATTN_INVALID,
                                       "'%s' of layer %zu cannot be edited: %s attention computes z "
                                       "without it",
                                       attn_site_name((enum attn_site)site), layer,
                                       engine == ATTN_ENGINE_LINEAR ? "linear" : "blockwise");
     }
-    return ATTN_OK;
+    return attn_edits_check(edits, n_edit, dims, err);
 }
 
 static enum attn_status check_options(const struct attn_model *model,
@@ -100,7 +99,8 @@ static enum attn_status check_options(const struct attn_model *model,
 {
     const struct attn_config *config = &model->config;
     struct attn_dims dims = attn_config_dims(config, options->n_max);
-    const size_t most = config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
+    const bool is_one = options->n_sequence <= 1;
+    const size_t most = is_one && config->n_ctx < ATTN_MAX_CTX ? config->n_ctx : ATTN_MAX_CTX;
     const size_t most_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
 
     dims.n_source = options->n_source;
@@ -113,6 +113,10 @@ static enum attn_status check_options(const struct attn_model *model,
         return attn_error_set(err, ATTN_INVALID,
                               "a source of %zu rows is too long, expected at most %zu",
                               options->n_source, most_source);
+    if (options->n_sequence > 1 && options->cache != ATTN_CACHE_ONE_LAYER)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a session that is fed several sequences at once keeps the keys of "
+                              "one layer");
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
                               attn_quote_string(model->name).text);
@@ -128,9 +132,9 @@ static enum attn_status check_options(const struct attn_model *model,
     }
     if (check_attention(model, options, err) != ATTN_OK)
         return ATTN_INVALID;
-    if (check_edits(model, options, err) != ATTN_OK)
-        return ATTN_INVALID;
-    return attn_edits_check(options->edits, options->n_edit, &dims, err);
+    return attn_session_check_edits(options->attention != NULL ? options->attention
+                                                               : config->attention,
+                                    &dims, options->edits, options->n_edit, err);
 }
 
 /* --- creating --------------------------------------------------------------------------------- */
@@ -143,13 +147,21 @@ static enum attn_status copy_options(struct attn_session *session, const struct 
     const size_t n_layer = model->config.n_layer;
 
     session->edits = attn_alloc(options->n_edit, sizeof *session->edits, err);
+    session->n_edit = options->n_edit;
     session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
-    if (session->edits == NULL || session->attention == NULL)
+    session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
+    if (session->edits == NULL || session->attention == NULL || session->has_own_stride == NULL)
         return ATTN_NO_MEMORY;
     if (options->n_edit > 0)
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
-    for (size_t layer = 0; layer < n_layer; layer++)
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const struct attn_attention *given =
+            options->attention != NULL ? options->attention : model->config.attention;
+
         session->attention[layer] = find_attention(model, options, layer);
+        session->has_own_stride[layer] = !model->config.is_cross[layer] &&
+                                         session->attention[layer].stride != given[layer].stride;
+    }
     return ATTN_OK;
 }
 
@@ -176,8 +188,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
     struct attn_forward f = {
         .model = model,
         .attention = session->attention,
-        .edits = session->edits,
-        .n_edit = options->n_edit,
+        .has_own_stride = session->has_own_stride,
+        .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
         .trace = options->trace,
         .has_logits = options->has_logits,
         .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
@@ -225,6 +237,7 @@ static void release(struct attn_session *session)
     attn_arena_release(&session->arena);
     attn_free(session->edits);
     attn_free(session->attention);
+    attn_free(session->has_own_stride);
 }
 
 /* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run
@@ -316,9 +329,8 @@ static enum attn_status check_numbers(const struct attn_forward *f, const struct
     return ATTN_OK;
 }
 
-/* Whether masks given as matrices have the sizes of LAYER when N positions are fed. */
-static enum attn_status check_matrices(const struct attn_session *session, size_t layer, size_t n,
-                                       struct attn_error *err)
+enum attn_status attn_session_check_matrices(const struct attn_session *session, size_t layer,
+                                             size_t n, struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
@@ -335,23 +347,29 @@ static enum attn_status check_matrices(const struct attn_session *session, size_
     return status;
 }
 
-/* Whether N more positions can be fed, to the layers from FIRST on. */
-static enum attn_status check_feed(const struct attn_session *session, size_t first, size_t n,
-                                   struct attn_error *err)
+size_t attn_session_most_positions(const struct attn_forward *f)
+{
+    const size_t n_ctx = f->model->config.n_ctx;
+
+    return f->dims.n_position < n_ctx ? f->dims.n_position : n_ctx;
+}
+
+enum attn_status attn_session_check_feed(const struct attn_session *session, size_t first, size_t n,
+                                         struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
-    const size_t n_max = f->dims.n_position, n_position = session->n_position;
+    const size_t n_position = session->n_position, most = attn_session_most_positions(f);
     bool is_whole = !f->is_rewindable;
 
     if (session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "a session whose feed failed must be reset first");
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "there are no tokens, expected at least 1");
-    if (n > n_max - n_position)
+    if (n > most - n_position)
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
-                              n_position, n_max);
+                              n_position, most);
     for (size_t layer = first; layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
 
@@ -359,7 +377,7 @@ static enum attn_status check_feed(const struct attn_session *session, size_t fi
             return attn_error_set(err, ATTN_INVALID,
                                   "layer %zu of '%s' attends to a source, and none was set", layer,
                                   attn_quote_string(f->model->name).text);
-        if (check_matrices(session, layer, n, err) != ATTN_OK)
+        if (attn_session_check_matrices(session, layer, n, err) != ATTN_OK)
             return ATTN_INVALID;
         if ((!is_cross && f->attention[layer].mask != ATTN_MASK_CAUSAL) ||
             f->attention[layer].dropout > 0 || f->attention[layer].dropout_mask.cells != NULL)
@@ -413,40 +431,67 @@ enum attn_status attn_session_set_source(struct attn_session *session, const flo
     return ATTN_OK;
 }
 
-/* Runs the feed that was begun, whose embeddings lie in resid. */
-static enum attn_status run_feed(struct attn_session *session)
+/* Begins a feed of the next N positions of one sequence. */
+static void begin_feed(struct attn_session *session, size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    const size_t n_position = f->feed.row0 + f->feed.n_row;
+
+    f->parts[0] = (struct attn_feed_part){.row0 = session->n_position,
+                                          .n_row = n,
+                                          .edits = session->edits,
+                                          .n_edit = session->n_edit};
+    attn_decoder_begin(f, 1, err);
+}
+
+/* Rows of the KV cache that the feed will have filled. */
+static size_t count_cached(const struct attn_forward *f)
+{
+    size_t n = f->n_source;
+
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        if (part->row0 + part->n_row > n)
+            n = part->row0 + part->n_row;
+    return n;
+}
+
+enum attn_status attn_session_run_feed(struct attn_session *session)
+{
+    struct attn_forward *f = &session->forward;
     enum attn_status status;
 
     session->is_broken = true;
     session->has_last_logits = false;
-    f->n_cached = n_position > f->n_source ? n_position : f->n_source;
+    f->n_cached = count_cached(f);
     status = attn_decoder_run(f);
     if (status != ATTN_OK)
         return status;
     session->is_broken = false;
-    session->n_position = n_position;
+    session->n_position += f->feed.n_row;
     return ATTN_OK;
+}
+
+void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_t n, float *x)
+{
+    const struct attn_tensor *table = &f->model->weights.embed;
+
+    attn_model_gather(f->model, f->engine.kernels, ids, n, x);
+    if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
+        attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
 }
 
 enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
                                    struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    const struct attn_tensor *table = &f->model->weights.embed;
-    enum attn_status status = check_feed(session, 0, n, err);
+    enum attn_status status = attn_session_check_feed(session, 0, n, err);
 
     if (status == ATTN_OK)
         status = attn_model_check_ids(f->model, ids, n, session->n_position, err);
     if (status != ATTN_OK)
         return status;
-    attn_decoder_begin(f, session->n_position, n, err);
-    attn_model_gather(f->model, f->engine.kernels, ids, n, f->resid);
-    if (n >= many_rows && attn_safetensors_owns_address(f->model->st, table->data))
-        attn_file_drop_pages(table->data, attn_tensor_n_byte(table));
-    return run_feed(session);
+    begin_feed(session, n, err);
+    attn_session_gather(f, ids, n, f->resid);
+    return attn_session_run_feed(session);
 }
 
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
@@ -454,39 +499,47 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
 {
     struct attn_forward *f = &session->forward;
     const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
-    enum attn_status status = check_feed(session, 0, n, err);
+    enum attn_status status = attn_session_check_feed(session, 0, n, err);
 
     if (status == ATTN_OK)
         status = check_numbers(f, &rows, err);
     if (status != ATTN_OK)
         return status;
-    attn_decoder_begin(f, session->n_position, n, err);
+    begin_feed(session, n, err);
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
-    return run_feed(session);
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_check_layer(const struct attn_forward *f, int layer,
+                                          struct attn_error *err)
+{
+    const int n_layer = (int)f->dims.n_layer;
+
+    if (layer < 0 || layer > n_layer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
+    for (int i = 0; i < n_layer; i++)
+        if (f->attention[i].dropout > 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "a feed with dropout begins at the embeddings: its numbers are "
+                                  "drawn layer after layer");
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    const int n_layer = (int)f->dims.n_layer;
-    enum attn_status status;
+    enum attn_status status = attn_session_check_layer(f, layer, err);
 
-    if (layer < 0 || layer > n_layer)
-        return attn_error_set(err, ATTN_INVALID,
-                              "a feed cannot begin at layer %d, expected 0 to %d", layer, n_layer);
-    status = check_feed(session, (size_t)layer, n, err);
-    for (int i = 0; status == ATTN_OK && i < n_layer; i++)
-        if (f->attention[i].dropout > 0)
-            status = attn_error_set(err, ATTN_INVALID,
-                                    "a feed with dropout begins at the embeddings: its numbers are "
-                                    "drawn layer after layer");
+    if (status == ATTN_OK)
+        status = attn_session_check_feed(session, (size_t)layer, n, err);
     if (status != ATTN_OK)
         return status;
-    attn_decoder_begin(f, session->n_position, n, err);
+    begin_feed(session, n, err);
     f->feed.first_layer = layer;
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
-    return run_feed(session);
+    return attn_session_run_feed(session);
 }
 
 size_t attn_session_n_position(const struct attn_session *session)
@@ -528,7 +581,8 @@ void attn_session_reset(struct attn_session *session)
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-static enum attn_status check_has_logits(const struct attn_session *session, struct attn_error *err)
+enum attn_status attn_session_check_logits(const struct attn_session *session,
+                                           struct attn_error *err)
 {
     if (!session->forward.has_logits)
         return attn_error_set(err, ATTN_INVALID, "the session was created without logits");
@@ -543,9 +597,21 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
 {
     f->feed.status = ATTN_OK;
     f->feed.err = err;
-    attn_unembed_rows(f, f->final + first * f->dims.d_model, first, n, logits);
+    attn_unembed_rows(f, f->final + first * f->dims.d_model, n, logits);
+    attn_unembed_edit(f, first, n, logits);
     attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
     return f->feed.status;
+}
+
+/* Whether the last layer computed row ROW of all that was fed, so that it has logits. */
+static bool is_final(const struct attn_session *session, size_t row)
+{
+    const struct attn_forward *f = &session->forward;
+    const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row)];
+    const size_t position = f->feed.is_pack ? row - part->first : row;
+
+    return f->is_rewindable || position + 1 == part->row0 + part->n_row ||
+           attn_forward_watches_row(f, position);
 }
 
 enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
@@ -553,7 +619,7 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
 {
     const size_t n_position = session->n_position;
     struct attn_forward *f = &session->forward;
-    enum attn_status status = check_has_logits(session, err);
+    enum attn_status status = attn_session_check_logits(session, err);
 
     if (status != ATTN_OK)
         return status;
@@ -562,7 +628,7 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
                               "%zu positions from %zu on are not among the %zu that were fed", n,
                               first, n_position);
     for (size_t row = first; row < first + n; row++)
-        if (!f->is_rewindable && row != n_position - 1 && !attn_forward_watches_row(f, row))
+        if (!is_final(session, row))
             return attn_error_set(err, ATTN_INVALID,
                                   "position %zu was not computed to its end: nothing watches it",
                                   row);
@@ -573,7 +639,7 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
                                      struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    enum attn_status status = check_has_logits(session, err);
+    enum attn_status status = attn_session_check_logits(session, err);
 
     if (status != ATTN_OK)
         return status;

@@ -1,5 +1,5 @@
 /*
- * session.h - one sequence on its way through a model.
+ * session.h - one sequence on its way through a model; several at once: session_pack.h.
  *
  *     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
  *     options.n_max = n;                       // all memory is planned now: a feed cannot run out
@@ -10,8 +10,8 @@
  *
  * Results depend on the model, the tokens so far and the options that change results (edits,
  * attention, source, needs_float32), on nothing else: not on how the tokens are split into feeds,
- * on threads, instruction sets, or on what is watched. In bfloat16 they do depend on the processor,
- * and so on the options gemm and isa.
+ * on the sequences beside them, on threads, instruction sets, or on what is watched. In bfloat16
+ * they do depend on the processor, and so on the options gemm and isa.
  */
 #ifndef ATTN_MODEL_SESSION_H
 #define ATTN_MODEL_SESSION_H
@@ -36,7 +36,7 @@ enum attn_cache {
 
 struct attn_session_options {
     size_t size;     /* of this struct */
-    size_t n_max;    /* most positions at any time, 1 .. n_ctx */
+    size_t n_max;    /* most positions at any time, 1 .. n_ctx; of several sequences: no limit */
     size_t n_source; /* most rows of a source, up to the config's; 0: none will be set */
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
@@ -58,6 +58,7 @@ struct attn_session_options {
     const char *embeddings_name; /* borrowed; the files of embeddings and source, which */
     const char *source_name;     /* messages name when their numbers are not finite or
                                                too large. NULL: the model is named in their place */
+    size_t n_sequence; /* most at once (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \
@@ -107,7 +108,7 @@ ATTN_API enum attn_status attn_session_logits(struct attn_session *session, cons
 /*
  * Logits after the positions FIRST .. FIRST+N-1 into LOGITS [N, n_vocab], computed anew.
  * ATTN_INVALID without has_logits, and for positions that were not fed; with ATTN_CACHE_ONE_LAYER
- * also for those that the trace does not want, but for the last.
+ * also for those that the trace does not want, but for the last of a sequence.
  */
 ATTN_API enum attn_status attn_session_logits_at(struct attn_session *session, size_t first,
                                                  size_t n, float *logits, struct attn_error *err);

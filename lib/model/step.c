@@ -357,7 +357,8 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     struct attn_linear_args *map = find_map(f, x);
     struct attn_pending_visit *before = find_visit(f, x);
 
-    if (map != NULL && before != NULL && f->n_edit == 0 && !attn_forward_watches(f, before->site)) {
+    if (map != NULL && before != NULL && !f->feed.has_edits &&
+        !attn_forward_watches(f, before->site)) {
         map->has_activation = true;
         before->site = site;
         return;
@@ -373,7 +374,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
  * Returns whether it does that. */
 static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
 {
-    struct attn_linear_args *map = f->n_edit == 0 ? find_map(f, x) : NULL;
+    struct attn_linear_args *map = f->feed.has_edits ? NULL : find_map(f, x);
 
     if (map != NULL)
         map->sum = sum;

@@ -27,8 +27,7 @@ static void cap_row(void *context, size_t row, int worker)
                                       (float)work->f->model->config.logits_cap);
 }
 
-void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size_t n_row,
-                       float *logits)
+void attn_unembed_rows(struct attn_forward *f, const float *x, size_t n_row, float *logits)
 {
     const size_t n_vocab = f->dims.n_vocab;
     const struct attn_linear_args map = {
@@ -44,14 +43,6 @@ void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size
         .ldy = n_vocab,
         .last_col = n_vocab,
     };
-    const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
-                                            .layer = ATTN_NO_LAYER,
-                                            .head = ATTN_ALL_HEADS,
-                                            .row0 = row0,
-                                            .n_row = n_row,
-                                            .n_col = n_vocab,
-                                            .ld = n_vocab,
-                                            .data = logits};
 
     if (f->n_logit_row > 0 && f->n_logit_row < f->feed.n_row)
         attn_linear_run(&map, 1, f->feed.pool); /* the matrix is read several times */
@@ -59,33 +50,87 @@ void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size
         attn_stage_run_linear(&f->stage, &map, 1, f->feed.pool);
     if (f->model->config.logits_cap > 0)
         attn_pool_run(f->feed.pool, n_row, cap_row, &(struct cap_work){f, logits});
-    attn_visit_edit(f, &target);
+}
+
+/* Rows of logits of one sequence. */
+struct span {
+    size_t sequence, position, n;
+};
+
+/* Those of the N rows from ROW on that belong to the sequence of the first. */
+static struct span first_span(const struct attn_forward *f, size_t row, size_t n)
+{
+    const size_t sequence = attn_forward_find_sequence(f, row);
+    const struct attn_feed_part *part = &f->parts[sequence];
+    struct span span = {sequence, row, n};
+
+    if (!f->feed.is_pack) /* ROW may have been fed before */
+        return span;
+    span.position = row - part->first;
+    if (span.n > part->n_row - span.position)
+        span.n = part->n_row - span.position;
+    return span;
+}
+
+void attn_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
+{
+    const size_t n_vocab = f->dims.n_vocab;
+
+    for (size_t row = 0; row < n_row && f->feed.has_edits;) {
+        const struct span span = first_span(f, first + row, n_row - row);
+        const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
+                                                .layer = ATTN_NO_LAYER,
+                                                .head = ATTN_ALL_HEADS,
+                                                .row0 = span.position,
+                                                .n_row = span.n,
+                                                .n_col = n_vocab,
+                                                .ld = n_vocab,
+                                                .data = logits + row * n_vocab};
+
+        attn_visit_edit(f, span.sequence, &target);
+        row += span.n;
+    }
+}
+
+/* Tells of f->logits [n_row, V] of the rows FIRST and on. */
+static void tell_rows(struct attn_forward *f, size_t first, size_t n_row)
+{
+    const size_t n_vocab = f->dims.n_vocab;
+
+    for (size_t row = 0; row < n_row;) {
+        const struct span span = first_span(f, first + row, n_row - row);
+        const struct attn_trace_event event = {.sequence = span.sequence,
+                                               .site = ATTN_SITE_LOGITS,
+                                               .layer = ATTN_NO_LAYER,
+                                               .head = ATTN_ALL_HEADS,
+                                               .row0 = span.position,
+                                               .n_row = span.n,
+                                               .n_col = n_vocab,
+                                               .ld = n_vocab,
+                                               .data = f->logits + row * n_vocab};
+
+        attn_visit_tell(f, &event);
+        row += span.n;
+    }
 }
 
 /* The logits of the rows of X [n_row, D] that are watched, as many at a time as there is room
  * for. */
 static void tell_logits(struct attn_forward *f, const float *x)
 {
-    const size_t row0 = f->feed.row0, n_row = f->feed.n_row;
+    const size_t first = f->parts[0].row0, n_row = f->feed.n_row;
     size_t row = 0;
 
     while (row < n_row && !attn_forward_is_stopped(f)) {
         size_t n = 0;
 
-        while (row + n < n_row && n < f->n_logit_row && attn_forward_watches_row(f, row0 + row + n))
+        while (row + n < n_row && n < f->n_logit_row &&
+               attn_forward_watches_row(f, first_span(f, first + row + n, 1).position))
             n++;
         if (n > 0) {
-            const struct attn_trace_event event = {.site = ATTN_SITE_LOGITS,
-                                                   .layer = ATTN_NO_LAYER,
-                                                   .head = ATTN_ALL_HEADS,
-                                                   .row0 = row0 + row,
-                                                   .n_row = n,
-                                                   .n_col = f->dims.n_vocab,
-                                                   .ld = f->dims.n_vocab,
-                                                   .data = f->logits};
-
-            attn_unembed_rows(f, x + row * f->dims.d_model, row0 + row, n, f->logits);
-            attn_visit_tell(f, &event);
+            attn_unembed_rows(f, x + row * f->dims.d_model, n, f->logits);
+            attn_unembed_edit(f, first + row, n, f->logits);
+            tell_rows(f, first + row, n);
         }
         row += n > 0 ? n : 1;
     }
@@ -104,7 +149,7 @@ void attn_unembed_run(struct attn_forward *f)
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
     if (f->has_logits)
-        memcpy(f->final + f->feed.row0 * d, x, f->feed.n_row * d * sizeof(float));
+        memcpy(f->final + f->parts[0].row0 * d, x, f->feed.n_row * d * sizeof(float));
     if (attn_forward_watches(f, ATTN_SITE_LOGITS))
         tell_logits(f, x);
 }

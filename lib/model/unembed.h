@@ -7,9 +7,11 @@
 /* The final norm of the feed's rows, and the logits of those that are watched. */
 void attn_unembed_run(struct attn_forward *f);
 
-/* LOGITS [n_row, V] of the positions ROW0 and on, whose rows X [n_row, D] the output layer reads;
- * edits applied. */
-void attn_unembed_rows(struct attn_forward *f, const float *x, size_t row0, size_t n_row,
-                       float *logits);
+/* LOGITS [n_row, V] of rows X [n_row, D] that the output layer reads. */
+void attn_unembed_rows(struct attn_forward *f, const float *x, size_t n_row, float *logits);
+
+/* Applies edits to LOGITS [n_row, V] of the rows FIRST and on, counted over all that was fed: over
+ * the sequences of a pack, else over the positions. */
+void attn_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits);
 
 #endif

@@ -6,13 +6,13 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
 {
     const bool is_scores = event->site == ATTN_SITE_ATTN_SCORES;
 
-    if (f->n_edit > 0 && (is_scores || event->site == ATTN_SITE_QK))
+    if (f->feed.has_edits && (is_scores || event->site == ATTN_SITE_QK))
         return; /* an edit masks keys there */
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t position = event->row0 + i;
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
         /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
-        const bool is_first_enough = event->site == ATTN_SITE_PATTERN && f->n_edit == 0;
+        const bool is_first_enough = event->site == ATTN_SITE_PATTERN && !f->feed.has_edits;
         size_t n = event->keys != NULL ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
         n = is_first_enough && n > 0 ? 1 : n;
@@ -23,9 +23,17 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
     }
 }
 
-void attn_visit_edit(struct attn_forward *f, const struct attn_edit_target *target)
+void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited)
 {
-    f->n_edited += attn_edits_apply(f->edits, f->n_edit, target);
+    f->parts[sequence].n_edited += n_edited;
+    f->n_edited += n_edited;
+}
+
+void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_edit_target *target)
+{
+    const struct attn_feed_part *part = &f->parts[sequence];
+
+    attn_visit_count(f, sequence, attn_edits_apply(part->edits, part->n_edit, target));
 }
 
 void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *event)
@@ -42,11 +50,12 @@ void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *even
     }
 }
 
-/* One head of a site, or a site without heads. */
-static void visit_head(struct attn_forward *f, const struct attn_edit_target *target,
-                       bool is_watched)
+/* One head of a site, or a site without heads, of one sequence. */
+static void visit_head(struct attn_forward *f, size_t sequence,
+                       const struct attn_edit_target *target, bool is_watched)
 {
-    const struct attn_trace_event event = {.site = target->site,
+    const struct attn_trace_event event = {.sequence = sequence,
+                                           .site = target->site,
                                            .layer = target->layer,
                                            .head = target->head,
                                            .row0 = target->row0,
@@ -55,8 +64,7 @@ static void visit_head(struct attn_forward *f, const struct attn_edit_target *ta
                                            .ld = target->ld,
                                            .data = target->data};
 
-    if (f->n_edit > 0)
-        attn_visit_edit(f, target);
+    attn_visit_edit(f, sequence, target);
     if (is_watched)
         attn_visit_tell(f, &event);
 }
@@ -76,25 +84,30 @@ static bool watches_head(const struct attn_forward *f, enum attn_site site, int 
     }
 }
 
-static void visit_heads(struct attn_forward *f, enum attn_site site, bool is_watched, float *data)
+/* The heads of one sequence, whose rows are among DATA. */
+static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site site, float *data)
 {
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
+    const bool is_watched = attn_forward_watches(f, site);
     const struct attn_site_part part = attn_forward_part(f, site);
+    const struct attn_site_rows rows = attn_forward_rows(f, site, sequence);
+    const size_t ld = part.n_head * part.width;
 
-    if (part.n_row == 0)
+    if (rows.n_row == 0)
         return;
     for (int head = 0; head < (int)part.n_head && f->feed.status == ATTN_OK; head++) {
         const struct attn_edit_target target = {.site = site,
                                                 .layer = f->feed.layer,
                                                 .head = has_heads ? head : ATTN_ALL_HEADS,
-                                                .row0 = part.row0,
-                                                .n_row = part.n_row,
+                                                .row0 = rows.row0,
+                                                .n_row = rows.n_row,
                                                 .n_col = part.width,
-                                                .ld = part.n_head * part.width,
-                                                .data = data + (size_t)head * part.width};
+                                                .ld = ld,
+                                                .data = data + rows.first * ld +
+                                                        (size_t)head * part.width};
 
         if (attn_forward_needs_head(f, site, head))
-            visit_head(f, &target, is_watched && watches_head(f, site, head));
+            visit_head(f, sequence, &target, is_watched && watches_head(f, site, head));
     }
 }
 
@@ -104,7 +117,8 @@ void attn_visit(struct attn_forward *f, enum attn_site site, float *data)
 
     if (attn_forward_is_over(f))
         return;
-    if ((is_watched || f->n_edit > 0) && attn_forward_needs(f, site))
-        visit_heads(f, site, is_watched, data);
+    if ((is_watched || f->feed.has_edits) && attn_forward_needs(f, site))
+        for (size_t sequence = 0; sequence < f->feed.n_part; sequence++)
+            visit_heads(f, sequence, site, data);
     f->feed.is_done = attn_forward_ends_at(f, site);
 }

@@ -8,11 +8,14 @@
 #include "model/forward.h"
 
 /* DATA holds what the feed has of SITE in the current layer (attn_forward_part): [n_row, n_head,
- * width]. */
+ * width]. One sequence is visited after the other. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
 
-/* Only the edits, of TARGET; only the trace, of the rows of EVENT that it wants. */
-void attn_visit_edit(struct attn_forward *f, const struct attn_edit_target *target);
+/* Only the edits of sequence number SEQUENCE, of its TARGET; only the trace, of the rows of EVENT
+ * that it wants. */
+void attn_visit_edit(struct attn_forward *f, size_t sequence,
+                     const struct attn_edit_target *target);
+void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited); /* rows */
 void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *event);
 
 #endif

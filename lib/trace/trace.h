@@ -3,7 +3,8 @@
  *
  * A trace is a callback plus the selection it wants. The forward pass calls it on the feeding
  * thread, ordered by layer, site, head and row; sites that are not wanted cost one branch. Watching
- * never changes the result. When the matrices of one layer do not fit in 64 MiB they come in blocks
+ * never changes the result. Where a session is fed several sequences at once, the events of each
+ * come in this order; those of different sequences are mixed. When the matrices of one layer do not fit in 64 MiB they come in blocks
  * of rows, head by head; the sites of a block follow one another then.
  *
  *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
@@ -17,6 +18,7 @@
 /* A rectangle of one site: n_row rows of n_col floats, one layer, one head. Holds only selected
  * heads and rows. */
 struct attn_trace_event {
+    size_t sequence; /* 0; of several that are fed at once, its number (session.h) */
     enum attn_site site;
     int layer;          /* 0 .. n_layer - 1, or ATTN_NO_LAYER */
     int head;           /* 0 .. H - 1 (G - 1 for k, v); ATTN_ALL_HEADS for sites without heads */

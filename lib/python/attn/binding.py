@@ -512,6 +512,10 @@ class attn_session_options(Structure):
     pass
 
 
+class attn_session_sequence(Structure):
+    pass
+
+
 class attn_difference(Structure):
     pass
 
@@ -810,6 +814,7 @@ attn_format._fields_ = [
     ("table_form", c_int),
 ]
 attn_trace_event._fields_ = [
+    ("sequence", c_size_t),
     ("site", c_int),
     ("layer", c_int),
     ("head", c_int),
@@ -1194,6 +1199,13 @@ attn_session_options._fields_ = [
     ("isa", c_int),
     ("embeddings_name", c_char_p),
     ("source_name", c_char_p),
+    ("n_sequence", c_size_t),
+]
+attn_session_sequence._fields_ = [
+    ("ids", POINTER(c_int32)),
+    ("n", c_size_t),
+    ("edits", POINTER(attn_edit)),
+    ("n_edit", c_size_t),
 ]
 attn_difference._fields_ = [
     ("values", c_double * 10),
@@ -1649,6 +1661,8 @@ FUNCTIONS = {
     "attn_session_n_position": (c_size_t, [c_void_p]),
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
+    "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
+    "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),

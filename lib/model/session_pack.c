@@ -1,0 +1,173 @@
+/* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
+#include "model/session_pack.h"
+
+#include "attention/attention.h"
+#include "base/escape.h"
+#include "model/config_internal.h"
+#include "model/decoder.h"
+#include "model/session_internal.h"
+#include "model/unembed.h"
+
+#include <string.h>
+
+/* Whether sequence number I can be one of several, fed to the layers from FIRST on. */
+static enum attn_status check_sequence(const struct attn_session *session, size_t first, size_t i,
+                                       const struct attn_session_sequence *sequence,
+                                       struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    struct attn_dims dims = f->dims;
+    enum attn_status status = ATTN_OK;
+
+    if (sequence->n == 0 || sequence->n > attn_session_most_positions(f))
+        return attn_error_set(err, ATTN_INVALID, "sequence %zu has %zu tokens, expected 1 to %zu",
+                              i, sequence->n, attn_session_most_positions(f));
+    for (size_t layer = first; status == ATTN_OK && layer < dims.n_layer; layer++) {
+        status = attn_session_check_matrices(session, layer, sequence->n, err);
+        if (status == ATTN_OK && !f->model->config.is_cross[layer])
+            status = attn_attention_check_keys(&f->attention[layer], sequence->n, err);
+    }
+    dims.n_position = sequence->n;
+    if (status == ATTN_OK && sequence->edits != NULL)
+        status =
+            attn_session_check_edits(f->attention, &dims, sequence->edits, sequence->n_edit, err);
+    return status;
+}
+
+/* Whether N sequences can be fed at once to the layers from FIRST on. */
+static enum attn_status check_many(const struct attn_session *session, size_t first,
+                                   const struct attn_session_sequence *sequences, size_t n,
+                                   struct attn_error *err)
+{
+    const struct attn_forward *f = &session->forward;
+    const struct attn_config *config = &f->model->config;
+    size_t n_row = 0;
+
+    if (n == 0 || n > f->n_sequence)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu sequences cannot be fed at once, the session holds 1 to %zu", n,
+                              f->n_sequence);
+    for (size_t i = 0; i < n; i++) {
+        if (check_sequence(session, first, i, &sequences[i], err) != ATTN_OK)
+            return ATTN_INVALID;
+        if (sequences[i].n > f->dims.n_position - n_row)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the tokens of %zu sequences are too many, the session holds %zu",
+                                  n, f->dims.n_position);
+        n_row += sequences[i].n;
+    }
+    for (size_t layer = 0; n > 1 && layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return attn_error_set(err, ATTN_INVALID,
+                                  "layer %zu of '%s' attends to a source: one sequence is fed at a "
+                                  "time",
+                                  layer, attn_quote_string(f->model->name).text);
+    if (session->n_position > 0 && !session->is_broken)
+        return attn_error_set(err, ATTN_INVALID,
+                              "several sequences are fed from their beginning, the session must be "
+                              "reset first");
+    return attn_session_check_feed(session, first, sequences[0].n, err);
+}
+
+static enum attn_status check_many_ids(const struct attn_model *model,
+                                       const struct attn_session_sequence *sequences, size_t n,
+                                       struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        status = attn_model_check_ids(model, sequences[i].ids, sequences[i].n, 0, err);
+        if (status != ATTN_OK && n > 1)
+            attn_error_hint(err, "it is in sequence %zu of %zu", i, n);
+    }
+    return status;
+}
+
+static void begin_many(struct attn_session *session, const struct attn_session_sequence *sequences,
+                       size_t n, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+
+    for (size_t i = 0; i < n; i++) {
+        const bool has_own = sequences[i].edits != NULL;
+
+        f->parts[i] =
+            (struct attn_feed_part){.n_row = sequences[i].n,
+                                    .edits = has_own ? sequences[i].edits : session->edits,
+                                    .n_edit = has_own ? sequences[i].n_edit : session->n_edit};
+    }
+    attn_decoder_begin(f, n, err);
+    f->feed.is_pack = true;
+}
+
+enum attn_status attn_session_feed_many(struct attn_session *session,
+                                        const struct attn_session_sequence *sequences, size_t n,
+                                        struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    enum attn_status status = check_many(session, 0, sequences, n, err);
+
+    if (status == ATTN_OK)
+        status = check_many_ids(f->model, sequences, n, err);
+    if (status != ATTN_OK)
+        return status;
+    begin_many(session, sequences, n, err);
+    for (size_t i = 0; i < n; i++)
+        attn_session_gather(f, sequences[i].ids, sequences[i].n,
+                            f->resid + f->parts[i].first * f->dims.d_model);
+    return attn_session_run_feed(session);
+}
+
+enum attn_status attn_session_feed_layer_many(struct attn_session *session, int layer,
+                                              const float *x,
+                                              const struct attn_session_sequence *sequences,
+                                              size_t n, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    enum attn_status status = attn_session_check_layer(f, layer, err);
+
+    if (status == ATTN_OK)
+        status = check_many(session, (size_t)layer, sequences, n, err);
+    if (status != ATTN_OK)
+        return status;
+    begin_many(session, sequences, n, err);
+    f->feed.first_layer = layer;
+    memcpy(f->resid, x, f->feed.n_row * f->dims.d_model * sizeof(float));
+    return attn_session_run_feed(session);
+}
+
+size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence)
+{
+    return session->forward.parts[sequence].n_edited;
+}
+
+/* --- logits ----------------------------------------------------------------------------------- */
+
+/* The row of the last position of sequence number SEQUENCE of the last feed, among all rows. */
+static size_t last_row(const struct attn_session *session, size_t sequence)
+{
+    const struct attn_feed_part *part = &session->forward.parts[sequence];
+
+    return session->forward.feed.is_pack ? part->first + part->n_row - 1 : session->n_position - 1;
+}
+
+enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
+                                          struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+    const size_t n = f->feed.n_part, d = f->dims.d_model, n_vocab = f->dims.n_vocab;
+    float *x = f->normed; /* nobody reads it after a feed */
+    enum attn_status status = attn_session_check_logits(session, err);
+
+    if (status != ATTN_OK)
+        return status;
+    f->feed.status = ATTN_OK;
+    f->feed.err = err;
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * d, f->final + last_row(session, i) * d, d * sizeof *x);
+    attn_unembed_rows(f, x, n, logits);
+    for (size_t i = 0; i < n; i++)
+        attn_unembed_edit(f, last_row(session, i), 1, logits + i * n_vocab);
+    attn_forward_check_finite(f, logits, n * n_vocab);
+    return f->feed.status;
+}
