@@ -55,7 +55,7 @@ class Header:
     def __init__(self):
         include = '#include "attn.h"\n'
         macros = preprocess(include, "-dM")
-        self.version = re.search(r'#define ATTN_VERSION "(.*)"', macros)[1]
+        self.abi = re.search(r"#define ATTN_ABI (.*)", macros)[1]
         macros = re.findall(r"#define (ATTN_\w+_DEFAULT) *\(\(struct", macros)
         uses = "".join(f'\ndefault_of "{name}" {name};' for name in sorted(macros))
         text = preprocess(include + uses)
@@ -89,8 +89,8 @@ class Header:
 
     def fields(self, line):
         """Pairs of name and declared type, "const char *" or "size_t [3]", of one line of a struct."""
-        if match := re.match(r".*\(\*(\w+)\)\(.*\)$", line):
-            return [(match[1], "void *")]
+        if match := re.match(r"(.*)\(\*(\w+)\)\((.*)\)$", line):
+            return [(match[2], f"{match[1]}(*)({match[3]})")]
         first, *rest = split(line, ",")
         base = re.match(r"((?:(?:const|volatile|struct|enum) )*(?:unsigned char|\w+))", first)[1]
         found = []
@@ -101,6 +101,8 @@ class Header:
 
     def python_type(self, text):
         """What stands in the binding for a C type; None for void."""
+        if match := re.match(r"(.*)\(\*\)\((.*)\)$", text):
+            return self.callback(match[1], split(match[2], ","))
         text = re.sub(r"\b(const|volatile|struct)\b", "", text).strip()
         if match := re.match(r"(.*)\[(.*)\]$", text):
             return f"{self.python_type(match[1])} * {self.evaluate(match[2])}"
@@ -126,6 +128,13 @@ class Header:
     def signature(self, result, arguments):
         arguments = [self.argument_type(a) for a in arguments if a not in ("void", "...")]
         return self.python_type(result), arguments
+
+    def callback(self, result, arguments):
+        """The type of a function that Python gives. A text with a length has no end mark."""
+        kind, types = self.signature(result, arguments)
+        types = ["c_void_p" if (t, after) == ("c_char_p", "c_size_t") else t
+                 for t, after in zip(types, [*types[1:], None])]
+        return f"CFUNCTYPE({', '.join([str(kind), *types])})"
 
     def default(self, text):
         """A compound literal as a call: ((struct attn_x){.size = sizeof(struct attn_x), .n = 1})."""
@@ -164,13 +173,12 @@ def binding(header):
     lines = ['"""The ctypes view of attn.h. Made by lib/python/make_binding.py: do not edit."""',
              "from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_double, c_float, c_int,",
              "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
-             "                    sizeof)", "", f'ATTN_VERSION = "{header.version}"', ""]
+             "                    sizeof)", "", f"ATTN_ABI = {header.abi}", ""]
     lines += [f"{name} = {value}" for name, value in header.constants.items()]
     lines += [f"\n\nclass {name}(Structure):\n    pass" for name in header.structs]
     lines += ["", ""]
     for name, (result, arguments) in header.callbacks.items():
-        types = [str(t) for t in (lambda s: [s[0], *s[1]])(header.signature(result, arguments))]
-        lines.append(f"{name} = CFUNCTYPE({', '.join(types)})")
+        lines.append(f"{name} = {header.callback(result, arguments)}")
     lines.append("")
     for name in header.by_value():
         lines.append(f"{name}._fields_ = [")

@@ -3,7 +3,7 @@ from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_char, c_d
                     c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,
                     sizeof)
 
-ATTN_VERSION = "0.1.0"
+ATTN_ABI = 0
 
 ATTN_OK = 0
 ATTN_NO_MEMORY = 1
@@ -468,18 +468,6 @@ class attn_record(Structure):
     pass
 
 
-class attn_buffer(Structure):
-    pass
-
-
-class attn_record_keys(Structure):
-    pass
-
-
-class attn_record_store(Structure):
-    pass
-
-
 class attn_many_options(Structure):
     pass
 
@@ -628,7 +616,7 @@ attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
-attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_char_p, c_size_t, POINTER(attn_error))
+attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
 
 attn_error._fields_ = [
     ("status", c_int),
@@ -1095,26 +1083,6 @@ attn_record._fields_ = [
     ("failure", c_int),
     ("err", attn_error),
 ]
-attn_buffer._fields_ = [
-    ("data", c_char_p),
-    ("size", c_size_t),
-    ("capacity", c_size_t),
-    ("has_failed", c_bool),
-]
-attn_record_keys._fields_ = [
-    ("text", c_char_p),
-    ("id", c_char_p),
-]
-attn_record_store._fields_ = [
-    ("text", attn_buffer),
-    ("id", attn_buffer),
-    ("source", attn_buffer),
-    ("ids", POINTER(c_int32)),
-    ("ids_capacity", c_size_t),
-    ("rows", POINTER(c_float)),
-    ("rows_capacity", c_size_t),
-    ("source_rows", attn_ndarray),
-]
 attn_many_options._fields_ = [
     ("size", c_size_t),
     ("request", POINTER(attn_request)),
@@ -1141,8 +1109,8 @@ attn_many_result._fields_ = [
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
     ("done", attn_done_fn),
-    ("release", c_void_p),
-    ("on_end", c_void_p),
+    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_record))),
+    ("on_end", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
 ]
 attn_outcome._fields_ = [
@@ -1623,8 +1591,6 @@ FUNCTIONS = {
     "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_record_failure_meaning": (c_char_p, [c_int]),
-    "attn_record_read": (c_int, [c_char_p, c_size_t, POINTER(attn_record_keys), POINTER(attn_record_store), POINTER(attn_record), POINTER(attn_error)]),
-    "attn_record_store_release": (None, [POINTER(attn_record_store)]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measure_unit": (c_char_p, [c_int]),
     "attn_measure_is_count": (c_bool, [c_int]),
