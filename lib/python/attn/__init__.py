@@ -1,0 +1,53 @@
+"""Runs GPT-style models on a CPU and shows what their attention does, as numpy arrays.
+
+    import attn
+    m = attn.open("fable")                        # or a directory, or a name in the Hugging Face cache
+    r = m.run("Life is short", sites=["pattern", "z"])
+    r.pattern[2, 2], r.tokens, r.z[2]             # layer, head
+    m.run("Life is short", edits=[attn.zero("z", head="3.6")]).logits
+    for r in m.map(texts, sites=["pattern"], heads="2.*"): ...
+    attn.attend(q, k, v, attention="window:64").pattern
+    m.heads("Life is short").to_pandas()
+    r.show(); r.save_html("a.html")
+
+Shapes use T positions, S keys, H heads, G key/value heads, D d_model, E d_head, V n_vocab. Layers and heads count
+from 0.
+"""
+from __future__ import annotations
+
+import os as _os
+
+from .arrays import attend
+from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, OutOfMemoryError,
+                     UnsupportedError)
+from .events import Event
+from .experiments import Generation
+from .library import lib as _lib
+from .model import Model, Tokens
+from .places import models
+from .request import Edit, add, mask, replace, scale, zero
+from .result import Attention, Cache, Predictions, Result, Site
+from .table import Table
+
+__version__: str = _lib.attn_version().decode()
+
+__all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
+           "Attention", "Predictions", "Table", "Event", "Edit", "Tokens", "Generation", "Error", "InvalidError",
+           "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
+
+
+def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",
+         reuse: bool = False, config: str | None = None, vocab: str | None = None,
+         weights: str | None = None) -> Model:
+    """Opens a model: a directory in Hugging Face's layout, a built-in name ("fable", "life-is-short"), or a name in
+    the Hugging Face cache, OWNER/NAME[@REVISION]. Nothing is downloaded.
+
+    threads     1 to 1024; 0: as many as this process may use cores, and one for little work
+    load        "map" the weights, or "read" them: safe from files that change
+    compute     "f32", or "bf16": faster and less exact
+    reuse       many runs will follow: weights are packed now, which takes 4 bytes for each
+    config, vocab, weights
+                files in place of those of the directory
+    """
+    return Model(name, threads=threads, load=load, compute=compute, reuse=reuse, config=config, vocab=vocab,
+                 weights=weights)

@@ -1,0 +1,68 @@
+"""Failures of the library as exceptions."""
+from __future__ import annotations
+
+from . import binding as c
+
+_STAGES = ["", "options", "model", "input", "output", "check"]
+
+
+class Error(Exception):
+    """A call of the library failed.
+
+    message: what was found and what was expected, one line
+    stage:   "options", "model", "input", "output", "check", or "" where it is not known
+    hint:    what to try next, or ""
+    """
+
+    message: str
+    stage: str
+    hint: str
+
+    def __init__(self, message: str, stage: str = "", hint: str = ""):
+        super().__init__(message)
+        self.message, self.stage, self.hint = message, stage, hint
+        if hint and hasattr(self, "add_note"):
+            self.add_note(hint)
+
+    def __reduce__(self):
+        return type(self), (self.message, self.stage, self.hint)
+
+    def __str__(self):
+        return self.message
+
+
+class InvalidError(Error, ValueError):
+    """What the caller gave is out of range, unknown, or does not go together."""
+
+
+class FormatError(Error, ValueError):
+    """A file's content is not what its format demands."""
+
+
+class UnsupportedError(Error, NotImplementedError):
+    """Well-formed, but this version cannot do it."""
+
+
+class FileError(Error, OSError):
+    """The system refused a read, a write, an open."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """An allocation of the library failed."""
+
+
+class CanceledError(Error):
+    """Ctrl-C ended it, or a callback did."""
+
+
+class ClosedError(Error, ValueError):
+    """The model was closed."""
+
+
+_CLASSES = {c.ATTN_NO_MEMORY: OutOfMemoryError, c.ATTN_IO: FileError, c.ATTN_FORMAT: FormatError,
+            c.ATTN_UNSUPPORTED: UnsupportedError, c.ATTN_INVALID: InvalidError, c.ATTN_CANCELED: CanceledError}
+
+
+def error_of(error: c.attn_error) -> Error:
+    return _CLASSES.get(error.status, Error)(error.message.decode("utf-8", "replace"), _STAGES[error.stage],
+                                             error.hint.decode("utf-8", "replace"))

@@ -1,0 +1,65 @@
+"""Hosts: an open model with its threads, shared by the runs that use it and freed after the last one."""
+from __future__ import annotations
+
+import os
+from ctypes import POINTER, byref, c_int, c_void_p
+
+from . import binding as c
+from . import library
+from .library import call, interruptible, lib, on_note, take_notes
+from .places import catalog
+from .request import choice
+
+_LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
+_COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
+_OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors"}
+
+
+class Host:
+    """A struct attn_host. Who runs holds a reference, so that closing a model waits for no run and ends none."""
+
+    __slots__ = ("pointer", "cancel", "generation", "notes", "found")
+
+    def __init__(self, pointer, cancel, found=None):
+        self.pointer, self.cancel, self.generation = pointer, cancel, library.generation
+        self.notes, self.found = take_notes(), found  # the model borrows its name from what was found
+
+    def __del__(self):
+        if self.generation == library.generation:  # else its threads stayed in the parent
+            lib.attn_host_free(self.pointer)
+
+
+def open_host(name: str | None, threads: int = 0, load: str = "map", compute: str = "f32", reuse: bool = False,
+              **overrides) -> Host:
+    """Opens the model NAME; None: no model, for attention on arrays."""
+    if not 0 <= threads <= 1024:
+        raise ValueError(f"threads is {threads}, expected 1 to 1024, or 0: as many as there are cores")
+    options, cancel, pointer = c.ATTN_HOST_OPTIONS_DEFAULT(), c_int(0), c_void_p()
+    options.load, options.compute = choice(load, _LOADS, "load"), choice(compute, _COMPUTES, "compute")
+    options.n_thread, options.reuse, options.on_note = threads, reuse, on_note
+    options.cancel = POINTER(c_int)(cancel)
+
+    def create():
+        if name is None:
+            call("attn_host_create", None, byref(options), byref(pointer))
+            return Host(pointer, cancel)
+        found, asked = c.attn_found(), os.fsencode(name)
+        call("attn_catalog_find", byref(catalog()), asked, byref(found))
+        _override(found.source, overrides)
+        call("attn_host_create", byref(found.source), byref(options), byref(pointer))
+        return Host(pointer, cancel, (found, asked))
+
+    return interruptible(create, cancel)
+
+
+def _override(source: c.attn_source, overrides: dict) -> None:
+    items = []
+    for what, path in overrides.items():
+        if path is not None:
+            name = _OVERRIDES[what]
+            if what == "vocab" and os.fspath(path).endswith("tokenizer.json"):
+                name = "tokenizer.json"
+            items.append(c.attn_override(name.encode(), os.fsencode(path)))
+    if items:
+        array = (c.attn_override * len(items))(*items)
+        source.overrides, source.n_override = array, len(items)

@@ -1,0 +1,152 @@
+"""libattn.so: found, loaded, and called so that failures are exceptions and Ctrl-C is heard."""
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from ctypes import CDLL, byref, c_int
+
+from . import binding as c
+from .errors import error_of
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_SONAME = f"libattn.so.{c.ATTN_ABI}"
+
+
+def _places():
+    """Where the library may be: as LIBATTN says, in the wheel, beside the sources, in the system."""
+    if os.environ.get("LIBATTN"):
+        return [os.environ["LIBATTN"]]
+    near = [os.path.join(_HERE, "libattn.so"),
+            os.path.join(_HERE, "..", "..", "..", "build", "release", "libattn.so")]
+    return [path for path in near if os.path.exists(path)] or [_SONAME]
+
+
+def _load():
+    path = _places()[0]
+    try:
+        library = c.declare(CDLL(path))
+    except (OSError, AttributeError) as problem:
+        raise ImportError(f"attn cannot use its library '{path}': {problem}") from None
+    return library, path
+
+
+lib, path = _load()
+
+
+def call(name, *arguments):
+    """Calls a function that returns a status and takes an attn_error last; raises attn.Error."""
+    error = c.attn_error()
+    if getattr(lib, name)(*arguments, byref(error)) != c.ATTN_OK:
+        raise error_of(error)
+
+
+# --- Forks ----------------------------------------------------------------------------------------
+
+generation = 0  # counts forks: what was made before one belongs to the parent, and its threads too
+
+
+def _after_fork():
+    global generation, _worker, _lock
+    generation += 1
+    _worker, _lock = None, threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------
+
+
+class _Job:
+    """A call that another thread makes for the main one."""
+
+    __slots__ = ("function", "result", "problem", "is_done", "done")
+
+    def __init__(self, function):
+        self.function = function
+        self.result = self.problem = None
+        self.is_done = False
+        self.done = threading.Lock()
+        self.done.acquire()
+
+    def run(self):
+        try:
+            self.result = self.function()
+        except BaseException as problem:
+            self.problem = problem
+        self.function = None
+        self.is_done = True
+        self.done.release()
+
+
+def _work(jobs):
+    while True:
+        job = jobs.get()
+        job.run()
+        del job  # and what it holds, before the next one
+
+
+_worker, _lock = None, threading.Lock()
+
+
+def _jobs():
+    """The queue of the thread that computes for the main one."""
+    global _worker
+    with _lock:
+        if _worker is None:
+            _worker = queue.SimpleQueue()
+            threading.Thread(target=_work, args=(_worker,), name="attn", daemon=True).start()
+        return _worker
+
+
+def interruptible(function, cancel: c_int | None = None):
+    """FUNCTION(), which is native code: in the main thread Ctrl-C sets CANCEL and raises KeyboardInterrupt.
+
+    Python hears signals in the main thread alone, between its own instructions. So another thread computes, and
+    the main one waits for it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return function()
+    job = _Job(function)
+    _jobs().put(job)
+    try:
+        job.done.acquire()
+    except BaseException:
+        if cancel is not None:
+            cancel.value = 1
+        while not job.is_done:
+            try:
+                job.done.acquire(timeout=0.1)
+            except BaseException:  # a second Ctrl-C: the run is ending already
+                pass
+        if cancel is not None:
+            cancel.value = 0
+        raise
+    if job.problem is not None:
+        try:
+            raise job.problem
+        finally:
+            del job
+    return job.result
+
+
+# --- Notes ----------------------------------------------------------------------------------------
+
+_notes = threading.local()
+
+
+@c.attn_note_fn
+def on_note(_user, message):
+    """Keeps what is odd and no failure, for tell_notes."""
+    kept = getattr(_notes, "kept", None)
+    if kept is None:
+        kept = _notes.kept = []
+    kept.append(message.decode("utf-8", "replace"))
+
+
+def take_notes():
+    """The notes of this thread's calls so far."""
+    kept = getattr(_notes, "kept", None)
+    if kept:
+        _notes.kept = []
+    return kept or []

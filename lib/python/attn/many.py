@@ -1,0 +1,213 @@
+"""Many texts side by side: what Model.map does."""
+from __future__ import annotations
+
+import queue
+import threading
+from ctypes import POINTER, byref, c_uint64, c_void_p, cast
+from typing import TYPE_CHECKING, Any, Iterable, Iterator
+
+import numpy as np
+
+from . import binding as c
+from .errors import error_of
+from .library import call, lib
+from .request import Request, choice, fill_input
+from .result import Predictions, Result, lend, tensors_of
+from .table import table_of
+
+if TYPE_CHECKING:
+    from .host import Host
+    from .model import Model
+
+WINDOW = 1024  # most texts that are read ahead of the result that is taken
+HELD = 64 << 20  # most bytes of tensors that wait to be taken, beside one result
+
+MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
+_OVER = object()
+
+
+class Measures(dict):
+    """Numbers of every head: measures["entropy"] float32 [layers, heads]; NaN where there are none."""
+
+
+class _Many:
+    """A run over many texts, in a thread of its own, with what is handed over to it and from it."""
+
+    def __init__(self, host: Host, request: Request, options: c.attn_many_options, again):
+        self.host, self.request, self.options, self.again = host, request, options, again
+        self.inputs: queue.SimpleQueue = queue.SimpleQueue()
+        self.results: queue.SimpleQueue = queue.SimpleQueue()
+        self.room = threading.Condition()
+        self.n_held = self.n_byte_held = 0
+        self.is_closing = False
+        self.problem: BaseException | None = None
+        self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
+        self.calls = c.attn_many_calls(*(kind(getattr(self, name)) for name, kind in c.attn_many_calls._fields_[:4]))
+        self.thread = threading.Thread(target=self.compute, name="attn.map", daemon=True)
+        self.thread.start()
+
+    # --- In the thread ---
+
+    def compute(self):
+        try:
+            call("attn_run_many", self.host.pointer, byref(self.options), byref(self.calls))
+        except BaseException as problem:
+            if self.problem is None:
+                self.problem = problem
+        self.results.put((_OVER, 0))
+
+    def next(self, _user, record, is_over, error):
+        try:
+            item = self.inputs.get()
+            is_over[0] = item is _OVER
+            if item is not _OVER:
+                record = record.contents
+                keep: list = []
+                self.kept[record.number] = item, keep
+                text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (
+                    item, None)
+                fill_input(record.input, text, "text", keep)
+                if source is not None:
+                    fill_input(record.source, source, "source", keep)
+        except BaseException as problem:
+            return self.fail(problem, error)
+        return c.ATTN_OK
+
+    def done(self, _user, found, error):
+        try:
+            found = found.contents
+            number = found.record.contents.number
+            result = _result_of(found, self.again, self.kept[number][0])
+            size = sum(array.nbytes for array in result._tensors.values())
+            with self.room:
+                self.room.wait_for(lambda: self.is_closing or not self.n_held or self.n_byte_held + size <= HELD)
+                if self.is_closing:
+                    return lib.attn_error_set(error, c.ATTN_CANCELED, b"the results are not wanted any more")
+                self.n_held += 1
+                self.n_byte_held += size
+            self.results.put((result, size))
+        except BaseException as problem:
+            return self.fail(problem, error)
+        return c.ATTN_OK
+
+    def release(self, _user, record):
+        self.kept.pop(record.contents.number, None)
+
+    def on_end(self, _user):
+        self.inputs.put(_OVER)
+
+    def fail(self, problem, error):
+        self.problem = problem
+        return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the run")
+
+    # --- In that of the caller ---
+
+    def take(self):
+        """The next result, or _OVER."""
+        result, size = self.results.get()
+        with self.room:
+            self.n_held -= 1
+            self.n_byte_held -= size
+            self.room.notify()
+        return result
+
+    def close(self, is_interrupted: bool):
+        """Ends what still runs, and waits for it."""
+        with self.room:
+            self.is_closing = True
+            self.room.notify()
+        self.inputs.put(_OVER)
+        if is_interrupted:
+            self.host.cancel.value = 1
+        self.thread.join()
+        if is_interrupted:
+            self.host.cancel.value = 0
+
+
+def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise",
+             **options) -> Iterator[Result]:
+    """See Model.map. What is asked for is checked at once, and texts are read when the first result is."""
+    raises = bool(choice(on_error, {"keep": 0, "raise": 1}, "on_error"))
+    if isinstance(texts, (str, bytes)):
+        raise TypeError("texts is one text, expected many")
+    request = Request(None, sites=sites, **options)
+    how = c.ATTN_MANY_OPTIONS_DEFAULT()
+    how.request, how.keeps_tensors = POINTER(c.attn_request)(request.struct), sites is not None
+    if measures is not None:
+        bits = c_uint64()
+        names = measures if isinstance(measures, str) else ",".join(measures)
+        call("attn_measures_parse", names.encode(), byref(bits))
+        how.measures = bits.value
+    again = model._draw, dict(options, sites=sites)
+    return _results(iter(texts), host, request, how, again, raises)
+
+
+def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Result]:
+    running = _Many(host, request, how, again)
+    n_inside, is_read, is_interrupted = 0, False, False
+    try:
+        while True:
+            while not is_read and n_inside < WINDOW:
+                try:
+                    running.inputs.put(next(texts))
+                    n_inside += 1
+                except StopIteration:
+                    is_read = True
+                    running.inputs.put(_OVER)
+            result = running.take()
+            if result is _OVER:
+                break
+            n_inside -= 1
+            if raises and result.error is not None:
+                raise result.error
+            yield result
+        if running.problem is not None:
+            raise running.problem
+    except KeyboardInterrupt:
+        is_interrupted = True
+        raise
+    finally:
+        running.close(is_interrupted)
+
+
+# --- Results --------------------------------------------------------------------------------------
+
+
+def _result_of(found: c.attn_many_result, again, item) -> Result:
+    result = Result()
+    result.id = item.get("id") if isinstance(item, dict) else None
+    record = found.record.contents
+    if record.failure != c.ATTN_RECORD_FAILURE_NONE:
+        result.error = error_of(record.err)
+        result.error.code = lib.attn_record_failure_code(record.failure).decode()
+        return result
+    labels = found.labels.contents
+    result.read_labels(labels)
+    draw, given = again
+    if isinstance(item, dict):
+        given = dict(given, text=item.get("text", item.get("ids")), source=item.get("source"))
+    else:
+        given = dict(given, text=item)
+    result._again = draw, given
+    if found.capture:
+        lent, result._heads = tensors_of(found.capture, labels.selection, None)
+        result._tensors = {place: np.array(array) for place, array in lent.items()}
+    if found.measures:
+        result.measures = _measures(found)
+    if found.predictions.n_top or found.predictions.n_next:
+        result.predictions = _predictions(found.predictions)
+    return result
+
+
+def _measures(found: c.attn_many_result) -> Measures:
+    which = [name for name, measure in MEASURES.items() if found.which >> measure & 1]
+    address = cast(found.measures, c_void_p).value
+    numbers = np.array(lend(address, (len(which), found.n_layer, found.n_head), None))
+    return Measures(zip(which, numbers))
+
+
+def _predictions(predictions: c.attn_predictions) -> Predictions:
+    top, after, found = c_void_p(), c_void_p(), c.attn_result()
+    found.predictions = predictions
+    call("attn_result_tables", byref(found), byref(top), byref(after))
+    return Predictions(table_of(top) if top else None, table_of(after) if after else None)

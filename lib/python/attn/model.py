@@ -1,0 +1,327 @@
+"""Models: open one, run texts through it, ask questions about its heads."""
+from __future__ import annotations
+
+import os
+from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast
+from typing import Any, Callable, Iterable, Iterator, NamedTuple
+
+import numpy as np
+
+from . import binding as c
+from . import experiments, library, many
+from .errors import ClosedError
+from .events import Event, Listener
+from .host import Host, open_host
+from .library import call, interruptible, lib, take_notes
+from .places import DEFAULT
+from .request import DEFAULT_SITES, SITES, Request, ids_of
+from .result import Owner, Predictions, Result, picture_options, sink_bytes, string_at, tensors_of
+from .table import table_of
+
+
+class Tokens(NamedTuple):
+    """What Model.tokenize gives. ids int64 [n]; tokens [n] texts; offsets int64 [n, 2]: bytes in the text as UTF-8."""
+
+    ids: np.ndarray
+    tokens: list[str]
+    offsets: np.ndarray
+
+
+class Model:
+    """An open model. It does not change: threads may share it.
+
+    name                what it is called
+    config              what its config.json says, by the names of the library's struct attn_config
+    notes               what was odd when it was opened, and no failure: tensors that are not used, say
+    n_layer, n_head, n_kv_head, d_model, d_head, d_mlp, n_ctx (None: no limit), n_vocab
+
+    A model is pickled as what opened it, and opened again where it is read. After a fork the child opens it again
+    when it first uses it.
+    """
+
+    def __init__(self, name: str | os.PathLike | None = None, *, threads: int = 0, load: str = "map",
+                 compute: str = "f32", reuse: bool = False, config: str | None = None, vocab: str | None = None,
+                 weights: str | None = None):
+        name = os.fspath(name) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
+        self._opened = dict(name=name, threads=threads, load=load, compute=compute, reuse=reuse, config=config,
+                            vocab=vocab, weights=weights)
+        self._is_closed = False
+        self._host = open_host(**self._opened)
+        self.notes = self._host.notes
+        model = lib.attn_host_model(self._host.pointer)
+        self.name = lib.attn_model_name(model).decode("utf-8", "replace")
+        self.config = _config_of(lib.attn_model_config(model).contents)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("n_layer", "n_head", "n_kv_head", "d_model", "d_head", "d_mlp", "n_ctx", "n_vocab"):
+            return self.config[name]
+        raise AttributeError(f"'Model' object has no attribute '{name}'")
+
+    def __repr__(self) -> str:
+        state = ", closed" if self._is_closed else ""
+        return f"<attn.Model '{self.name}': {self.n_layer} layers of {self.n_head} heads{state}>"
+
+    # --- Life ---
+
+    def _use(self) -> Host:
+        """The open host; the caller keeps it as long as it runs."""
+        host = self._host
+        if host is None or self._is_closed:
+            raise ClosedError(f"the model '{self.name}' is closed")
+        if host.generation != library.generation:
+            host = self._host = open_host(**self._opened)
+        return host
+
+    def _use_for_many(self) -> Host:
+        """The same with packed weights, which pay when many texts follow."""
+        if not self._opened["reuse"]:
+            self._use()
+            self._opened["reuse"] = True
+            self._host = open_host(**self._opened)
+        return self._use()
+
+    def close(self) -> None:
+        """Frees the model once no run uses it. Arrays of its results stay valid."""
+        self._is_closed, self._host = True, None
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
+
+    def __reduce__(self):
+        if self._is_closed:
+            raise ClosedError(f"the model '{self.name}' is closed")
+        return _reopen, (self._opened,)
+
+    # --- Text and tokens ---
+
+    def _tokenizer(self, host: Host) -> c_void_p:
+        tokenizer = c_void_p()
+        call("attn_host_tokenizer", host.pointer, byref(tokenizer))
+        return tokenizer
+
+    def tokenize(self, text: str | bytes, *, special: str = "parse", special_tokens: bool = True) -> Tokens:
+        """The tokens of a text. special "text": <|endoftext|> is plain text; special_tokens False: the tokenizer adds
+        none of its own."""
+        host = self._use()
+        tokenizer = self._tokenizer(host)
+        data = text.encode() if isinstance(text, str) else bytes(text)
+        options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
+        options.special = c.ATTN_SPECIAL_TEXT if special == "text" else c.ATTN_SPECIAL_PARSE
+        options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        call("attn_tokenizer_encode", tokenizer, data, len(data), byref(options), byref(encoding))
+        try:
+            n = encoding.n
+            ids = np.array(encoding.ids[:n], np.int64)
+            offsets = np.array([encoding.begin[:n], encoding.end[:n]], np.int64).T
+        finally:
+            lib.attn_encoding_release(byref(encoding))
+        return Tokens(ids, [_token(tokenizer, id) for id in ids], offsets)
+
+    def decode(self, ids) -> str:
+        """The text of token ids [n]."""
+        host = self._use()
+        array = ids_of(ids)
+        text, size = c_char_p(), c_size_t()
+        call("attn_tokenizer_decode", self._tokenizer(host), cast(array.ctypes.data, POINTER(c_int32)), len(array),
+             byref(text), byref(size))
+        try:
+            return string_at(cast(text, c_void_p).value, size.value).decode("utf-8", "replace")
+        finally:
+            lib.attn_text_free(text)
+
+    # --- Runs ---
+
+    def run(self, text, *, sites=None, layers=None, heads=None, queries=None, edits=(), top: int = 0, next=(),
+            on_event: Callable[[Event], Any] | None = None, **options) -> Result:
+        """Runs one text and keeps the tensors that are asked for.
+
+        text        a str; or token ids [n]; or embeddings [n, d_model] of floats
+        sites       names as `attn-cli run --sites` takes them, "pattern,resid_*" or a list; default: pattern, z and
+                    logits, where the model has them
+        layers, heads, queries
+                    which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it"
+        edits       what attn.zero, scale, replace, add and mask make, in this order
+        ablate, ablate_mean, ablate_pattern
+                    heads whose z becomes 0, or its mean; whose pattern becomes 0
+        knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys
+        patch       texts "SITE:LAYER.HEAD@POSITIONS=FILE.npz"
+        attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
+                    masking, scale, eps, similarity, algorithm, dropout, seed
+        source      what cross-attention looks at: a text, ids or rows [S, d_source]
+        top, next   the most probable next tokens; texts whose probability as a continuation is wanted:
+                    result.predictions
+        on_event    is called with each Event as it is computed; tensors are not kept then, so memory does not grow
+        special, special_tokens
+                    as of tokenize
+
+        In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
+        attn.CanceledError.
+        """
+        given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
+                     next=next)
+        host = self._use()
+        if sites is None and not on_event:
+            sites = self._default_sites(options)
+        request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
+                          next=next, **options)
+        result = interruptible(lambda: perform(host, request, on_event), host.cancel)
+        result._again = self._draw, given
+        return result
+
+    def _default_sites(self, options) -> str:
+        kind = options.get("attention") or ""
+        names = [name for name in DEFAULT_SITES.split(",") if name in self.sites]
+        if kind.startswith("linear"):
+            return ",".join(names)
+        if kind.startswith("lowrank"):
+            names = ["pattern_lowrank" if name == "pattern" else name for name in names]
+        return ",".join(names)
+
+    @property
+    def sites(self) -> list[str]:
+        """The sites that this model has."""
+        host = self._use()
+        config = lib.attn_model_config(lib.attn_host_model(host.pointer))
+        bits = lib.attn_config_dims(config, 1).sites
+        return [name for name, site in SITES.items() if bits >> site & 1]
+
+    def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", **options) -> Iterator[Result]:
+        """Runs many texts, side by side on all cores, and gives their results in order, as they are ready.
+
+        texts       an iterable of what `run` takes; read as it is needed, some hundreds ahead
+        measures    numbers of every head, as `attn-cli batch` finds them: "entropy,induction", "all":
+                    result.measures["entropy"] float32 [layers, heads]
+        on_error    what a text that cannot be run does: "raise", or "keep": its result has `error` and no tensors
+        sites, layers, heads, queries, ablate, attention, top, ...
+                    as of run, one choice for all; sites default to none when measures are asked for
+
+        Memory does not grow with the number of texts. The results are, to the bit, those of `run`.
+        """
+        host = self._use_for_many()
+        if sites is None and measures is None:
+            sites = self._default_sites(options)
+        return many.run_many(self, host, texts, sites=sites, measures=measures, on_error=on_error, **options)
+
+    def _draw(self, given: dict, format: str, path, sites, options: dict) -> bytes | None:
+        """Runs once more and writes."""
+        return draw(self._use(), given, format, path, sites, options)
+
+    # --- Questions about heads ---
+
+    heads = experiments.heads
+    ablate = experiments.ablate
+    patch = experiments.patch
+    lens = experiments.lens
+    attribute = experiments.attribute
+    score = experiments.score
+    diff = experiments.diff
+    generate = experiments.generate
+
+
+def _reopen(opened: dict) -> Model:
+    return Model(**opened)
+
+
+def _config_of(config: c.attn_config) -> dict:
+    values = {}
+    for name, kind in config._fields_:
+        value = getattr(config, name)
+        if isinstance(value, bytes):
+            values[name] = value.decode()
+        elif isinstance(value, (int, float, bool)):
+            values[name] = value
+    values["end_ids"] = list(config.end_ids[:config.n_end_id])
+    if values["n_ctx"] == 2**64 - 1:
+        values["n_ctx"] = None
+    return values
+
+
+def _token(tokenizer, id: int) -> str:
+    size = c_size_t()
+    bytes_ = lib.attn_tokenizer_token(tokenizer, int(id), byref(size))
+    return string_at(cast(bytes_, c_void_p).value, size.value).decode("utf-8", "replace") if bytes_ else ""
+
+
+# --- One run --------------------------------------------------------------------------------------
+
+
+def perform(host: Host, request: Request, on_event=None) -> Result:
+    """Serves REQUEST: keeps the tensors, or tells ON_EVENT of them."""
+    run, found = c_void_p(), c.attn_result()
+    result = Result()
+    call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
+    listener = None
+    try:
+        labels = lib.attn_run_labels(run).contents
+        result.read_labels(labels)
+        if on_event:
+            listener = Listener(on_event, labels.selection)
+            trace = byref(listener.trace)
+        else:
+            capture, owner = _capture(labels.selection)
+            trace = lib.attn_capture_trace(capture)
+        call("attn_run_perform", run, trace, byref(found))
+        if not on_event:
+            result._tensors, result._heads = tensors_of(capture, owner.more.pointer, owner)
+        result.predictions = predictions_of(found)
+    except Exception:
+        if listener and listener.problem is not None:
+            raise listener.problem from None
+        raise
+    finally:
+        lib.attn_result_release(byref(found))
+        lib.attn_run_free(run)
+    result.notes = take_notes()
+    return result
+
+
+def _capture(selection):
+    """A capture of SELECTION, and its owner, who owns a copy of the selection too: they outlive the run."""
+    copy, capture = c_void_p(), c_void_p()
+    call("attn_selection_copy", selection, byref(copy))
+    kept = Owner(copy, lib.attn_selection_free)
+    call("attn_capture_create", copy, byref(capture))
+    return capture, Owner(capture, lib.attn_capture_free, kept)
+
+
+def predictions_of(found: c.attn_result) -> Predictions:
+    if not found.predictions.n_top and not found.predictions.n_next:
+        return Predictions(None, None)
+    top, next = c_void_p(), c_void_p()
+    call("attn_result_tables", byref(found), byref(top), byref(next))
+    return Predictions(table_of(top) if top else None, table_of(next) if next else None)
+
+
+def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=Request) -> bytes | None:
+    """Runs what was GIVEN once more with one output: to PATH, or to memory and returned."""
+    given, options = dict(given), dict(options)
+    for name in ("heads", "layers", "queries"):
+        if name in options:
+            given[name] = options.pop(name)
+    if sites is not None:
+        given["sites"] = sites
+    precision = int(options.pop("precision", -1))
+    request, output, sink = kind(**given), c.attn_output(), c_void_p()
+    request.struct.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
+    if options:
+        raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
+    output.format = lib.attn_format_find(format.encode())
+    if not output.format:
+        raise ValueError(f"format is {format!r}, expected the name of an output of attn-cli run, as 'svg' or 'npz'")
+    request.struct.precision = precision
+    try:
+        if path is None:
+            call("attn_sink_create_memory", byref(sink))
+            output.sink = sink
+        else:
+            output.path = os.fsencode(path)
+        request.struct.outputs, request.struct.n_output = POINTER(c.attn_output)(output), 1
+        result = c.attn_result()
+        interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
+        lib.attn_result_release(byref(result))
+        return sink_bytes(sink) if path is None else None
+    finally:
+        lib.attn_sink_free(sink)

@@ -1,0 +1,48 @@
+"""Where models are: the variables that attn-cli reads too, and folders beside the library."""
+from __future__ import annotations
+
+import os
+import sys
+from ctypes import POINTER, byref, c_char_p, c_void_p
+
+from . import binding as c
+from .library import call, path
+from .table import Table, table_of
+
+DEFAULT = "fable"
+
+
+def _hub() -> str | None:
+    """The cache of Hugging Face, found as huggingface_hub finds it."""
+    value = os.environ.get
+    hub = value("HF_HUB_CACHE") or value("HUGGINGFACE_HUB_CACHE")
+    if not hub and value("HF_HOME"):
+        hub = value("HF_HOME") + "/hub"
+    if not hub and value("XDG_CACHE_HOME"):
+        hub = value("XDG_CACHE_HOME") + "/huggingface/hub"
+    return os.path.expanduser(hub or "~/.cache/huggingface/hub")
+
+
+def _folders() -> list[str]:
+    """ATTN_CLI_MODEL_PATH, the models of an installation, and those of the sources."""
+    named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(":") if folder]
+    library = os.path.dirname(os.path.abspath(path)) if os.sep in path else "/usr/lib"
+    near = [os.path.join(library, "..", "share", "attn-cli", "models"), os.path.join(library, "..", "..", "models"),
+            os.path.join(sys.prefix, "share", "attn-cli", "models")]
+    return named + [os.path.realpath(folder) for folder in near if os.path.isdir(folder)]
+
+
+def catalog() -> c.attn_catalog:
+    found = c.ATTN_CATALOG_DEFAULT()
+    folders = [os.fsencode(folder) for folder in dict.fromkeys(_folders())]
+    array = (c_char_p * len(folders))(*folders)
+    found.folders, found.n_folder, found.hub = array, len(folders), os.fsencode(_hub())
+    found.kept = array
+    return found
+
+
+def models() -> Table:
+    """All models that have a name: built in, shipped, in the Hugging Face cache. Nothing is downloaded."""
+    table = c_void_p()
+    call("attn_catalog_list", byref(catalog()), byref(table))
+    return table_of(table)

@@ -1,0 +1,362 @@
+"""What is asked of a model, as the C struct attn_request: texts, arrays, selections, attention, edits."""
+from __future__ import annotations
+
+import re
+from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, cast
+from typing import Any, Iterable, Sequence, Union
+
+import numpy as np
+
+from . import binding as c
+from .library import call, lib, on_note
+
+Spec = Union[str, int, Sequence[Any], None]
+
+SITES = {lib.attn_site_name(site).decode(): site for site in range(c.ATTN_N_SITE)}
+
+
+def spec(value: Spec, what: str) -> bytes | None:
+    """A choice as the library reads it: "2.*,3.1", 3, [0, -1], [(2, 1), (3, 0)]."""
+    if value is None:
+        return None
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
+        return str(value).encode()
+    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head"):
+        return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
+    if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
+        return b",".join(spec(item, what) for item in value)
+    raise TypeError(f"{what} is {type(value).__name__}, expected text, a number, or a list of these")
+
+
+def _number(value, what):
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) or value == "*":
+        return str(value)
+    raise TypeError(f"{what} holds {value!r}, expected numbers of a layer and a head")
+
+
+# --- Arrays ---------------------------------------------------------------------------------------
+
+
+def _floats(value, what: str, ranks: tuple[int, ...], shape: str) -> np.ndarray:
+    """VALUE as float32, contiguous, of one of RANKS; SHAPE says in messages what is expected."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"{what} is an array of {array.dtype}, expected floats")
+    if array.ndim not in ranks:
+        raise ValueError(f"{what} has the shape {list(array.shape)}, expected {shape}")
+    return np.ascontiguousarray(array, np.float32)
+
+
+def ndarray(value, what: str, ranks: tuple[int, ...], shape: str, keep: list) -> c.attn_ndarray:
+    array = _floats(value, what, ranks, shape)
+    struct = c.attn_ndarray(name=what.encode(), rank=array.ndim)
+    struct.shape[:array.ndim] = array.shape
+    struct.data = cast(array.ctypes.data, POINTER(c_float))
+    keep += [array, struct]
+    return struct
+
+
+def _mask_array(value, what: str, keep: list) -> c.attn_mask_array:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{what} is an array of {array.dtype}, expected cells of 0 and 1")
+    if array.ndim not in (2, 3, 4):
+        raise ValueError(f"{what} has the shape {list(array.shape)}, expected [T, S], [H, T, S] or [B, H, T, S]")
+    if array.dtype.kind != "b" and not ((array == 0) | (array == 1)).all():
+        raise ValueError(f"{what} has other numbers than 0 and 1")
+    cells = np.ascontiguousarray(array, np.uint8)
+    struct = c.attn_mask_array(name=what.encode(), rank=cells.ndim)
+    struct.shape[:cells.ndim] = cells.shape
+    struct.cells = cast(cells.ctypes.data, POINTER(c_ubyte))
+    keep += [cells, struct]
+    return struct
+
+
+def ids_of(value, what: str = "ids") -> np.ndarray:
+    """Token ids as int32 [n]."""
+    array = np.asarray(value)
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.int32)
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{what} is an array of {array.dtype}, expected integers")
+    if array.ndim != 1:
+        raise ValueError(f"{what} has the shape {list(array.shape)}, expected one text, [n]")
+    if array.size and (array.min() < 0 or array.max() > 2**31 - 1):
+        raise ValueError(f"{what} holds {array[(array < 0) | (array > 2**31 - 1)][0]}, expected 0 to 2147483647")
+    return np.ascontiguousarray(array, np.int32)
+
+
+def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
+    """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
+    if isinstance(value, (str, bytes, bytearray)):
+        data = value.encode() if isinstance(value, str) else bytes(value)
+        keep.append(data)
+        where.text, where.n_text = data, len(data)
+        return
+    if value is None:
+        raise TypeError(f"{what} is missing: expected a text, token ids or embeddings")
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and array.ndim == 2:
+        embeddings = ndarray(array, what, (2,), "[n, d_model]", keep)
+        where.embeddings = POINTER(c.attn_ndarray)(embeddings)
+    elif array.dtype.kind in "iu" or (array.size == 0 and array.ndim == 1):
+        ids = ids_of(array, what)
+        keep.append(ids)
+        where.ids, where.n_id = cast(ids.ctypes.data, POINTER(c_int32)), len(ids)
+    elif array.dtype.kind in "US":
+        raise TypeError(f"{what} is a list of texts, expected one; Model.map takes many")
+    else:
+        raise TypeError(f"{what} is {type(value).__name__} of {array.dtype} {list(array.shape)}, expected a text, "
+                        "token ids [n] or embeddings [n, d_model] of floats")
+
+
+def texts(values: Iterable[str], what: str, keep: list):
+    """A list of texts as const char *const *, and their number."""
+    items = [values] if isinstance(values, (str, bytes)) else list(values)
+    data = [item.encode() if isinstance(item, str) else item for item in items]
+    for item in data:
+        if not isinstance(item, bytes):
+            raise TypeError(f"{what} holds {item!r}, expected texts")
+        if b"\0" in item:
+            raise ValueError(f"{what} holds a text with a character U+0000")
+    array = (c_char_p * len(data))(*data)
+    keep.append(array)
+    return array, len(data)
+
+
+# --- Edits ----------------------------------------------------------------------------------------
+
+_ALL = 2**64 - 1
+_HEAD = re.compile(r"\s*(?:L(?P<l1>\d+)H(?P<h1>\d+)|(?P<l2>\d+|\*)\.(?P<h2>\d+|\*)|(?P<h3>\d+|\*))\s*$")
+
+
+class Edit:
+    """A change of a tensor on its way through the model: made by zero, scale, replace, add, mask."""
+
+    def __init__(self, op: int, site: str, layer=None, head=None, queries=None, columns=None, factor: float = 0,
+                 data=None):
+        if site not in SITES:
+            raise ValueError(f"site is {site!r}, expected one of {', '.join(SITES)}")
+        self.op, self.site, self.factor = op, site, float(factor)
+        self.places = _places(layer, head)
+        self.data = None if data is None else _floats(data, "data", (0, 1, 2), "[queries, columns]")
+        self.rows, self.columns = _range(queries, "queries"), _range(columns, "columns")
+        if self.data is not None:
+            self._fit()
+
+    def _fit(self):
+        """REPLACE and ADD say how many rows and columns they have."""
+        data = np.atleast_2d(self.data)
+        sides = []
+        for (begin, end), n in zip((self.rows, self.columns), data.shape):
+            end = begin + n if end == _ALL else end
+            sides.append((begin, end))
+        self.rows, self.columns = sides
+        shape = tuple(end - begin for begin, end in sides)
+        try:
+            self.data = np.ascontiguousarray(np.broadcast_to(data, shape))
+        except ValueError:
+            raise ValueError(f"data has the shape {list(data.shape)}, expected {list(shape)}, as the queries and "
+                             "columns say") from None
+
+    def structs(self) -> list[c.attn_edit]:
+        made = []
+        for layer, head in self.places:
+            edit = c.ATTN_EDIT_DEFAULT()
+            edit.site, edit.op, edit.factor, edit.layer, edit.head = SITES[self.site], self.op, self.factor, layer, head
+            (edit.row0, edit.row1), (edit.col0, edit.col1) = self.rows, self.columns
+            if self.data is not None:
+                edit.data, edit.ld = cast(self.data.ctypes.data, POINTER(c_float)), self.data.shape[1]
+            made.append(edit)
+        return made
+
+
+def _range(value, what):
+    """Positions [begin, end): None all, an int one, (begin, end) or a slice some."""
+    if value is None:
+        return 0, _ALL
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        begin, end = int(value), int(value) + 1
+    elif isinstance(value, (slice, range)):
+        if value.step not in (None, 1):
+            raise ValueError(f"{what} is {value}, expected a step of 1")
+        begin, end = value.start or 0, _ALL if value.stop is None else value.stop
+    elif isinstance(value, tuple) and len(value) == 2:
+        begin, end = map(int, value)
+    else:
+        raise TypeError(f"{what} is {value!r}, expected a number, a slice, or a pair (begin, end)")
+    if begin < 0 or end <= begin:
+        raise ValueError(f"{what} is {value!r}, expected 0 <= begin < end")
+    return begin, end
+
+
+def _places(layer, head) -> list[tuple[int, int]]:
+    """The (layer, head) that LAYER and HEAD mean: head may be "3.6", "2.*", "3.5,3.6", (3, 6), or a number."""
+    layers = [None] if layer is None else [layer] if isinstance(layer, (int, np.integer)) else list(layer)
+    if head is None:
+        heads = [None]
+    elif isinstance(head, str):
+        heads = head.split(",")
+    elif isinstance(head, (int, np.integer)) or isinstance(head, tuple) and len(head) == 2:
+        heads = [head]
+    else:
+        heads = list(head)
+    return [_place(one, other) for one in layers for other in heads]
+
+
+def _place(layer, head):
+    at = c.ATTN_ALL_LAYERS if layer is None else int(layer)
+    if head is None:
+        return at, c.ATTN_ALL_HEADS
+    if isinstance(head, tuple):
+        head = ".".join(str(part) for part in head)
+    match = _HEAD.match(str(head))
+    if not match:
+        raise ValueError(f"head is {head!r}, expected a number, 'LAYER.HEAD', 'LAYER.*' or '*.HEAD'")
+    own = match["l1"] or match["l2"]
+    if own is not None and layer is not None:
+        raise ValueError(f"head {head!r} names a layer, and layer is given too")
+    if own is not None:
+        at = c.ATTN_ALL_LAYERS if own == "*" else int(own)
+    number = match["h1"] or match["h2"] or match["h3"]
+    return at, c.ATTN_ALL_HEADS if number == "*" else int(number)
+
+
+def zero(site: str, *, layer=None, head=None, queries=None, columns=None) -> Edit:
+    """Sets a part of a site to 0: attn.zero("z", head="3.6") switches a head off.
+
+    head is "LAYER.HEAD", (layer, head), or with `layer` a number; None: all. queries and columns (keys of a
+    matrix, components of a vector) are a number, a slice or (begin, end); None: all.
+    """
+    return Edit(c.ATTN_EDIT_ZERO, site, layer, head, queries, columns)
+
+
+def scale(site: str, factor: float, *, layer=None, head=None, queries=None, columns=None) -> Edit:
+    """Multiplies a part of a site by `factor`."""
+    return Edit(c.ATTN_EDIT_SCALE, site, layer, head, queries, columns, factor)
+
+
+def replace(site: str, data, *, layer=None, head=None, queries=None, columns=None) -> Edit:
+    """Puts `data` [queries, columns] in place of a part of a site; float32, from the first query and column on."""
+    return Edit(c.ATTN_EDIT_REPLACE, site, layer, head, queries, columns, data=data)
+
+
+def add(site: str, data, *, layer=None, head=None, queries=None, columns=None) -> Edit:
+    """Adds `data` [queries, columns] to a part of a site: steering, with site "resid_pre"."""
+    return Edit(c.ATTN_EDIT_ADD, site, layer, head, queries, columns, data=data)
+
+
+def mask(site: str = "attn_scores", *, layer=None, head=None, queries=None, columns=None) -> Edit:
+    """Sets scores to minus infinity, so that these queries cannot look at these keys (columns)."""
+    return Edit(c.ATTN_EDIT_MASK, site, layer, head, queries, columns)
+
+
+# --- Attention ------------------------------------------------------------------------------------
+
+_MASKS = {"causal": c.ATTN_MASK_CAUSAL, "none": c.ATTN_MASK_NONE}
+_MASKINGS = {"inf": c.ATTN_MASKING_INF, "renormalize": c.ATTN_MASKING_RENORMALIZE, "zero": c.ATTN_MASKING_ZERO}
+_SIMILARITIES = {"dot": c.ATTN_SIMILARITY_DOT, "cosine": c.ATTN_SIMILARITY_COSINE}
+_ALGORITHMS = {"auto": c.ATTN_ALGORITHM_AUTO, "dense": c.ATTN_ALGORITHM_DENSE,
+               "blockwise": c.ATTN_ALGORITHM_BLOCKWISE}
+
+
+def choice(value, names: dict, what: str) -> int:
+    if value not in names:
+        raise ValueError(f"{what} is {value!r}, expected {', '.join(map(repr, names))}")
+    return names[value]
+
+
+def attention_change(keep: list, attention=None, mask=None, masking=None, scale=None, eps=None, similarity=None,
+                     algorithm=None, dropout=None, seed=None, dropout_mask=None):
+    """What is computed otherwise than the model does it, or None."""
+    change = c.attn_attention_change()
+    change.to = c.ATTN_ATTENTION_DEFAULT()
+    to = change.to
+    parts = 0
+    if attention is not None:
+        if not isinstance(attention, str):
+            raise TypeError(f"attention is {type(attention).__name__}, expected text, as in 'window:64'")
+        call("attn_attention_parse", attention.encode(), byref(to))
+        parts |= c.ATTN_PART_KIND
+    if mask is not None:
+        if isinstance(mask, str):
+            to.mask = choice(mask, _MASKS, "mask")
+        else:
+            to.mask = c.ATTN_MASK_MATRIX
+            change.mask = POINTER(c.attn_mask_array)(_mask_array(mask, "mask", keep))
+        parts |= c.ATTN_PART_MASK
+    for value, part, field, names in (
+            (masking, c.ATTN_PART_MASKING, "masking", _MASKINGS),
+            (similarity, c.ATTN_PART_SIMILARITY, "similarity", _SIMILARITIES),
+            (algorithm, c.ATTN_PART_ALGORITHM, "algorithm", _ALGORITHMS)):
+        if value is not None:
+            setattr(to, field, choice(value, names, field))
+            parts |= part
+    for value, part, field, kind in ((scale, c.ATTN_PART_SCALE, "is_scaled", bool), (eps, c.ATTN_PART_EPS, "eps", float),
+                                     (dropout, c.ATTN_PART_DROPOUT, "dropout", float),
+                                     (seed, c.ATTN_PART_DROPOUT_SEED, "dropout_seed", int)):
+        if value is not None:
+            setattr(to, field, kind(value))
+            parts |= part
+    if dropout_mask is not None:
+        change.keep = POINTER(c.attn_mask_array)(_mask_array(dropout_mask, "dropout_mask", keep))
+    change.parts = parts
+    if not parts and dropout_mask is None:
+        return None
+    keep.append(change)
+    return POINTER(c.attn_attention_change)(change)
+
+
+ATTENTION = ("attention", "mask", "masking", "scale", "eps", "similarity", "algorithm", "dropout", "seed",
+             "dropout_mask")
+
+# --- Requests -------------------------------------------------------------------------------------
+
+DEFAULT_SITES = "pattern,z,logits"
+
+
+class Request:
+    """A struct attn_request, and what it borrows."""
+
+    def __init__(self, text=None, *, source=None, sites=None, layers=None, heads=None, queries=None, edits=(),
+                 ablate=None, ablate_pattern=None, ablate_mean=None, knockout=(), patch=(), top=0, next=(),
+                 special="parse", special_tokens=True, **attention):
+        unknown = attention.keys() - set(ATTENTION)
+        if unknown:
+            raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
+        self.keep: list = []
+        request = self.struct = c.ATTN_REQUEST_DEFAULT()
+        if text is not None:
+            fill_input(request.input, text, "text", self.keep)
+        if source is not None:
+            fill_input(request.source, source, "source", self.keep)
+        request.special = choice(special, {"parse": c.ATTN_SPECIAL_PARSE, "text": c.ATTN_SPECIAL_TEXT}, "special")
+        request.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
+        request.sites, request.layers = spec(sites, "sites"), spec(layers, "layers")
+        request.heads, request.queries = spec(heads, "heads"), spec(queries, "queries")
+        request.ablate, request.ablate_pattern = spec(ablate, "ablate"), spec(ablate_pattern, "ablate")
+        request.ablate_mean = spec(ablate_mean, "ablate")
+        if attention:
+            request.changed = attention_change(self.keep, **attention)
+        self._set_edits(edits)
+        request.predict.top = int(top)
+        for field, count, values in (("knockouts", "n_knockout", knockout), ("patches", "n_patch", patch)):
+            if values:
+                array, n = texts(values, field, self.keep)
+                setattr(request, field, array)
+                setattr(request, count, n)
+        if next:
+            request.predict.next, request.predict.n_next = texts(next, "next", self.keep)
+        request.on_note = on_note
+
+    def _set_edits(self, edits):
+        edits = [edits] if isinstance(edits, Edit) else list(edits)
+        for edit in edits:
+            if not isinstance(edit, Edit):
+                raise TypeError(f"edits holds {type(edit).__name__}, expected what attn.zero, scale, replace, add or "
+                                "mask make")
+        structs = [struct for edit in edits for struct in edit.structs()]
+        if structs:
+            array = (c.attn_edit * len(structs))(*structs)
+            self.keep += [array, edits]
+            self.struct.edits, self.struct.n_edit = array, len(structs)

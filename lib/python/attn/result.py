@@ -1,0 +1,447 @@
+"""What a run gives: tensors as numpy arrays in the library's memory, tokens, predictions, pictures."""
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from ctypes import POINTER, byref, c_char, c_size_t, c_void_p, cast, create_string_buffer
+from typing import Any, Iterator, NamedTuple
+
+import numpy as np
+
+from . import binding as c
+from .errors import ClosedError
+from .library import call, lib
+from .request import SITES, choice
+from .table import Table
+
+NAMES = {site: name for name, site in SITES.items()}
+ALIASES = {"attention": "pattern", "context": "z"}  # as in lists of sites
+_LAYOUT = {site: lib.attn_site_layout(site) for site in NAMES}
+_IN_LAYER = {site: lib.attn_site_is_in_layer(site) for site in NAMES}
+
+
+def archive_name(site: int, layer: int) -> str:
+    text = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE)
+    size = lib.attn_site_archive_name(site, layer, text)
+    return text.raw[:size].decode()
+
+
+# --- Memory ---------------------------------------------------------------------------------------
+
+
+class Owner:
+    """Memory of the library: freed with the last array that shows it."""
+
+    __slots__ = ("pointer", "free", "more")
+
+    def __init__(self, pointer, free, more=None):
+        self.pointer, self.free, self.more = pointer, free, more
+
+    def __del__(self):
+        if self.pointer is not None:
+            self.free(self.pointer)
+            self.pointer = None
+
+
+class _Lent:
+    __slots__ = ("__array_interface__", "owner")
+
+    def __init__(self, address, shape, owner, strides=None, kind="<f4", read_only=False):
+        self.__array_interface__ = {"data": (address, read_only), "shape": shape, "typestr": kind, "version": 3,
+                                    "strides": strides}
+        self.owner = owner
+
+
+def lend(address: int, shape: tuple, owner, strides=None, kind="<f4") -> np.ndarray:
+    """An array over memory that OWNER keeps alive; nothing is copied."""
+    return np.asarray(_Lent(address, shape, owner, strides, kind))
+
+
+# --- Tensors --------------------------------------------------------------------------------------
+
+
+class Site:
+    """The tensors of one site, by layer: r.pattern[2] is layer 2, r.pattern[2, 2] its head 2.
+
+    site[layer]                 as the archives have it: matrices [H, T, S], q, z [T, H, n], k, v [S, G, n],
+                                others [T, n]
+    site[layer, head, ...]      of one head: [T, S], [T, n], [S, n]; further indices go into that
+    numpy.asarray(site)         all layers, one above the other (a copy)
+
+    Heads are counted as in the model, also where only some were kept; `site.heads(layer)` tells which.
+    """
+
+    def __init__(self, name: str, layout: int, arrays: dict[int, np.ndarray], heads: dict[int, list[int]]):
+        self.name, self._layout, self._arrays, self._heads = name, layout, arrays, heads
+
+    @property
+    def layers(self) -> list[int]:
+        """The layers that were kept."""
+        return list(self._arrays)
+
+    def heads(self, layer: int) -> list[int]:
+        """The heads of `layer` that were kept; of k and v key/value heads; of sites without heads none."""
+        return list(self._heads.get(layer, ()))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(layers, ...) of numpy.asarray(site)."""
+        return (len(self._arrays), *next(iter(self._arrays.values())).shape)
+
+    def _layer(self, layer) -> int:
+        if isinstance(layer, (bool, np.bool_)) or not isinstance(layer, (int, np.integer)):
+            raise IndexError(f"{self.name}[{layer!r}]: the first index is the number of a layer; numpy.asarray(...) "
+                             "gives one array of all")
+        if int(layer) not in self._arrays:
+            raise IndexError(f"{self.name} of layer {layer} was not kept, layers are "
+                             f"{', '.join(map(str, self._arrays))}")
+        return int(layer)
+
+    def __getitem__(self, index) -> np.ndarray:
+        if not isinstance(index, tuple):
+            return self._arrays[self._layer(index)]
+        layer, *rest = index
+        layer = self._layer(layer)
+        array = self._arrays[layer]
+        if self._layout == c.ATTN_LAYOUT_VECTOR:
+            return array[tuple(rest)]
+        if not rest:
+            return array
+        head, *cells = rest
+        if isinstance(head, (bool, np.bool_)) or not isinstance(head, (int, np.integer)):
+            raise IndexError(f"{self.name}[{layer}, {head!r}]: the second index is the number of a head")
+        if int(head) not in self._heads[layer]:
+            raise IndexError(f"{self.name} of head {layer}.{head} was not kept, heads are "
+                             f"{', '.join(map(str, self._heads[layer]))}")
+        place = self._heads[layer].index(int(head))
+        one = array[place] if self._layout in (c.ATTN_LAYOUT_MATRIX, c.ATTN_LAYOUT_RANK) else array[:, place]
+        return one[tuple(cells)]
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return iter(self._arrays.values())
+
+    def __array__(self, dtype=None, copy=None) -> np.ndarray:
+        if copy is False:
+            raise ValueError(f"the layers of {self.name} lie apart: one array of all is a copy")
+        if len({array.shape for array in self._arrays.values()}) > 1:
+            raise ValueError(f"{self.name} has not the same shape in all layers")
+        return np.stack(list(self._arrays.values())).astype(dtype or np.float32, copy=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: layers {', '.join(map(str, self._arrays))}, each {next(iter(self)).shape}>"
+
+
+class _Size(int):
+    """numpy's `size`, which torch's users call."""
+
+    def __call__(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+
+class Attention(np.ndarray):
+    """A numpy array that functions of torch take as a tensor too, without a copy: what BertViz needs."""
+
+    @property
+    def size(self):
+        size = _Size(int(np.prod(self.shape, dtype=np.int64)))
+        size.shape = self.shape
+        return size
+
+    @classmethod
+    def __torch_function__(cls, function, types, arguments=(), keywords=None):
+        def plain(value):
+            if isinstance(value, cls):
+                import torch
+                return torch.from_numpy(value.view(np.ndarray))
+            if isinstance(value, (list, tuple)):
+                return type(value)(plain(item) for item in value)
+            return value
+
+        return function(*plain(tuple(arguments)), **{name: plain(value) for name, value in (keywords or {}).items()})
+
+
+class Cache(Mapping):
+    """Tensors under TransformerLens's names, without a batch axis: cache["blocks.2.attn.hook_pattern"] [H, T, S].
+
+    cache["pattern", 2] is a short form of the same.
+    """
+
+    def __init__(self, tensors: dict[tuple[int, int], np.ndarray]):
+        self._arrays = {archive_name(*place): array for place, array in tensors.items()}
+        self._short = {(NAMES[site], layer): array for (site, layer), array in tensors.items()}
+
+    def __getitem__(self, name) -> np.ndarray:
+        if isinstance(name, tuple):
+            return self._short[name]
+        if name not in self._arrays:
+            raise KeyError(f"{name}: this run kept {', '.join(list(self._arrays)[:4])}{', ...' * (len(self) > 4)}")
+        return self._arrays[name]
+
+    def __iter__(self):
+        return iter(self._arrays)
+
+    def __len__(self):
+        return len(self._arrays)
+
+    def __repr__(self):
+        return f"<Cache: {', '.join(self._arrays)}>"
+
+
+def heads_kept(selection, dims: c.attn_dims, site: int, layer: int) -> list[int]:
+    has, n = lib.attn_selection_has_head, dims.n_head
+    if _LAYOUT[site] == c.ATTN_LAYOUT_VECTOR:
+        return []
+    if _LAYOUT[site] == c.ATTN_LAYOUT_KEY:
+        has, n = lib.attn_selection_has_kv_head, dims.n_kv_head
+    return [head for head in range(n) if has(selection, layer, head)]
+
+
+def tensors_of(capture, selection, owner):
+    """The tensors of a capture as {(site, layer): array}, and {(site, layer): heads}. Nothing is copied."""
+    dims = lib.attn_selection_dims(selection).contents
+    shape = (c_size_t * 3)()
+    arrays, heads = {}, {}
+    kept: dict[tuple, list[int]] = {}
+    for site in NAMES:
+        for layer in range(dims.n_layer) if _IN_LAYER[site] else (c.ATTN_NO_LAYER,):
+            if not lib.attn_selection_wants(selection, site, layer):
+                continue
+            address = cast(lib.attn_capture_tensor(capture, site, layer), c_void_p).value
+            if address is None:
+                continue
+            rank = lib.attn_selection_shape(selection, site, layer, shape)
+            sizes = tuple(shape[:rank])
+            strides = None
+            if _LAYOUT[site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
+                rows, _, width = sizes
+                strides = (4 * width, 4 * rows * width, 4)
+            arrays[site, layer] = lend(address, sizes, owner, strides)
+            if _LAYOUT[site] != c.ATTN_LAYOUT_VECTOR:
+                key = _LAYOUT[site] == c.ATTN_LAYOUT_KEY, layer
+                if key not in kept:
+                    kept[key] = heads_kept(selection, dims, site, layer)
+                heads[site, layer] = kept[key]
+    return arrays, heads
+
+
+def queries_of(selection) -> np.ndarray:
+    n = lib.attn_selection_dims(selection).contents.n_position
+    has = lib.attn_selection_has_query
+    return np.array([query for query in range(n) if has(selection, query)], np.int64)
+
+
+def texts_of(items, sizes, n: int) -> list[str] | None:
+    """N texts of the library as str; bytes that are part of a character are U+FFFD."""
+    if not items:
+        return None
+    pieces = cast(items, POINTER(c_void_p))
+    return [string_at(pieces[i], sizes[i]).decode("utf-8", "replace") for i in range(n)]
+
+
+def string_at(address, size: int) -> bytes:
+    return bytes((c_char * size).from_address(address)) if size else b""
+
+
+# --- Results --------------------------------------------------------------------------------------
+
+
+class Predictions(NamedTuple):
+    """Next tokens. top: probability, id, token, most probable first (and position, where queries were chosen);
+    next: logprob (natural) and text of the continuations that were asked for. None: was not asked."""
+
+    top: Table | None
+    next: Table | None
+
+
+class Result:
+    """What a run gave. Tensors are attributes, by the names of their sites: r.pattern, r.z, r.logits.
+
+    tokens          texts [T] of the tokens; None without a tokenizer
+    ids             int64 [T]; None where embeddings were given
+    offsets         int64 [T, 2] each token's bytes in the text as UTF-8: text.encode()[begin:end]; or None
+    queries         int64 [T'] the positions that rows of tensors are of
+    source_tokens   texts [S] of what cross-attention looks at, or None
+    predictions     Predictions(top, next)
+    notes           what `attn-cli run` would note: how many rows an edit changed, say
+    cache           the tensors under TransformerLens's names
+    id, error, measures
+                    of Model.map: the id that the text came with; the attn.Error that it ended with, or None; numbers
+                    of every head
+    attentions      a tuple of [1, H, T, S], one a layer, like transformers' output_attentions=True
+
+    Arrays lie in the library's memory. They stay valid by themselves: also when the result is gone and the model
+    closed.
+    """
+
+    tokens: list[str] | None
+    ids: np.ndarray | None
+    offsets: np.ndarray | None
+    queries: np.ndarray
+    source_tokens: list[str] | None
+    predictions: Predictions
+
+    def __init__(self):
+        self._tensors: dict[tuple[int, int], np.ndarray] = {}
+        self._heads: dict[tuple[int, int], list[int]] = {}
+        self._again = None  # (model or None, input and options): what pictures are drawn from
+        self.tokens = self.ids = self.offsets = self.source_tokens = None
+        self.id = self.error = self.measures = None
+        self.notes: list[str] = []
+        self.predictions = Predictions(None, None)
+        self.queries = np.zeros(0, np.int64)
+
+    def read_labels(self, labels: c.attn_labels) -> None:
+        n = lib.attn_selection_dims(labels.selection).contents.n_position
+        n_source = lib.attn_selection_dims(labels.selection).contents.n_source
+        if labels.ids:
+            self.ids = np.array(lend(cast(labels.ids, c_void_p).value, (n,), None, kind="<i4"), np.int64)
+        self.tokens = texts_of(labels.tokens, labels.token_sizes, n)
+        self.source_tokens = texts_of(labels.source_tokens, labels.source_token_sizes, n_source)
+        if labels.begin and labels.end:
+            sides = (cast(side, c_void_p).value for side in (labels.begin, labels.end))
+            self.offsets = np.array([lend(side, (n,), None, kind="<i8") for side in sides]).T
+        self.queries = queries_of(labels.selection)
+
+    def __getattr__(self, name: str) -> Any:
+        site = SITES.get(ALIASES.get(name, name))
+        if site is None or name.startswith("_"):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        arrays = {layer: array for (kept, layer), array in self._tensors.items() if kept == site}
+        if not arrays:
+            kept = ", ".join(dict.fromkeys(NAMES[place[0]] for place in self._tensors)) or "no tensors"
+            raise AttributeError(f"'{name}' was not kept by this run, which has {kept}: ask for it with "
+                                 f"sites=[\"{name}\"]")
+        if not _IN_LAYER[site]:
+            return arrays[c.ATTN_NO_LAYER]
+        heads = {layer: kept for (of, layer), kept in self._heads.items() if of == site}
+        return Site(NAMES[site], _LAYOUT[site], arrays, heads)
+
+    def __dir__(self):
+        return [*super().__dir__(), *dict.fromkeys(NAMES[site] for site, _ in self._tensors)]
+
+    @property
+    def cache(self) -> Cache:
+        return Cache(self._tensors)
+
+    @property
+    def attentions(self) -> tuple[Attention, ...]:
+        return tuple(array[None].view(Attention) for array in self.pattern)
+
+    def __repr__(self) -> str:
+        kept = ", ".join(dict.fromkeys(NAMES[site] for site, _ in self._tensors)) or "no tensors"
+        n = len(self.ids) if self.ids is not None else len(self.queries)
+        return f"<attn.Result: {n} tokens, {kept}>"
+
+    # --- Pictures and files ---
+
+    def render(self, format: str, path=None, *, sites=None, **options) -> bytes | None:
+        """Writes this run in a format of `attn-cli run`: "svg", "png", "pdf", "html", "npz", "npy", "csv", "tidy",
+        "json", "safetensors", "heatmap", "text".
+
+        Without a path the bytes are returned. The run is made once more, so its model must be open. Options are
+        those of pictures: figure ("matrix", "grid", "lines", "tokens", "points", "patches:RxC"), colormap,
+        color_scale, hide_first, renormalize, merge_words, values ("auto", "always", "never"), cell, title, theme
+        ("light", "dark"), width; and heads, layers, queries, precision, to write less than was kept.
+        """
+        if self._again is None:
+            raise ClosedError("this result was loaded or made without a model, which draws it")
+        draw, given = self._again
+        return draw(given, format, path, sites, options)
+
+    def svg(self, **options) -> str:
+        """A picture of the patterns as SVG; options as of render."""
+        return self.render("svg", **options).decode()
+
+    def show(self, **options) -> None:
+        """Shows the patterns: in a notebook as a picture, elsewhere as text on standard output."""
+        display = _notebook_display()
+        if display:
+            display({"image/svg+xml": self.svg(**options)}, raw=True)
+        else:
+            width = shutil.get_terminal_size().columns
+            picture = self.render("screen", **{"width": width, **options}).decode()
+            sys.stdout.write(picture.partition("\n--heads ")[0])  # what follows are options of attn-cli
+
+    def save_svg(self, path, **options) -> None:
+        """Saves a picture of the patterns as SVG; options as of render."""
+        self.render("svg", path, **options)
+
+    def save_png(self, path, **options) -> None:
+        """Saves a picture of the patterns as PNG; needs pango and cairo at run time."""
+        self.render("png", path, **options)
+
+    def save_html(self, path, **options) -> None:
+        """Saves a web page with all heads, which works without a network."""
+        self.render("html", path, **options)
+
+    def save_npz(self, path, **options) -> None:
+        """Saves the tensors of this run under TransformerLens's names, for numpy.load."""
+        sites = ",".join(dict.fromkeys(NAMES[site] for site, _ in self._tensors))
+        self.render("npz", path, **{"sites": sites or None, **options})
+
+    def _repr_svg_(self) -> str | None:
+        try:
+            return self.svg()
+        except Exception:  # a result without a pattern still has its repr
+            return None
+
+    def __getstate__(self):
+        state = dict(self.__dict__)
+        state["_tensors"] = {place: np.array(array) for place, array in self._tensors.items()}
+        state["_again"] = None
+        return state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
+
+def _notebook_display():
+    """IPython's display function where cells show pictures, else None."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import display
+    return display
+
+
+# --- Pictures -------------------------------------------------------------------------------------
+
+_VALUES = {"auto": c.ATTN_CELL_TEXT_AUTO, "always": c.ATTN_CELL_TEXT_ALWAYS, "never": c.ATTN_CELL_TEXT_NEVER}
+_THEMES = {"light": c.ATTN_THEME_LIGHT, "dark": c.ATTN_THEME_DARK}
+
+
+def picture_options(options: dict, keep: list) -> c.attn_picture_options:
+    """Takes what shapes a picture out of OPTIONS."""
+    picture = c.ATTN_PICTURE_OPTIONS_DEFAULT()
+    figure, colormap = options.pop("figure", None), options.pop("colormap", None)
+    color_scale, title = options.pop("color_scale", None), options.pop("title", None)
+    if figure is not None:
+        call("attn_figure_parse", figure.encode(), byref(picture))
+    if color_scale is not None:
+        call("attn_color_scale_parse", color_scale.encode(), byref(picture.color_scale))
+    if colormap is not None:
+        picture.colormap = lib.attn_colormap_find(colormap.encode())
+        if not picture.colormap:
+            names = [lib.attn_colormap_name(lib.attn_colormap_at(i)).decode() for i in range(lib.attn_n_colormap())]
+            raise ValueError(f"colormap is {colormap!r}, expected one of {', '.join(names)}")
+    picture.hides_first = bool(options.pop("hide_first", False))
+    picture.renormalizes = bool(options.pop("renormalize", False))
+    picture.merges_words = bool(options.pop("merge_words", False))
+    picture.values = choice(options.pop("values", "auto"), _VALUES, "values")
+    picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
+    picture.cell, picture.width = int(options.pop("cell", 0)), int(options.pop("width", 0))
+    if title is not None:
+        picture.title = title.encode()
+    keep.append(picture)
+    return picture
+
+
+def sink_bytes(sink) -> bytes:
+    size = c_size_t()
+    address = lib.attn_sink_bytes(sink, byref(size))
+    return string_at(address, size.value)

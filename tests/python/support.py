@@ -1,0 +1,65 @@
+"""What the tests of the Python module share. ATTN_CLI names the tool to compare with; without it these tests are
+skipped."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+
+import attn
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TINY = ROOT / "models" / "tiny-gpt2"
+CLI = os.environ.get("ATTN_CLI")
+TEXT = "Life is short, eat dessert first"
+KEYS = "The keys to the cabinet"
+
+needs_cli = unittest.skipUnless(CLI, "ATTN_CLI names no tool to compare with")
+needs_sources = unittest.skipUnless(TINY.is_dir(), "the sources are not here")
+
+
+def cli(*arguments, stdin=None):
+    return subprocess.run([CLI, *map(str, arguments)], check=True, capture_output=True, input=stdin).stdout
+
+
+def cli_arrays(*arguments):
+    """What `attn-cli run` writes to an archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        cli("run", "-q", *arguments, "--npz", f"{folder}/all.npz")
+        with np.load(f"{folder}/all.npz") as archive:
+            return {name: archive[name] for name in archive.files}
+
+
+def cli_table(*arguments):
+    """The rows of a table that attn-cli writes as JSON."""
+    return json.loads(cli(*arguments, "--json", "-"))["rows"]
+
+
+class TestCase(unittest.TestCase):
+    def assert_same(self, a, b, where=""):
+        """The same shape and bits."""
+        a, b = np.asarray(a), np.asarray(b)
+        self.assertEqual(a.shape, b.shape, where)
+        self.assertEqual(a.dtype, b.dtype, where)
+        self.assertEqual(np.ascontiguousarray(a).tobytes(), np.ascontiguousarray(b).tobytes(), where)
+
+    def assert_raises(self, kind, words, function, *arguments, **keywords):
+        """FUNCTION raises KIND, and all WORDS stand in the message."""
+        with self.assertRaises(kind) as caught:
+            function(*arguments, **keywords)
+        for word in words if isinstance(words, tuple) else (words,):
+            self.assertIn(word, str(caught.exception))
+        return caught.exception
+
+
+_models = {}
+
+
+def model(name="fable"):
+    """A model that tests share."""
+    if str(name) not in _models:
+        _models[str(name)] = attn.open(name)
+    return _models[str(name)]

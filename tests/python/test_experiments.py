@@ -1,0 +1,125 @@
+"""Tables of experiments beside those of attn-cli; generated texts."""
+import math
+import unittest
+
+import numpy as np
+
+import attn
+from support import KEYS, TEXT, TestCase, cli, cli_table, model, needs_cli
+
+ANSWER = ["--target", " are", "--foil", " is"]
+HOW = dict(target=" are", foil=" is")
+
+
+class Tables(TestCase):
+    @needs_cli
+    def test_tables_are_those_of_the_tool(self):
+        m = model()
+        for arguments, table in (
+                (["heads", KEYS], m.heads(KEYS)),
+                (["heads", "--probe", "induction:10:2:3", "--sort", "induction", "--limit", "3"],
+                 m.heads(probe=10, repeats=2, seed=3, sort="induction", limit=3)),
+                (["heads", "--from", "cabinet", "--to", "keys", KEYS], m.heads(KEYS, from_="cabinet", to="keys")),
+                (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
+                (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
+                (["ablate", *ANSWER, "--parts", "mlp", "--with", "mean", KEYS],
+                 m.ablate(KEYS, parts="mlp", with_="mean", **HOW)),
+                (["ablate", "--metric", "kl", "--parts", "neurons:2", KEYS],
+                 m.ablate(KEYS, metric="kl", parts="neurons:2")),
+                (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER, "--sites", "z"],
+                 m.patch(KEYS, "The key to the cabinet", site="z", **HOW)),
+                (["lens", "--top", "2", KEYS], m.lens(KEYS, top=2)),
+                (["lens", "--target", " are", "--queries", "0,1", KEYS], m.lens(KEYS, target=" are", queries=[0, 1])),
+                (["attribute", *ANSWER, KEYS], m.attribute(KEYS, **HOW)),
+                (["attribute", "--by", "token", "--limit", "5", *ANSWER, KEYS],
+                 m.attribute(KEYS, by_token=True, limit=5, **HOW)),
+                (["score", KEYS], m.score(KEYS)),
+                (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
+                (["diff", "--with-attention", "window:2", KEYS], m.diff(KEYS, with_attention="window:2"))):
+            rows = cli_table(arguments[0], "-m", "fable", *arguments[1:])
+            self.assertEqual(len(table), len(rows), arguments)
+            self.assertEqual(table.columns, list(rows[0]), arguments)
+            for ours, theirs in zip(table, rows):
+                for name, value in theirs.items():
+                    self.same_cell(ours[name], value, (arguments[0], name))
+
+    def same_cell(self, ours, theirs, where):
+        if theirs is None:
+            self.assertTrue(ours is None or math.isnan(ours), where)
+        elif isinstance(theirs, float) or isinstance(ours, float):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-7, err_msg=str(where))
+        else:
+            self.assertEqual(ours, theirs, where)
+
+    def test_columns(self):
+        t = model().heads(KEYS)
+        self.assertEqual((len(t), t["layer"].dtype, t["entropy"].dtype), (32, np.int64, np.float64))
+        self.assertEqual(t.units["entropy"], "nats")
+        self.assertEqual(t.grid("entropy").shape, (4, 8))
+        self.assertEqual(list(t.to_dict()), t.columns)
+        self.assertIn("entropy", str(t))
+        self.assertIn("<td>", t._repr_html_())
+        self.assert_raises(KeyError, "columns are layer", lambda: t["nope"])
+        ablated = model().ablate(KEYS, **HOW)
+        self.assertTrue(math.isnan(ablated["layer"][0]))
+        self.assertEqual(ablated["part"][0], "base")
+        self.assertEqual(ablated.info["sites"], "z")
+
+    def test_sums(self):
+        t = model().score(TEXT)
+        self.assertEqual(t.info["n_token"], len(t) - 1)
+        self.assertAlmostEqual(t.info["perplexity"], math.exp(np.nansum(t["nats"]) / (len(t) - 1)), places=3)
+        t = model().heads(texts=[KEYS, TEXT])
+        self.assertIn("entropy_sd", t.columns)
+
+    def test_pandas(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("there is no pandas")
+        frame = model().heads(KEYS).to_pandas()
+        self.assertIsInstance(frame, pandas.DataFrame)
+        self.assertEqual(frame.shape, (32, len(frame.columns)))
+
+    def test_questions_that_cannot_be(self):
+        m = model()
+        for kind, words, ask in (
+                (attn.InvalidError, "target", lambda: m.ablate(KEYS)),
+                (attn.InvalidError, "", lambda: m.ablate(KEYS, target=" no such token")),
+                (ValueError, ("parts", "heads"), lambda: m.ablate(KEYS, parts="all")),
+                (ValueError, "metric", lambda: m.ablate(KEYS, metric="f1")),
+                (ValueError, "direction", lambda: m.patch(KEYS, KEYS, direction="up", **HOW)),
+                (attn.InvalidError, "", lambda: m.patch(KEYS, "The key", **HOW)),
+                (attn.InvalidError, "", lambda: m.heads(KEYS, pattern=np.ones((2, 2)))),
+                (ValueError, "pattern", lambda: m.heads(KEYS, pattern=np.ones(2))),
+                (TypeError, "unexpected", lambda: m.score(KEYS, temperature=3))):
+            self.assert_raises(kind, words, ask)
+
+
+class Generate(TestCase):
+    @needs_cli
+    def test_it_is_what_the_tool_makes(self):
+        for arguments, options in (([], {}), (["--temperature", "0.8", "--seed", "3", "--top-p", "0.9"],
+                                              dict(temperature=0.8, seed=3, top_p=0.9)),
+                                   (["--stop", "."], dict(stop=["."]))):
+            theirs = cli("generate", "-q", "-m", "fable", "-n", 12, *arguments, "Once upon a time").decode()
+            made = model().generate("Once upon a time", 12, **options)
+            self.assertTrue(theirs.rstrip("\n").endswith(made.text.rstrip("\n")), (theirs, made.text))
+            self.assertEqual(len(made.ids), len(made.log_probabilities))
+
+    def test_tokens_come_as_they_are_made(self):
+        heard = []
+        made = model().generate("Once upon a time", 10, on_token=lambda id, text: heard.append((id, text)))
+        self.assertEqual("".join(text for _, text in heard), made.text)
+        self.assertEqual([id for id, _ in heard if id >= 0], made.ids.tolist())
+        self.assertEqual(made.end, "length")
+
+        def stop(id, text):
+            raise StopIteration
+
+        self.assertRaises(StopIteration, model().generate, "Once", 10, on_token=stop)
+        self.assert_raises(ValueError, "stop", model().generate, "Once", stop=["a\0b"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,292 @@
+"""Runs: tensors beside what attn-cli writes, bit for bit; shapes, selections, changes, events, pictures."""
+import sys
+import unittest
+
+import numpy as np
+
+import attn
+from support import KEYS, TEXT, TINY, TestCase, cli, cli_arrays, model, needs_cli, needs_sources
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+class Tensors(TestCase):
+    @needs_cli
+    def test_every_site_is_what_the_tool_writes(self):
+        theirs = cli_arrays("-m", "fable", "--sites", "*", TEXT)
+        ours = model().run(TEXT, sites="*")
+        names = theirs.keys() - {"ids", "tokens"}
+        self.assertEqual(names, set(ours.cache))
+        for name in names:
+            self.assert_same(ours.cache[name], theirs[name], name)
+        self.assertEqual(ours.tokens, theirs["tokens"].tolist())
+        self.assert_same(ours.ids, theirs["ids"])
+
+    @needs_cli
+    @needs_sources
+    def test_selections_are_what_the_tool_writes(self):
+        for arguments, options in (
+                (["--sites", "pattern,z,q,k,resid_pre,logits", "--heads", "1.1,1.2,2.0", "--queries", "0,3-5,-1"],
+                 dict(sites=["pattern", "z", "q", "k", "resid_pre", "logits"], heads=[(1, 1), (1, 2), (2, 0)],
+                      queries=[0, "3-5", -1])),
+                (["--layers", "1", "--sites", "pattern"], dict(layers=1, sites="pattern"))):
+            theirs, ours = cli_arrays("-m", TINY, *arguments, KEYS), model(TINY).run(KEYS, **options)
+            for name in set(ours.cache):
+                self.assert_same(ours.cache[name], theirs[name], name)
+            if "queries" in theirs:
+                self.assert_same(ours.queries, theirs["queries"])
+
+    def test_indices_are_layer_and_head(self):
+        r = model().run(TEXT, sites=["pattern", "z", "q", "k", "resid_post"])
+        n = len(r.tokens)
+        self.assertEqual(r.pattern[2].shape, (8, n, n))
+        self.assertEqual(r.z[2].shape, (n, 8, 16))
+        self.assert_same(r.pattern[2, 3], r.pattern[2][3])
+        self.assert_same(r.z[2, 3], r.z[2][:, 3])
+        self.assert_same(r.k[1, 5], r.cache["blocks.1.attn.hook_k"][:, 5])
+        self.assertEqual(r.pattern[2, 3, 4, 1], r.pattern[2][3][4][1])
+        self.assert_same(r.resid_post[3, -1], r.resid_post[3][-1])
+        self.assertEqual(np.asarray(r.pattern).shape, (4, 8, n, n))
+        self.assertEqual(r.pattern.shape, (4, 8, n, n))
+        self.assert_same(r.cache["pattern", 2], r.pattern[2])
+        self.assert_same(r.attention[2], r.pattern[2])
+        np.testing.assert_allclose(np.asarray(r.pattern).sum(-1), 1, rtol=1e-5)
+
+    def test_heads_keep_their_numbers(self):
+        r = model().run(TEXT, sites="pattern,z", heads="2.*,3.1")
+        whole = model().run(TEXT, sites="pattern,z")
+        self.assertEqual(r.pattern.layers, [2, 3])
+        self.assertEqual(r.pattern.heads(3), [1])
+        self.assert_same(r.pattern[3, 1], whole.pattern[3, 1])
+        self.assert_same(r.z[3, 1], whole.z[3, 1])
+        self.assert_raises(IndexError, ("3.0", "1"), lambda: r.pattern[3, 0])
+        self.assert_raises(IndexError, ("layer 0", "2, 3"), lambda: r.pattern[0])
+        self.assert_raises(ValueError, "shape", lambda: np.asarray(r.pattern))
+        for index in (True, slice(None), "2", (2, slice(None)), 1.0, None):
+            self.assertRaises(IndexError, lambda: r.pattern[index])
+
+    def test_arrays_are_lent(self):
+        r = model().run(TEXT, sites="pattern")
+        self.assertTrue(np.shares_memory(r.pattern[2], r.pattern[2, 3]))
+        self.assertTrue(np.shares_memory(r.pattern[2], r.attentions[2]))
+        self.assertFalse(r.pattern[2].flags.owndata)
+
+    def test_defaults_hold_logits(self):
+        r = model().run(TEXT)
+        self.assertEqual(r.logits.shape, (len(r.tokens), model().n_vocab))
+        changed = model().run(TEXT, edits=[attn.zero("z", head="3.6")]).logits
+        self.assertGreater(np.abs(changed - r.logits).max(), 0.1)
+
+    def test_what_was_not_kept_is_said(self):
+        r = model().run(TEXT, sites="z")
+        self.assert_raises(AttributeError, ("'q' was not kept", 'sites=["q"]'), lambda: r.q)
+        self.assert_raises(AttributeError, "no attribute 'nonsense'", lambda: r.nonsense)
+        self.assert_raises(KeyError, "blocks.0.attn.hook_z", lambda: r.cache["blocks.9.hook_nothing"])
+        self.assertFalse(hasattr(r, "pattern"))
+
+    def test_tokens_and_offsets(self):
+        text = "eat \N{GRINNING FACE} now"
+        r = model().run(text, sites="pattern")
+        pieces = [text.encode()[begin:end] for begin, end in r.offsets]
+        self.assertEqual(b"".join(pieces), text.encode())
+        tokens = model().tokenize(text)
+        self.assertEqual(tokens.tokens, r.tokens)
+        self.assert_same(tokens.ids, r.ids)
+        self.assert_same(tokens.offsets, r.offsets)
+        self.assertEqual(model().decode(r.ids), text)
+
+    def test_ids_and_embeddings_are_inputs_too(self):
+        r = model().run(TEXT, sites="pattern,embed")
+        for ids in (r.ids, r.ids.tolist(), r.ids.astype(np.int64), r.ids.astype(np.uint16)[::1], np.repeat(r.ids, 2)[::2]):
+            self.assert_same(model().run(ids, sites="pattern").pattern[3], r.pattern[3])
+        wide = np.zeros((len(r.ids), 2 * r.embed.shape[1]), np.float64)
+        wide[:, ::2] = r.embed
+        for rows in (r.embed, np.asfortranarray(r.embed), wide[:, ::2]):
+            again = model().run(rows, sites="pattern")
+            self.assert_same(again.pattern[3], r.pattern[3])
+            self.assertIsNone(again.ids)
+            self.assertIsNone(again.tokens)
+
+    def test_cross_attention_has_a_source(self):
+        m = model("cross-attention") if (TINY.parent / "cross-attention").is_dir() else self.skipTest("no sources")
+        source = np.ones((4, m.config["d_source"]), np.float32)
+        words = list(range(min(3, m.n_vocab)))
+        r = m.run(words, source=source, sites="pattern")
+        self.assertEqual(r.pattern[r.pattern.layers[0]].shape[1:], (len(words), 4))
+
+
+class Changes(TestCase):
+    @needs_cli
+    def test_edits_are_what_the_tool_does(self):
+        for arguments, options in (
+                (["--ablate", "3.6,3.5"], dict(edits=[attn.zero("z", head="3.6,3.5")])),
+                (["--ablate", "3.6,3.5"], dict(edits=attn.zero("z", head=[(3, 6), "L3H5"]))),
+                (["--ablate", "2.*"], dict(edits=[attn.zero("z", layer=2)])),
+                (["--ablate", "3.6"], dict(ablate=(3, 6))),
+                (["--ablate-mean", "3.6"], dict(ablate_mean="3.6")),
+                (["--ablate-pattern", "1.*"], dict(ablate_pattern="1.*")),
+                (["--knockout", "dessert>eat@2.*"], dict(knockout=["dessert>eat@2.*"])),
+                (["--attention", "window:3"], dict(attention="window:3")),
+                (["--mask", "none", "--scale", "off"], dict(mask="none", scale=False)),
+                (["--masking", "zero", "--eps", "0.5"], dict(masking="zero", eps=0.5)),
+                (["--dropout", "0.5", "--seed", "3"], dict(dropout=0.5, seed=3)),
+                (["--similarity", "cosine", "--algorithm", "blockwise"], dict(similarity="cosine", algorithm="blockwise"))):
+            theirs = cli_arrays("-m", "fable", *arguments, "--sites", "pattern,logits", TEXT)
+            ours = model().run(TEXT, sites="pattern,logits", **options)
+            self.assert_same(ours.logits, theirs["logits"], arguments)
+            self.assert_same(ours.pattern[3], theirs["blocks.3.attn.hook_pattern"], arguments)
+
+    def test_data_of_edits(self):
+        m, base = model(), model().run(TEXT, sites="resid_pre,pattern,attn_scores,logits")
+        row = np.arange(base.resid_pre[2].shape[1], dtype=np.float64)
+        added = m.run(TEXT, sites="resid_pre", edits=[attn.add("resid_pre", row, layer=2, queries=4)])
+        want = base.resid_pre[2].copy()
+        want[4] += row.astype(np.float32)
+        self.assert_same(added.resid_pre[2], want)
+        same = m.run(TEXT, sites="logits", edits=[attn.replace("resid_pre", base.resid_pre[2], layer=2)])
+        self.assert_same(same.logits, base.logits)
+        twice = m.run(TEXT, sites="resid_pre", edits=[attn.scale("resid_pre", 2, layer=2)])
+        self.assert_same(twice.resid_pre[2], base.resid_pre[2] * 2)
+        masked = m.run(TEXT, sites="pattern", edits=[attn.mask(head="2.3", queries=slice(3, 5), columns=0)])
+        self.assertEqual(masked.pattern[2, 3][3:5, 0].tolist(), [0, 0])
+        self.assertGreater(masked.pattern[2, 3][5, 0], 0)
+        constant = m.run(TEXT, sites="resid_pre", edits=[attn.add("resid_pre", 1.5, layer=0, queries=(0, 2), columns=(0, 3))])
+        np.testing.assert_array_equal((constant.resid_pre[0] - base.resid_pre[0])[:2, :3] > 1.4, True)
+
+    def test_edits_that_cannot_be(self):
+        m = model()
+        self.assert_raises(ValueError, ("zz", "pattern"), attn.zero, "zz")
+        self.assert_raises(ValueError, "layer", attn.zero, "z", head="3.6", layer=3)
+        self.assert_raises(ValueError, "head", attn.zero, "z", head="three")
+        self.assert_raises(TypeError, "queries", attn.zero, "z", queries="it")
+        self.assert_raises(ValueError, "queries", attn.zero, "z", queries=(3, 3))
+        self.assert_raises(ValueError, "shape", attn.add, "z", np.zeros((2, 3)), queries=(0, 5), columns=(0, 3))
+        self.assert_raises(TypeError, "float", attn.add, "z", ["a"])
+        self.assert_raises(TypeError, "edits", m.run, TEXT, edits=["z"])
+        for edit in (attn.zero("z", head="3.8"), attn.zero("z", head="4.0"), attn.zero("logits", columns=(0, 9999)),
+                     attn.replace("resid_pre", np.zeros((100, 64)), layer=0), attn.mask("pattern")):
+            self.assert_raises(attn.InvalidError, "", m.run, TEXT, edits=[edit])
+
+    @needs_cli
+    def test_predictions(self):
+        import json
+        seen = json.loads(cli("run", "-q", "--top", 3, "--next", " are", "--sites", "pattern", "--json", "-", KEYS))
+        ours = model().run(KEYS, top=3, next=[" are"], sites="pattern").predictions
+        top = seen["predictions"]["top"]
+        self.assertEqual(ours.top["id"].tolist(), [row["id"] for row in top])
+        self.assertEqual(ours.top["token"].tolist(), [row["token"] for row in top])
+        np.testing.assert_allclose(ours.top["probability"], [row["probability"] for row in top], rtol=1e-6)
+        self.assertEqual(ours.next["text"].tolist(), [" are"])
+        one = model().run(KEYS, top=1, sites="pattern").predictions
+        self.assertEqual((len(one.top), one.next), (1, None))
+
+
+class Events(TestCase):
+    def test_events_give_the_tensors(self):
+        whole = model().run(TEXT, sites="pattern,z,resid_pre")
+        seen = []
+
+        def hear(event):
+            got = (whole.resid_pre[event.layer] if event.head is None else
+                   getattr(whole, event.site)[event.layer, event.head])
+            part = got[event.row0:event.row0 + len(event.data)]
+            np.testing.assert_array_equal(np.where(np.isfinite(part), part, 0), np.where(part == 0, 0, event.data))
+            seen.append((event.site, event.layer, event.head))
+
+        r = model().run(TEXT, sites="pattern,z,resid_pre", on_event=hear)
+        self.assertEqual(len(set(seen)), 4 * 8 * 2 + 4)
+        self.assertFalse(hasattr(r, "pattern"))
+        self.assertEqual(r.tokens, whole.tokens)
+
+    def test_events_of_sparse_attention_say_their_keys(self):
+        whole = model().run(TEXT, sites="pattern", attention="window:2")
+        cells = np.zeros_like(whole.pattern[1, 1])
+
+        def hear(event):
+            for row, keys in enumerate(event.keys):
+                cells[event.row0 + row, keys] = event.data[row, :len(keys)]
+
+        model().run(TEXT, sites="pattern", heads="1.1", attention="window:2", on_event=hear)
+        self.assert_same(cells, whole.pattern[1, 1])
+
+    def test_exceptions_of_a_callback_end_the_run(self):
+        calls = []
+
+        def fail(event):
+            calls.append(event)
+            raise LookupError("enough")
+
+        self.assert_raises(LookupError, "enough", model().run, TEXT, sites="pattern", on_event=fail)
+        self.assertEqual(len(calls), 1)
+
+    def test_a_callback_may_run_the_model(self):
+        inner = []
+        model().run("The keys", sites="pattern", heads="0.0",
+                    on_event=lambda event: inner.append(model().run("Life is", sites="pattern").pattern[0, 0]))
+        self.assertEqual(inner[0].shape, (2, 2))
+
+
+class Pictures(TestCase):
+    def test_svg(self):
+        r = model().run(KEYS)
+        self.assertTrue(r.svg().startswith("<svg"))
+        self.assertEqual(r._repr_svg_(), r.svg())
+        self.assertNotEqual(r.svg(heads="2.3"), r.svg())
+        self.assertIn("<svg", r.svg(heads="2.3", figure="lines", colormap="magma", color_scale="linear", title="one",
+                                    hide_first=True, renormalize=True, merge_words=True, values="always", theme="dark"))
+        self.assert_raises(ValueError, ("nope", "blues"), r.svg, colormap="nope")
+        self.assert_raises(ValueError, "nope", r.render, "nope")
+        self.assert_raises(TypeError, "unexpected", r.svg, color="red")
+        self.assert_raises(attn.InvalidError, "figure", r.svg, figure="nope")
+
+    @needs_cli
+    def test_files_are_those_of_the_tool(self):
+        import tempfile
+        r = model().run(KEYS, sites="pattern,z")
+        with tempfile.TemporaryDirectory() as folder:
+            cli("run", "-q", "-m", "fable", "--svg", f"{folder}/theirs.svg", KEYS)
+            r.save_svg(f"{folder}/ours.svg")
+            self.assertEqual(read(f"{folder}/ours.svg"), read(f"{folder}/theirs.svg"))
+            r.save_html(f"{folder}/ours.html")
+            self.assertIn("<!doctype html>", read(f"{folder}/ours.html")[:100].lower())
+            r.save_npz(f"{folder}/ours.npz")
+            with np.load(f"{folder}/ours.npz") as archive:
+                self.assert_same(archive["blocks.2.attn.hook_pattern"], r.pattern[2])
+            self.assert_raises(attn.FileError, "", r.save_svg, f"{folder}/none/ours.svg")
+            self.assert_raises(OSError, "", r.save_npz, f"{folder}/none/ours.npz")
+
+    def test_show_prints_where_there_is_no_notebook(self):
+        import contextlib
+        import io
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            model().run(KEYS).show()
+        self.assertIn("cabinet", out.getvalue())
+        self.assertNotIn("--", out.getvalue())
+
+    def test_show_displays_in_a_notebook(self):
+        shown = []
+
+        class IPython:
+            display = None
+
+            @staticmethod
+            def get_ipython():
+                return type("Shell", (), {"kernel": 1})()
+
+        class Display:
+            display = staticmethod(lambda data, raw: shown.append(data))
+
+        sys.modules["IPython"], sys.modules["IPython.display"] = IPython, Display
+        try:
+            model().run(KEYS).show(heads="2.3")
+        finally:
+            del sys.modules["IPython"], sys.modules["IPython.display"]
+        self.assertIn("<svg", shown[0]["image/svg+xml"])
+
+
+if __name__ == "__main__":
+    unittest.main()
