@@ -1,7 +1,7 @@
 # Makefile of attn-cli. `make help` lists what can be asked for.
 #
-# Everything that is made lies in build/MODE, so the modes (release, asan, tsan, coverage, fuzz)
-# never share an object. CC, CFLAGS, CPPFLAGS and LDFLAGS belong to the user: what the code itself
+# Everything that is made lies in build/MODE, so the modes (release, static, asan, tsan, coverage,
+# fuzz) never share an object. CC, CFLAGS, CPPFLAGS and LDFLAGS belong to the user: what the code itself
 # needs is added here, and objects are made again when any of it changes.
 
 MODE ?= release
@@ -9,19 +9,19 @@ BUILD := build/$(MODE)
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 export CC PKG_CONFIG BUILD
 
-ifeq ($(filter $(MODE),release asan tsan coverage fuzz),)
-$(error MODE is '$(MODE)', expected release, asan, tsan, coverage or fuzz)
+ifeq ($(filter $(MODE),release static asan tsan coverage fuzz),)
+$(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage or fuzz)
 endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
 MAKEFLAGS += --no-print-directory
 
-# attn.h says the version. Until 1.0 a new second number may be another interface: each has a name.
 VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/base/version.h)
-SONAME := libattn.so.$(basename $(VERSION))
+SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/base/version.h)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
     -Wdouble-promotion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
@@ -30,6 +30,9 @@ ifneq ($(wildcard .git),)
 WARNINGS += -Werror # in a checkout only: a newer compiler must not break a release
 endif
 
+# A static program can open no library at run time.
+CPPFLAGS_static := -DATTN_IS_STATIC
+LDFLAGS_static := -static-pie -Lbuild/static/libraries
 MODE_FLAGS_asan := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS_tsan := -fsanitize=thread
 MODE_FLAGS_coverage := --coverage
@@ -39,10 +42,10 @@ ifeq ($(MODE),fuzz)
 CC := $(CLANG)
 endif
 
-CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS)
+CPPFLAGS_ALL := -D_GNU_SOURCE -Ilib -I. $(CPPFLAGS_$(MODE)) $(CPPFLAGS)
 CFLAGS_ALL := -std=c11 -ffp-contract=off -fvisibility=hidden -fPIC -pthread $(WARNINGS) $(CFLAGS) \
     $(MODE_FLAGS_$(MODE))
-LDFLAGS_ALL := -pthread $(MODE_FLAGS_$(MODE)) $(LDFLAGS)
+LDFLAGS_ALL := -pthread $(MODE_FLAGS_$(MODE)) $(LDFLAGS_$(MODE)) $(LDFLAGS)
 COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.cflags \
     -include lib/base/banned.h -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
@@ -165,8 +168,18 @@ $(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
+# The library in the Python wheel is stripped and needs the C library alone. Where the source of cJSON cannot be had
+# it needs libcjson.so, too: such a wheel is for this machine.
+$(BUILD)/module/libraries.libs: $(BUILD)/libraries.cflags
+	@mkdir -p $(@D)
+	@.packaging/cjson.sh build/static/libraries || echo 'libcjson.a cannot be made: libcjson.so is used' >&2
+	@sed -e 's/-lpcre2-8/-l:libpcre2-8.a/' $(BUILD)/libraries.libs >$@
+$(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(BUILD)/module/libraries.libs | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL -Wl,--as-needed \
+	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) -Lbuild/static/libraries @$(BUILD)/module/libraries.libs -o $@
+
 $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) -pie $^ @$(BUILD)/libraries.libs -o $@
+	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
@@ -243,7 +256,11 @@ valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
 check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_python.py $(BUILD)/python
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
-	@$(MAKE) check-ctypes
+	@$(MAKE) check-ctypes check-module
+
+check-module: all ## run the tests of the Python module attn (PYTHON names the python; the tests say what they skip)
+	@ATTN_CLI=$(abspath $(BUILD)/attn-cli) LIBATTN=$(abspath $(BUILD)/libattn.so) PYTHONPATH=$(abspath lib/python) \
+	    $(or $(PYTHON),python3) -m unittest discover -s tests/python
 
 check-browser: ## look at the page of --html in Chromium; where there is none, say so
 	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
@@ -261,6 +278,11 @@ check-ctypes: deps-python binding-check ## let the Python example use libattn.so
 	@$(MAKE) all
 	@LIBATTN=$(BUILD)/libattn.so $(or $(PYTHON),python3) lib/examples/one_head.py \
 	    models/tiny-gpt2 2.1 'The cat sat on the mat' | diff -u tests/install/one_head.out -
+
+wheel: ## build the Python wheel in build/release/wheel and check it in an empty environment
+	@rm -rf $(BUILD)/wheel
+	@BUILD=$(BUILD) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
+	@tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3)
 
 bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
@@ -379,13 +401,15 @@ BASH_COMPLETION := share/bash-completion/completions/attn-cli
 ZSH_COMPLETION := share/zsh/site-functions/_attn-cli
 FISH_COMPLETION := share/fish/vendor_completions.d/attn-cli.fish
 place := $(DESTDIR)$(abspath $(PREFIX))
+lib_place := $(DESTDIR)$(abspath $(LIBDIR))
+prefix_word := $${prefix}
 copy := install -D -m 644 # folders that it makes are 755
 
 # The commands below and attn.pc take the path as it is.
 SPECIAL := ' " ` \ $$ & | ; < > ( ) * ? [ ] { } ! \#
 ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
-ifneq ($(words x$(place)x $(foreach mark,$(SPECIAL),$(findstring $(mark),$(place)))),1)
-$(error DESTDIR is '$(DESTDIR)' and PREFIX '$(PREFIX)', expected neither white space nor any of $(SPECIAL))
+ifneq ($(words x$(place)$(lib_place)x $(foreach mark,$(SPECIAL),$(findstring $(mark),$(place)$(lib_place)))),1)
+$(error DESTDIR is '$(DESTDIR)', PREFIX '$(PREFIX)' and LIBDIR '$(LIBDIR)', expected neither white space nor any of $(SPECIAL))
 endif
 endif
 
@@ -399,16 +423,17 @@ $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/attn-cli
 
 install: all man $(COMPLETIONS) ## install tool, library, manual, completions and models below PREFIX
 	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
-	@$(copy) $(BUILD)/libattn.a $(place)/lib/libattn.a
-	@$(copy) $(BUILD)/libattn.so $(place)/lib/libattn.so.$(VERSION)
-	@ln -sf libattn.so.$(VERSION) $(place)/lib/$(SONAME)
-	@ln -sf $(SONAME) $(place)/lib/libattn.so
+	@$(copy) $(BUILD)/libattn.a $(lib_place)/libattn.a
+	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
+	@ln -sf libattn.so.$(VERSION) $(lib_place)/$(SONAME)
+	@ln -sf $(SONAME) $(lib_place)/libattn.so
 	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; \
 	    sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' \
 	        -e '/^\/\* --- Inside the library/,$${/^#endif$$/!d}' $(place)/include/attn/$$file; done
-	@$(copy) lib/attn.pc.in $(place)/lib/pkgconfig/attn.pc
-	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" $(place)/lib/pkgconfig/attn.pc
+	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
+	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \
+	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" $(lib_place)/pkgconfig/attn.pc
 	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
@@ -418,13 +443,29 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 
 uninstall: ## remove what install has put there
 	rm -rf $(place)/include/attn $(place)/share/attn-cli
-	rm -f $(addprefix $(place)/,bin/attn-cli lib/libattn.a lib/libattn.so lib/$(SONAME) \
-	    lib/libattn.so.$(VERSION) lib/pkgconfig/attn.pc share/man/man1/attn-cli.1 \
+	rm -f $(addprefix $(lib_place)/,libattn.a libattn.so $(SONAME) libattn.so.$(VERSION) \
+	    pkgconfig/attn.pc) $(addprefix $(place)/,bin/attn-cli share/man/man1/attn-cli.1 \
 	    $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 
-dist: ## make build/attn-cli-VERSION.tar.gz of what is committed
+# --- Packages -----------------------------------------------------------------------------------
+
+SOURCE_ARCHIVE := build/attn-cli-$(VERSION).tar.gz
+STATIC_ARCHIVE := build/attn-cli-$(VERSION)-linux-$(shell uname -m).tar.gz
+
+dist: ## make build/attn-cli-VERSION.tar.gz of what is committed: equal commits give equal bytes
 	@mkdir -p build
-	git archive --prefix=attn-cli-$(VERSION)/ -o build/attn-cli-$(VERSION).tar.gz HEAD
+	git -c tar.umask=022 archive --format=tar --prefix=attn-cli-$(VERSION)/ HEAD | gzip -n9 >$(SOURCE_ARCHIVE)
+
+static: deps-build ## make one file that needs no other, in build/attn-cli-VERSION-linux-x86_64.tar.gz
+	@.packaging/cjson.sh build/static/libraries
+	@$(MAKE) MODE=static build/static/attn-cli
+	@.packaging/static.sh build/static/attn-cli build/static/libraries $(STATIC_ARCHIVE)
+	@ls -l $(STATIC_ARCHIVE)
+
+check-static: ## run that file in an empty folder, and in Debian's SUITES: needs root
+	@.packaging/check_static.sh $(STATIC_ARCHIVE) $(SUITES)
+
+.PHONY: dist static check-static
 
 # --- The rest -----------------------------------------------------------------------------------
 
@@ -463,12 +504,12 @@ clean: ## remove everything that was made
 	rm -rf build
 
 help: ## list the targets
-	@echo 'make [MODE=release|asan|tsan|coverage|fuzz] [V=1] [CC= CFLAGS= LDFLAGS=] TARGET'
+	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [CC= CFLAGS= LDFLAGS=] TARGET'
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes test-threaded check \
-    compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall dist deps \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check wheel check-module probes test-threaded check \
+    compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

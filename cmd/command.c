@@ -15,7 +15,6 @@
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
-    X(batch)                                                                                       \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
     X(attribute)                                                                                   \

@@ -12,7 +12,7 @@ prefix=$scratch/prefix
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 pkg_config=${PKG_CONFIG:-pkg-config}
 version=$("$build/attn-cli" --version | cut -d ' ' -f 2)
-soname=libattn.so.${version%.*}
+soname=libattn.so.$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/base/version.h)
 
 make_target() { make "$@" BUILD="$build" >"$scratch/log" 2>&1 || { cat "$scratch/log" && return 1; }; }
 same() { diff -u --label "expected${3:+ $3}" --label "seen${3:+ $3}" "$1" "$2"; }

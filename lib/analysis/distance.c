@@ -8,14 +8,17 @@ static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
     struct attn_row cells = row->cells;
     struct attn_cells run;
+    double moment = 0, sum = 0;
 
     while (!row->is_cross && attn_row_next(&cells, &run))
         for (size_t i = 0; i < run.n; i++) {
             const double weight = (double)run.values[i];
 
-            terms[MOMENT] += weight * ((double)row->query - (double)(run.first + i));
-            terms[WEIGHT] += weight;
+            moment += weight * ((double)row->query - (double)(run.first + i));
+            sum += weight;
         }
+    terms[MOMENT] = moment;
+    terms[WEIGHT] = sum;
     return !row->is_cross;
 }
 

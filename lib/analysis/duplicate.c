@@ -5,15 +5,9 @@
  */
 #include "analysis/metric.h"
 
-/* Whether query I finds at KEY what it looks for. */
-static bool is_target(const int32_t *ids, size_t i, size_t key)
-{
-    return key < i && ids[key] == ids[i];
-}
-
 static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
-    return attn_metric_mean_of_targets(row, is_target, terms);
+    return attn_metric_mean_behind(row, 0, terms);
 }
 
 static const struct attn_metric_value values_of_duplicate[] = {{"duplicate", NULL},
@@ -24,6 +18,7 @@ const struct attn_metric attn_metric_duplicate = {
     .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN),
     .values = values_of_duplicate,
     .n_value = 2,
+    .has_places = true,
     .n_term = ATTN_METRIC_MEAN_TERMS,
     .row = find_terms,
     .finish = attn_metric_mean_and_rows,

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct attn_metric *const metrics[] = {
@@ -22,10 +23,11 @@ struct attn_measurement {
     const struct attn_selection *selection;
     struct attn_pool *pool;
     size_t n_layer, n_head;
-    const bool *is_cross; /* [n_layer] of the selection; or NULL */
-    double *sums;         /* owns; [n_layer, n_head, n_term] */
-    double *terms;        /* owns; [n_position, n_term] of the rows of one event */
-    bool *is_counted;     /* owns; [n_position] whether those rows count */
+    const bool *is_cross;             /* [n_layer] of the selection; or NULL */
+    struct attn_metric_places places; /* own their arrays; NULL without ids */
+    double *sums;                     /* owns; [n_layer, n_head, n_term] */
+    double *terms;                    /* owns; [n_position, n_term] of the rows of one event */
+    bool *is_counted;                 /* owns; [n_position] whether those rows count */
 };
 
 const struct attn_metric *attn_metric_find(const char *name)
@@ -36,6 +38,45 @@ const struct attn_metric *attn_metric_find(const char *name)
     return NULL;
 }
 
+/* --- Places of tokens ------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts the places of IDS [n] by id, and then by place: neighbours are places of one token. */
+static enum attn_status find_places(const int32_t *ids, size_t n, struct attn_metric_places *places,
+                                    struct attn_error *err)
+{
+    uint64_t *order = attn_alloc(n, sizeof *order, err);
+
+    places->first = attn_alloc(n, sizeof *places->first, err);
+    places->next = attn_alloc(n, sizeof *places->next, err);
+    if (order == NULL || places->first == NULL || places->next == NULL) {
+        attn_free(order);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint64_t)(uint32_t)ids[i] << 32 | i;
+    qsort(order, n, sizeof *order, by_number);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t place = (uint32_t)order[i];
+        const bool is_again = i > 0 && order[i] >> 32 == order[i - 1] >> 32;
+
+        places->first[place] = is_again ? places->first[(uint32_t)order[i - 1]] : (int32_t)place;
+        places->next[place] = (int32_t)n;
+        if (is_again)
+            places->next[(uint32_t)order[i - 1]] = (int32_t)place;
+    }
+    attn_free(order);
+    return ATTN_OK;
+}
+
+/* --- Sums of heads ---------------------------------------------------------------------------- */
+
 enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          const struct attn_metric_settings *settings,
                                          const struct attn_selection *selection,
@@ -45,6 +86,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_measurement *m = attn_alloc(1, sizeof *m, err);
+    enum attn_status status = ATTN_OK;
 
     assert(metric->n_term <= ATTN_METRIC_MOST_TERMS);
     if (m == NULL)
@@ -59,18 +101,23 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->sums = attn_alloc(dims->n_layer * dims->n_head * metric->n_term, sizeof(double), err);
     m->terms = attn_alloc(dims->n_position * metric->n_term, sizeof(double), err);
     m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
-    if (m->sums == NULL || m->terms == NULL || m->is_counted == NULL) {
+    if (m->sums == NULL || m->terms == NULL || m->is_counted == NULL)
+        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK && metric->has_places && settings->ids != NULL)
+        status = find_places(settings->ids, dims->n_position, &m->places, err);
+    if (status == ATTN_OK)
+        *measurement = m;
+    else
         attn_measurement_free(m);
-        return ATTN_NO_MEMORY;
-    }
-    *measurement = m;
-    return ATTN_OK;
+    return status;
 }
 
 void attn_measurement_free(struct attn_measurement *measurement)
 {
     if (measurement == NULL)
         return;
+    attn_free(measurement->places.first);
+    attn_free(measurement->places.next);
     attn_free(measurement->sums);
     attn_free(measurement->terms);
     attn_free(measurement->is_counted);
@@ -98,9 +145,16 @@ struct rows {
     const struct attn_trace_event *event, *exact; /* exact: NULL, or the rows that are added */
 };
 
-static bool is_cross(const struct attn_measurement *m, int layer)
+/* What is the same in all rows of EVENT. */
+static struct attn_metric_row row_of(const struct attn_measurement *m,
+                                     const struct attn_trace_event *event)
 {
-    return m->is_cross != NULL && m->is_cross[layer];
+    return (struct attn_metric_row){.settings = &m->settings,
+                                    .places = m->places.next != NULL ? &m->places : NULL,
+                                    .site = event->site,
+                                    .layer = event->layer,
+                                    .head = event->head,
+                                    .is_cross = m->is_cross != NULL && m->is_cross[event->layer]};
 }
 
 static void find_terms(void *context, size_t task, int worker)
@@ -110,15 +164,11 @@ static void find_terms(void *context, size_t task, int worker)
     const size_t skipped = rows->exact != NULL ? rows->exact->row0 - event->row0 : 0;
     const struct attn_metric *metric = rows->measurement->metric;
     double *terms = rows->measurement->terms + task * metric->n_term;
-    struct attn_metric_row row = {.settings = &rows->measurement->settings,
-                                  .site = event->site,
-                                  .layer = event->layer,
-                                  .head = event->head,
-                                  .query = event->row0 + skipped + task,
-                                  .is_cross = is_cross(rows->measurement, event->layer),
-                                  .cells = attn_event_row(event, skipped + task)};
+    struct attn_metric_row row = row_of(rows->measurement, event);
 
     (void)worker;
+    row.query = event->row0 + skipped + task;
+    row.cells = attn_event_row(event, skipped + task);
     if (rows->exact != NULL)
         row.exact = attn_event_row(rows->exact, task);
     memset(terms, 0, metric->n_term * sizeof *terms);
@@ -138,6 +188,30 @@ void attn_measurement_add(struct attn_measurement *measurement,
     for (size_t i = 0; i < n_row; i++)
         if (measurement->is_counted[i])
             add(metric, sums, measurement->terms + i * metric->n_term);
+}
+
+void attn_measurements_add(struct attn_measurement *const *items, size_t n,
+                           const struct attn_trace_event *event)
+{
+    struct attn_metric_row row = {.query = event->row0};
+
+    if (n > 0)
+        row = row_of(items[0], event);
+    for (size_t r = 0; r < event->n_row; r++) {
+        row.query = event->row0 + r;
+        row.cells = attn_event_row(event, r);
+        for (size_t i = 0; i < n; i++) {
+            const struct attn_metric *metric = items[i]->metric;
+            double terms[ATTN_METRIC_MOST_TERMS];
+
+            row.settings = &items[i]->settings;
+            row.places = items[i]->places.next != NULL ? &items[i]->places : NULL;
+            for (size_t k = 0; k < metric->n_term; k++)
+                terms[k] = 0;
+            if (metric->row(&row, terms))
+                add(metric, sums_of(items[i], event->layer, event->head), terms);
+        }
+    }
 }
 
 /* Adds the selected heads of LAYER to SUMS. */
@@ -188,19 +262,49 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
     return low < cells->n && (size_t)cells->keys[low] == key ? (double)cells->values[low] : 0;
 }
 
+/* The largest of VALUES [n], and 0, when none is NaN: found by four chains, as one waits for
+ * itself. */
+static double largest_of(const float *values, size_t n)
+{
+    float a = 0, b = 0, c = 0, d = 0;
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4) {
+        a = values[i] > a ? values[i] : a;
+        b = values[i + 1] > b ? values[i + 1] : b;
+        c = values[i + 2] > c ? values[i + 2] : c;
+        d = values[i + 3] > d ? values[i + 3] : d;
+    }
+    for (; i < n; i++)
+        a = values[i] > a ? values[i] : a;
+    a = a > b ? a : b;
+    c = c > d ? c : d;
+    return (double)(a > c ? a : c);
+}
+
+static bool has_nan(const float *values, size_t n)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < n; i++)
+        found |= values[i] != values[i];
+    return found;
+}
+
 double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end)
 {
-    double largest = 0;
+    size_t low = first, high = end < cells->n ? end : cells->n;
 
-    for (size_t i = 0; i < cells->n; i++) {
-        const size_t key = cells->keys != NULL ? (size_t)cells->keys[i] : i;
-
-        if (key >= first && key < end && !((double)cells->values[i] <= largest))
-            largest = (double)cells->values[i];
-        if (isnan(largest))
-            return largest;
+    if (cells->keys != NULL) { /* they ascend */
+        for (low = 0; low < cells->n && (size_t)cells->keys[low] < first; low++)
+            ;
+        for (high = low; high < cells->n && (size_t)cells->keys[high] < end; high++)
+            ;
     }
-    return largest;
+    if (low >= high)
+        return 0;
+    return has_nan(cells->values + low, high - low) ? (double)NAN
+                                                    : largest_of(cells->values + low, high - low);
 }
 
 enum { N_ROW, SUM };
@@ -212,21 +316,19 @@ bool attn_metric_mean_of(double value, bool is_counted, double *terms)
     return is_counted;
 }
 
-bool attn_metric_mean_of_targets(const struct attn_metric_row *row, attn_metric_target_fn is_target,
-                                 double *terms)
+bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance, double *terms)
 {
-    const int32_t *ids = row->settings->ids;
     double sum = 0;
-    size_t n = 0;
+    size_t place;
 
-    if (ids == NULL || row->is_cross)
+    if (row->places == NULL || row->is_cross)
         return false;
-    for (size_t key = 0; key <= row->query; key++)
-        if (is_target(ids, row->query, key)) {
-            sum += attn_metric_weight(&row->cells, key);
-            n++;
-        }
-    return attn_metric_mean_of(sum, n > 0, terms);
+    place = (size_t)row->places->first[row->query];
+    if (place == row->query)
+        return false;
+    for (; place < row->query; place = (size_t)row->places->next[place])
+        sum += attn_metric_weight(&row->cells, place + distance);
+    return attn_metric_mean_of(sum, true, terms);
 }
 
 void attn_metric_mean(const double *sums, double *values)

@@ -42,9 +42,17 @@ struct attn_metric_settings {
                            have no rows. Borrowed */
 };
 
+/* Where the tokens of a text stand again. */
+struct attn_metric_places {
+    int32_t *first; /* [T] the first place of the token that is here */
+    int32_t *next;  /* [T] the next place of the token that is here; T where there is none */
+};
+
 /* One row of one head. */
 struct attn_metric_row {
     const struct attn_metric_settings *settings;
+    const struct attn_metric_places
+        *places; /* NULL without ids, and unless the metric has_places */
     enum attn_site site;
     int layer, head;
     size_t query;          /* its position */
@@ -66,6 +74,7 @@ struct attn_metric {
     const char *name;
     uint64_t sites;     /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
     bool is_comparison; /* each row comes with that of exact attention */
+    bool has_places;    /* it looks where tokens stand again */
     const struct attn_metric_value *values; /* [n_value] */
     size_t n_value;
     size_t n_term; /* 1..ATTN_METRIC_MOST_TERMS */
@@ -119,6 +128,11 @@ void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);
 
+/* Adds the rows of EVENT to each of ITEMS [n], which are no comparisons: on the thread that calls,
+ * and faster than one after the other. */
+void attn_measurements_add(struct attn_measurement *const *items, size_t n,
+                           const struct attn_trace_event *event);
+
 /* VALUES [n_value] of a head; of all selected heads of a layer with ATTN_ALL_HEADS, of all layers
  * with ATTN_ALL_LAYERS. */
 void attn_measurement_find(const struct attn_measurement *measurement, int layer, int head,
@@ -135,14 +149,12 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
 /*
  * A mean over rows has two terms: how many rows, and their sum. The first function adds VALUE when
  * the row counts, and returns whether it does; the second does so with the weight on all keys that
- * are targets of the row's query, when there are any; the other two are `finish`: the mean, and the
- * mean with the number of rows.
+ * stand DISTANCE behind an earlier place of the query's token, when there are any; the other two are
+ * `finish`: the mean, and the mean with the number of rows.
  */
 enum { ATTN_METRIC_MEAN_TERMS = 2 };
 bool attn_metric_mean_of(double value, bool is_counted, double *terms);
-typedef bool (*attn_metric_target_fn)(const int32_t *ids, size_t query, size_t key);
-bool attn_metric_mean_of_targets(const struct attn_metric_row *row, attn_metric_target_fn is_target,
-                                 double *terms);
+bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance, double *terms);
 void attn_metric_mean(const double *sums, double *values);
 void attn_metric_mean_and_rows(const double *sums, double *values);
 

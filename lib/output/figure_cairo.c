@@ -53,12 +53,29 @@ static bool look_up(void *library, const char *name, void *function)
     return found != NULL;
 }
 
+#ifdef ATTN_IS_STATIC
+/* A static program cannot open a library: it has a C library of its own. */
+static void *open_library(void)
+{
+    return NULL;
+}
+static const char why_not[] = "which this program, linked statically, cannot open";
+static const char hint[] = "--svg needs nothing";
+#else
 /* It stays in memory when it is closed: GObject cannot be unloaded. */
+static void *open_library(void)
+{
+    return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+static const char why_not[] = "which is not installed";
+static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which needs nothing";
+#endif
+
 static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
 {
     bool has_all = true;
 
-    cairo->library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    cairo->library = open_library();
     if (cairo->library) {
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
     has_all = look_up(cairo->library, #function, &cairo->function) && has_all;
@@ -67,9 +84,9 @@ static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct
     }
     if (cairo->library && has_all)
         return ATTN_OK;
-    attn_error_set(err, ATTN_IO, "'%s' needs %s, which is %s", attn_quote_string(name).text,
-                   library_name, cairo->library ? "too old" : "not installed");
-    attn_error_hint(err, "apt-get install libpangocairo-1.0-0, or --svg, which needs nothing");
+    attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
+                   cairo->library ? "which is too old" : why_not);
+    attn_error_hint(err, "%s", hint);
     attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
     if (cairo->library)
         dlclose(cairo->library);

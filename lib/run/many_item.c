@@ -131,6 +131,21 @@ static enum attn_status read_options(struct attn_many_task *task,
     return status;
 }
 
+/* The metrics that find what is asked for, each once. */
+static void list_metrics(struct attn_many_task *task)
+{
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        int which;
+        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
+        bool is_new = (task->options.measures & ATTN_MEASURE_BIT(m)) != 0;
+
+        for (size_t i = 0; i < task->n_metric; i++)
+            is_new = is_new && task->metrics[i] != metric;
+        if (is_new)
+            task->metrics[task->n_metric++] = metric;
+    }
+}
+
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
                                      const struct attn_many_options *given, struct attn_error *err)
 {
@@ -147,6 +162,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
     }
     config = attn_model_config(host->model);
+    list_metrics(task);
     task->n_layer = config->n_layer;
     task->n_head = config->n_head;
     task->n_most = config->n_ctx;
@@ -302,17 +318,6 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
 
 /* --- Listening -------------------------------------------------------------------------------- */
 
-/* The place of the measurement that finds MEASURE: that of the first measure of the same metric. */
-static int place_of(enum attn_measure measure, int *which)
-{
-    const struct attn_metric *metric = attn_measure_metric(measure, which);
-    int place = 0, other;
-
-    while (attn_measure_metric((enum attn_measure)place, &other) != metric)
-        place++;
-    return place;
-}
-
 enum attn_status attn_many_item_listen(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_pool *pool,
                                        struct attn_error *err)
@@ -321,14 +326,9 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
     enum attn_status status = ATTN_OK;
 
     status = select_watched(task, item->run, &item->watched, err);
-    for (int m = 0; status == ATTN_OK && m < ATTN_N_MEASURE; m++) {
-        int which, place = place_of((enum attn_measure)m, &which);
-
-        if ((task->options.measures & ATTN_MEASURE_BIT(m)) != 0 && !item->measurements[place])
-            status = attn_measurement_create(attn_measure_metric((enum attn_measure)m, &which),
-                                             &settings, item->watched, pool,
-                                             &item->measurements[place], err);
-    }
+    for (size_t i = 0; status == ATTN_OK && i < task->n_metric; i++)
+        status = attn_measurement_create(task->metrics[i], &settings, item->watched, pool,
+                                         &item->measurements[i], err);
     if (status == ATTN_OK && task->options.keeps_tensors)
         status = attn_capture_create(item->run->selection, &item->capture, err);
     if (status == ATTN_OK && task->options.has_surprisal) {
@@ -358,14 +358,25 @@ static void find_surprisal(void *context, size_t task, int worker)
             event->data + task * event->ld, event->n_col, logits->item->run->text.ids[next]);
 }
 
+static void measure(const struct attn_many_item *item, const struct attn_trace_event *event)
+{
+    size_t n = 0;
+
+    while (n < ATTN_N_MEASURE && item->measurements[n] != NULL)
+        n++;
+    if (item->pool == NULL)
+        attn_measurements_add(item->measurements, n, event);
+    for (size_t i = 0; item->pool != NULL && i < n; i++)
+        attn_measurement_add(item->measurements[i], event, NULL);
+}
+
 enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
                                       struct attn_error *err)
 {
     struct attn_many_item *item = user;
 
-    for (int m = 0; event->site == ATTN_SITE_PATTERN && m < ATTN_N_MEASURE; m++)
-        if (item->measurements[m] != NULL)
-            attn_measurement_add(item->measurements[m], event, NULL);
+    if (event->site == ATTN_SITE_PATTERN)
+        measure(item, event);
     if (item->surprisal != NULL && event->site == ATTN_SITE_LOGITS) {
         struct logits logits = {item, event};
 
@@ -378,19 +389,25 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
     return trace->on_event(trace->user, event, err);
 }
 
+/* The numbers of MEASURE [L, H]. */
 static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
                          enum attn_measure measure, float *values)
 {
-    int which, place = place_of(measure, &which);
+    size_t place = 0;
+    int which;
+    const struct attn_metric *metric = attn_measure_metric(measure, &which);
 
+    while (task->metrics[place] != metric)
+        place++;
     for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
         const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
-        double found[ATTN_METRIC_MOST_TERMS] = {(double)NAN, (double)NAN};
+        double found[ATTN_METRIC_MOST_TERMS] = {0};
 
-        if (attn_selection_has_layer(item->watched, layer) &&
-            attn_selection_has_head(item->watched, layer, head))
-            attn_measurement_find(item->measurements[place], layer, head, found);
-        values[i] = (float)found[which];
+        attn_measurement_find(item->measurements[place], layer, head, found);
+        values[i] = attn_selection_has_layer(item->watched, layer) &&
+                            attn_selection_has_head(item->watched, layer, head)
+                        ? (float)found[which]
+                        : NAN;
     }
 }
 
@@ -413,9 +430,9 @@ static enum attn_status find_measures(const struct attn_many_task *task,
         find_measure(task, item, (enum attn_measure)m, values);
         values += n_cell;
     }
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        attn_measurement_free(item->measurements[m]);
-        item->measurements[m] = NULL;
+    for (size_t i = 0; i < task->n_metric; i++) {
+        attn_measurement_free(item->measurements[i]);
+        item->measurements[i] = NULL;
     }
     return ATTN_OK;
 }
@@ -491,8 +508,8 @@ struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
 
 void attn_many_item_release(struct attn_many_item *item)
 {
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        attn_measurement_free(item->measurements[m]);
+    for (size_t i = 0; i < ATTN_N_MEASURE; i++)
+        attn_measurement_free(item->measurements[i]);
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
     attn_free(item->measures);

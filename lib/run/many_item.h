@@ -15,6 +15,8 @@ struct attn_many_task {
     struct attn_many_options options; /* what it points to is borrowed */
     struct attn_request request;      /* of every record, but for its input and source */
     size_t n_layer, n_head;
+    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n_metric] that find the measures */
+    size_t n_metric;
     size_t n_most;  /* tokens of the longest text that is taken */
     bool has_cross; /* some layer attends to a source */
 
@@ -27,23 +29,21 @@ struct attn_many_task {
 };
 
 enum {
-    ATTN_MANY_PACK_ROWS = 128,              /* rows that are fed together */
-    ATTN_MANY_MOST_ROWS = 256,              /* a longer text gets all threads for itself */
-    ATTN_MANY_MOST_METRICS = ATTN_N_MEASURE /* a metric finds one measure or more */
+    ATTN_MANY_PACK_ROWS = 128, /* rows that are fed together */
+    ATTN_MANY_MOST_ROWS = 256  /* a longer text gets all threads for itself */
 };
 
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
     struct attn_record record;
     struct attn_run *run; /* owns; NULL before it is prepared and of a record that failed */
-    struct attn_selection *watched;                                /* owns; what it listens to */
-    struct attn_measurement *measurements[ATTN_MANY_MOST_METRICS]; /* own; of each metric, in the
-                                                                      place of its first measure */
-    struct attn_capture *capture;                                  /* owns; or NULL */
-    float *measures;           /* [n_measure, L, H] owns; or NULL */
-    double *surprisal;         /* [n_token] owns; or NULL */
-    struct attn_pool *pool;    /* helps with what is heard; or NULL */
-    struct attn_result result; /* owns its predictions */
+    struct attn_selection *watched;                        /* owns; what it listens to */
+    struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
+    struct attn_capture *capture;                          /* owns; or NULL */
+    float *measures;                                       /* [n_measure, L, H] owns; or NULL */
+    double *surprisal;                                     /* [n_token] owns; or NULL */
+    struct attn_pool *pool;                                /* helps with what is heard; or NULL */
+    struct attn_result result;                             /* owns its predictions */
 };
 
 /* Reads OPTIONS, and says whether the request can be served at all. Errors have a stage. */
@@ -65,7 +65,7 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_pool *pool,
                                        struct attn_error *err);
 
-/* An attn_trace_fn. USER is the item. */
+/* An attn_trace_fn. USER is the item, which listens. */
 enum attn_status attn_many_item_event(void *user, const struct attn_trace_event *event,
                                       struct attn_error *err);
 
