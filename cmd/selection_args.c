@@ -96,15 +96,17 @@ void ablation_release(struct ablation_args *args)
 
 void sites_print(struct attn_sink *out)
 {
-    print_text(out, "site             shape   name in archives\n");
+    print_text(out, "site              shape   name in archives\n");
     for (int site = 0; site < ATTN_N_SITE; site++) {
         char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
         size_t size = attn_site_archive_name(site, 0, name);
-        print(out, "%-15s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
+        print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }
-    print_text(out, "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-                    "Ev d_value, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
-                    "'attention' means pattern, 'context' means z. A model has the sites of the\n"
-                    "parts that it has.\n");
+    print_text(out,
+               "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
+               "Ev d_value, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
+               "'attention' means pattern, 'context' means z. A model has the sites of the\n"
+               "parts that it has. rollout, weighted_pattern and value_zeroing are derived from\n"
+               "others, layer after layer; a glob leaves them out.\n");
 }

@@ -28,7 +28,7 @@ static bool is_of_keys(enum attn_site site)
 
 static bool is_matrix(enum attn_site site)
 {
-    return attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    return attn_site_has_keys(site);
 }
 
 static bool has_head(const struct attn_selection *selection, enum attn_site site, int layer,
@@ -53,7 +53,7 @@ static size_t n_head_of(const struct attn_selection *selection, enum attn_site s
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
 
-    if (attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
+    if (!attn_site_has_heads(site))
         return 1;
     return n_head_before(selection, site, layer,
                          (int)(is_of_keys(site) ? dims->n_kv_head : dims->n_head));

@@ -8,8 +8,8 @@
 #include "base/options.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
-#include "experiment/elements.h"
 #include "experiment/trial.h"
+#include "model/elements.h"
 #include "model/model_internal.h"
 
 #include <math.h>

@@ -30,7 +30,8 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LN_FINAL);
     if (config->output == ATTN_OUTPUT_NONE)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    lacking |= ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    lacking |= ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
+               attn_sites_derived();
     return (struct attn_dims){
         .n_layer = config->n_layer,
         .n_head = config->n_head,

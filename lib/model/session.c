@@ -122,13 +122,18 @@ static enum attn_status check_options(const struct attn_model *model,
                               attn_quote_string(model->name).text);
     if (options->trace != NULL) {
         const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
+        const uint64_t sites = attn_selection_sites(options->trace->selection);
 
         if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
             wanted->n_source > options->n_source ||
-            (attn_selection_sites(options->trace->selection) & ~dims.sites) != 0)
+            (sites & ~dims.sites & ~attn_sites_derived()) != 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "the selection was made for another model than '%s'",
                                   attn_quote_string(model->name).text);
+        if ((sites & attn_sites_derived()) != 0)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "derived sites are selected, which a run has and a session has not");
     }
     if (check_attention(model, options, err) != ATTN_OK)
         return ATTN_INVALID;

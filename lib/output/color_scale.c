@@ -99,7 +99,8 @@ enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scal
 static bool holds_weights(enum attn_site site)
 {
     return site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
-           site == ATTN_SITE_PATTERN_LOWRANK;
+           site == ATTN_SITE_PATTERN_LOWRANK || site == ATTN_SITE_ROLLOUT ||
+           site == ATTN_SITE_VALUE_ZEROING;
 }
 
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked, enum attn_site site,
@@ -108,7 +109,7 @@ struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked, enum 
     struct attn_color_scale scale = asked;
     const bool is_weight = holds_weights(site);
 
-    scale.is_signed = is_difference || !is_weight;
+    scale.is_signed = is_difference || !(is_weight || site == ATTN_SITE_WEIGHTED_PATTERN);
     if (scale.curve == ATTN_CURVE_DEFAULT)
         scale.curve = is_weight ? ATTN_CURVE_SQRT : ATTN_CURVE_LINEAR;
     if (scale.span == ATTN_SPAN_DEFAULT)

@@ -156,7 +156,7 @@ static enum attn_status create_sink(struct csv_writer *w, const struct attn_trac
 static enum attn_status write_header(struct csv_writer *w, const struct attn_trace_event *event,
                                      size_t width, struct attn_sink *sink, struct attn_error *err)
 {
-    bool is_matrix = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+    bool is_matrix = attn_site_has_keys(event->site);
 
     attn_buffer_reset(&w->header);
     attn_buffer_append_string(&w->header, attn_writer_row_name(&w->base, event->site));

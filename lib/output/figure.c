@@ -384,7 +384,7 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
 
-    if (attn_site_layout(matrix->site) == ATTN_LAYOUT_MATRIX)
+    if (attn_site_has_keys(matrix->site))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "the columns of '%s' are no keys, which '--figure %s' shows",
@@ -394,9 +394,8 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
 static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
 {
     const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
-    const enum attn_site_layout layout = attn_site_layout(matrix->site);
 
-    if (layout == ATTN_LAYOUT_MATRIX || matrix->n_column <= MOST_COMPONENTS)
+    if (attn_site_has_keys(matrix->site) || matrix->n_column <= MOST_COMPONENTS)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
                    attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);

@@ -296,8 +296,9 @@ static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_vie
 
     if (pen->content->grid)
         return pen->content->grid->is_share;
-    return (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK) &&
+    return (attn_site_has_keys(view.matrix->site) || layout == ATTN_LAYOUT_RANK) &&
            view.matrix->site != ATTN_SITE_QK && view.matrix->site != ATTN_SITE_ATTN_SCORES &&
+           view.matrix->site != ATTN_SITE_WEIGHTED_PATTERN &&
            (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
 }
 

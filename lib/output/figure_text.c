@@ -102,7 +102,7 @@ struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
     }
     axis.texts = is_key ? key_texts(pen, matrix->layer) : texts_or_none(pen->content->tokens);
     axis.positions = is_key ? NULL : pen->content->writer->queries;
-    axis.title = layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK
+    axis.title = attn_site_has_keys(matrix->site) || layout == ATTN_LAYOUT_RANK
                      ? "query: attends"
                      : attn_writer_row_name(pen->content->writer, matrix->site);
     measure_axis(pen, &axis);
@@ -120,7 +120,7 @@ struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
 
     else if (layout == ATTN_LAYOUT_RANK)
         axis.title = "projected key";
-    else if (layout == ATTN_LAYOUT_MATRIX) {
+    else if (attn_site_has_keys(matrix->site)) {
         axis.title = "key: attended to";
         axis.texts = key_texts(pen, matrix->layer);
     }

@@ -79,7 +79,8 @@ uint64_t attn_heatmap_sites(const struct attn_writer *writer)
 static bool holds_weights(enum attn_site site)
 {
     return site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
-           site == ATTN_SITE_PATTERN_LOWRANK;
+           site == ATTN_SITE_PATTERN_LOWRANK || site == ATTN_SITE_ROLLOUT ||
+           site == ATTN_SITE_VALUE_ZEROING;
 }
 
 static size_t count_digits(size_t n)
@@ -550,7 +551,7 @@ size_t attn_heatmap_item_width(struct attn_heatmap *map, const struct attn_token
 /* Whether the keys need a line of their own: those of a source, which no row names. */
 static bool has_key_line(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
-    return attn_site_layout(matrix->site) == ATTN_LAYOUT_MATRIX && map->source_tokens.n > 0 &&
+    return attn_site_has_keys(matrix->site) && map->source_tokens.n > 0 &&
            !attn_writer_has_own_keys(map->writer, matrix->layer) && matrix->column_k == 1;
 }
 

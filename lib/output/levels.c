@@ -297,8 +297,7 @@ static void take_cells(struct attn_level_matrix *m, size_t begin, const struct a
 /* Whether the first column of SITE is hidden: its cells do not come then. */
 static bool hides_first(const struct attn_levels *levels, enum attn_site site)
 {
-    return levels->writer->options.picture->hides_first &&
-           attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    return levels->writer->options.picture->hides_first && attn_site_has_keys(site);
 }
 
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,

@@ -21,6 +21,6 @@ void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site si
         attn_buffer_append_format(out, " of heads %zu-%zu", n_shared * (size_t)number.head,
                                   n_shared * (size_t)(number.head + 1) - 1);
     attn_buffer_append_format(out, "%s%s", out->size > begin ? ": " : "", attn_site_name(site));
-    if (attn_site_layout(site) == ATTN_LAYOUT_MATRIX)
+    if (attn_site_has_keys(site))
         attn_picture_append_view(writer->options.picture, out);
 }

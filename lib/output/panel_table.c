@@ -157,7 +157,7 @@ static void add_headers(struct attn_panel_table *t, const struct attn_text_panel
     const char *corner = attn_writer_row_name(t->writer, panel->site);
     const struct attn_token_texts *tokens = key_tokens(t, panel->layer);
 
-    if (attn_site_layout(panel->site) != ATTN_LAYOUT_MATRIX || tokens->n == 0) {
+    if (!attn_site_has_keys(panel->site) || tokens->n == 0) {
         add_header(t, panel, corner, NULL);
         return;
     }

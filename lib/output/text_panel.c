@@ -18,7 +18,7 @@ struct attn_text_panel attn_text_panel_of(const struct attn_trace_event *event,
                                           const struct attn_text_limits *limits)
 {
     enum attn_site_layout layout = attn_site_layout(event->site);
-    bool is_matrix = layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK;
+    bool is_matrix = attn_site_has_keys(event->site) || layout == ATTN_LAYOUT_RANK;
     const struct attn_extent *extent = &place->extent;
 
     return (struct attn_text_panel){

@@ -63,9 +63,9 @@ static void note_what_is_left_out(struct text_writer *w, const struct attn_text_
     enum attn_site_layout layout = attn_site_layout(panel->site);
 
     note_shortened(panel->rows, &w->most_positions);
-    note_shortened(panel->columns, layout == ATTN_LAYOUT_MATRIX ? &w->most_positions
-                                   : layout == ATTN_LAYOUT_RANK ? &w->most_projected
-                                                                : &w->most_components);
+    note_shortened(panel->columns, attn_site_has_keys(panel->site) ? &w->most_positions
+                                   : layout == ATTN_LAYOUT_RANK    ? &w->most_projected
+                                                                   : &w->most_components);
 }
 
 /* --- Printing ------------------------------------------------------------------------------ */

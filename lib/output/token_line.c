@@ -12,7 +12,7 @@ static const struct attn_token_texts *find_texts(const struct attn_heatmap *map,
     const struct attn_token_texts *texts =
         attn_writer_has_own_keys(map->writer, matrix->layer) ? &map->tokens : &map->source_tokens;
 
-    return attn_site_layout(matrix->site) == ATTN_LAYOUT_MATRIX && texts->n > 0 ? texts : NULL;
+    return attn_site_has_keys(matrix->site) && texts->n > 0 ? texts : NULL;
 }
 
 /* What stands behind a token where there are no colours. */

@@ -125,6 +125,23 @@ static enum attn_status count_rows(struct attn_view *view, struct attn_error *er
     return ATTN_OK;
 }
 
+/* The layers that were given. */
+static enum attn_status select_layers(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_selection *given = view->given->selection;
+    struct attn_buffer list = {0};
+    enum attn_status status;
+
+    for (int layer = 0; layer < (int)attn_selection_dims(given)->n_layer; layer++)
+        if (attn_selection_has_layer(given, layer))
+            attn_buffer_append_format(&list, list.size > 0 ? ",%d" : "%d", layer);
+    status = attn_buffer_check(&list, err);
+    if (status == ATTN_OK && list.size > 0)
+        status = attn_selection_set_layers(view->selection, attn_buffer_string(&list), err);
+    attn_buffer_release(&list);
+    return status;
+}
+
 /* The selection that was given, with words for queries. */
 static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
 {
@@ -137,6 +154,8 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
     status = attn_selection_create(&dims, &view->selection, err);
     if (status == ATTN_OK)
         status = attn_selection_set_sites(view->selection, attn_selection_sites(given), err);
+    if (status == ATTN_OK)
+        status = select_layers(view, err);
     for (int layer = 0; layer < (int)dims.n_layer; layer++)
         for (int head = 0; head < (int)dims.n_head && status == ATTN_OK; head++)
             if (attn_selection_has_head(given, layer, head))
@@ -149,8 +168,8 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
 {
-    const uint64_t patterns =
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED);
+    const uint64_t patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
+                              ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
     const uint64_t sites = attn_selection_sites(labels->selection) & ~patterns;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
@@ -261,11 +280,11 @@ static size_t narrow(const struct attn_view *view, enum attn_site site, float *v
                      int32_t *keys, size_t n)
 {
     const bool is_pattern = site == ATTN_SITE_PATTERN || site == ATTN_SITE_PATTERN_DROPPED ||
-                            site == ATTN_SITE_PATTERN_LOWRANK;
+                            site == ATTN_SITE_PATTERN_LOWRANK ||
+                            (attn_sites_derived() & ATTN_SITE_BIT(site)) != 0;
     double sum = 0;
 
-    if (view->picture->hides_first && attn_site_layout(site) == ATTN_LAYOUT_MATRIX && n > 0 &&
-        keys[0] == 0) {
+    if (view->picture->hides_first && attn_site_has_keys(site) && n > 0 && keys[0] == 0) {
         n--;
         memmove(values, values + 1, n * sizeof *values);
         memmove(keys, keys + 1, n * sizeof *keys);
@@ -300,7 +319,7 @@ static size_t copy_row(const struct attn_trace_event *event, size_t r, float *va
 static enum attn_status tell(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
                              size_t n_key, struct attn_error *err)
 {
-    const bool has_keys = attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+    const bool has_keys = attn_site_has_keys(event->site);
 
     if (n_row == 0)
         return ATTN_OK;
@@ -380,9 +399,10 @@ static enum attn_status tell_words(struct attn_view *view, const struct attn_tra
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
     const bool is_cross = dims->is_cross && dims->is_cross[event->layer];
     const struct words *keys = is_cross ? &view->source : &view->positions;
+    const size_t head = attn_site_has_heads(event->site) ? (size_t)event->head : 0;
     struct open_row *open =
         &view->open[((size_t)event->site * dims->n_layer + (size_t)event->layer) * dims->n_head +
-                    (size_t)event->head];
+                    head];
     struct attn_trace_event told = *event;
     enum attn_status status = open_row(open, keys->n, err);
     size_t n_told = 0;
@@ -409,11 +429,10 @@ enum attn_status attn_view_event(void *user, const struct attn_trace_event *even
                                  struct attn_error *err)
 {
     struct attn_view *view = user;
-    const enum attn_site_layout layout = attn_site_layout(event->site);
 
     if (view->picture->merges_words)
         return tell_words(view, event, err);
-    if (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK)
+    if (attn_site_has_keys(event->site) || attn_site_layout(event->site) == ATTN_LAYOUT_RANK)
         return tell_narrowed(view, event, err);
     return view->on_event(view->user, event, err);
 }

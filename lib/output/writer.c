@@ -10,11 +10,6 @@
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 
-bool attn_site_has_heads(enum attn_site site)
-{
-    return attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
-}
-
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head)
 {
@@ -56,6 +51,7 @@ struct attn_extent attn_writer_extent(const struct attn_writer *writer, enum att
     attn_selection_shape(writer->labels.selection, site, layer, shape);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
+    case ATTN_LAYOUT_PAIRS:
         return (struct attn_extent){.n_row = shape[0], .n_head = 1, .n_col = shape[1]};
     case ATTN_LAYOUT_MATRIX:
     case ATTN_LAYOUT_RANK:
@@ -153,6 +149,7 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_MATRIX:
     case ATTN_LAYOUT_RANK:
+    case ATTN_LAYOUT_PAIRS:
         return "query";
     case ATTN_LAYOUT_KEY:
         return writer->labels.axes ? "key" : "token";
@@ -191,7 +188,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
     n_row = layout == ATTN_LAYOUT_KEY ? place->extent.n_row : writer->n_position;
     if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
-        (layout != ATTN_LAYOUT_MATRIX && event->n_col < place->extent.n_col))
+        (!attn_site_has_keys(event->site) && event->n_col < place->extent.n_col))
         return false;
     if (layout != ATTN_LAYOUT_KEY) { /* keys are not narrowed by queries */
         place->row = writer->query_rank[event->row0];
@@ -209,7 +206,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
 /* Whether the keys of a sparse event can be columns, which formats rely on. */
 static bool has_good_keys(const struct attn_trace_event *event)
 {
-    if (!event->n_kept || attn_site_layout(event->site) != ATTN_LAYOUT_MATRIX)
+    if (!event->n_kept || !attn_site_has_keys(event->site))
         return false;
     for (size_t r = 0; r < event->n_row; r++) {
         const int32_t *keys = event->keys + r * event->ld;

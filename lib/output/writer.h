@@ -225,8 +225,7 @@ struct attn_head_number attn_writer_head_number(const struct attn_writer *writer
 void attn_writer_append_file_name(struct attn_buffer *name, const struct attn_writer *writer,
                                   enum attn_site site, int layer, int head);
 
-/* Whether a site has heads, and whether HEAD (a key/value head for k and v) is kept. */
-bool attn_site_has_heads(enum attn_site site);
+/* Whether HEAD (a key/value head for k and v) is kept. */
 bool attn_writer_has_head(const struct attn_writer *writer, enum attn_site site, int layer,
                           int head);
 

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "base/quantity.h"
 #include "model/model_internal.h"
+#include "run/derived.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,7 +74,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
     const struct attn_request *request = &task->request;
     bool is_same = request->queries == NULL && request->ablate_mean == NULL &&
                    request->n_knockout == 0 && request->n_patch == 0 && request->n_edit == 0 &&
-                   request->predict.n_next == 0;
+                   request->predict.n_next == 0 &&
+                   !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
         const struct attn_attention *attention = &task->longest->attention.layers[layer];

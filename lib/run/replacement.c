@@ -59,7 +59,8 @@ static bool read_site(const char *name, struct patch *patch)
 {
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (strcmp(attn_site_name((enum attn_site)site), name) == 0 &&
-            attn_site_is_in_layer((enum attn_site)site)) {
+            attn_site_is_in_layer((enum attn_site)site) &&
+            (attn_sites_derived() & ATTN_SITE_BIT(site)) == 0) {
             patch->site = (enum attn_site)site;
             return true;
         }

@@ -11,6 +11,7 @@
 #include "output/outputs.h"
 #include "output/writer.h"
 #include "run/choice.h"
+#include "run/derived.h"
 #include "run/knockout.h"
 #include "run/mean_ablation.h"
 #include "run/position.h"
@@ -80,7 +81,9 @@ static enum attn_status take_selection(struct attn_run *run, const struct attn_d
 
     run->selection = run->request.selection;
     if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
-        own->n_layer == dims->n_layer && own->n_head == dims->n_head && own->sites == dims->sites)
+        own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
+        ((own->sites ^ dims->sites) & ~attn_sites_derived()) == 0 &&
+        (attn_selection_sites(run->selection) & ~dims->sites) == 0)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
@@ -133,6 +136,8 @@ static enum attn_status choose_tensors(struct attn_run *run, const struct attn_d
         attn_layer_attention_check_sites(&run->attention.layers[0], &run->request, err);
 
     if (status == ATTN_OK)
+        status = attn_derived_check(run, err);
+    if (status == ATTN_OK)
         status = find_words(run, err);
     if (status == ATTN_OK && run->request.selection)
         status = take_selection(run, dims, err);
@@ -166,6 +171,7 @@ static struct attn_dims find_dims(const struct attn_run *run)
 
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
+    dims.sites |= attn_derived_sites(run);
     return dims;
 }
 
@@ -513,13 +519,31 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
     return attn_predict(session, &args, &result->predictions, err);
 }
 
+/* A trace that wants derived tensors is told by way of a derivation. */
+static enum attn_status derive(const struct attn_run *run, const struct attn_trace **trace,
+                               struct attn_pool *pool, struct attn_derivation **derivation,
+                               struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    if (*trace && attn_derived_is_wanted((*trace)->selection)) {
+        status = attn_derivation_create(run, *trace, pool, derivation, err);
+        if (status == ATTN_OK)
+            *trace = attn_derivation_trace(*derivation);
+    }
+    return status;
+}
+
 enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_trace *trace,
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err)
 {
     struct attn_session *session = NULL;
-    enum attn_status status = start_session(run, trace, pool, &session, err);
+    struct attn_derivation *derivation = NULL;
+    enum attn_status status = derive(run, &trace, pool, &derivation, err);
 
+    if (status == ATTN_OK)
+        status = start_session(run, trace, pool, &session, err);
     if (status == ATTN_OK)
         status = feed(run, session, err);
     if (status == ATTN_OK) {
@@ -531,6 +555,7 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
         status = predict(run, session, result, err);
     }
     attn_session_free(session);
+    attn_derivation_free(derivation);
     return status;
 }
 

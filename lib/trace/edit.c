@@ -14,6 +14,7 @@ static size_t n_head(enum attn_site site, const struct attn_dims *dims)
 {
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
+    case ATTN_LAYOUT_PAIRS:
         return 0;
     case ATTN_LAYOUT_KEY:
         return dims->n_kv_head;
@@ -30,9 +31,7 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     const size_t n_key = dims->n_position > dims->n_source ? dims->n_position : dims->n_source;
     const bool is_key = attn_site_layout(edit->site) == ATTN_LAYOUT_KEY;
     const size_t n_row = is_key ? n_key : dims->n_position;
-    const size_t n_col = attn_site_layout(edit->site) == ATTN_LAYOUT_MATRIX
-                             ? n_key
-                             : attn_site_width(edit->site, dims);
+    const size_t n_col = attn_site_has_keys(edit->site) ? n_key : attn_site_width(edit->site, dims);
 
     if ((dims->sites & ATTN_SITE_BIT(edit->site)) == 0)
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);

@@ -7,8 +7,8 @@
 /* Columns of a dense row that count. qk comes from before the mask. */
 static size_t count_visible(const struct attn_trace_event *event, size_t r)
 {
-    bool is_masked = event->is_causal && event->site != ATTN_SITE_QK &&
-                     attn_site_layout(event->site) == ATTN_LAYOUT_MATRIX;
+    bool is_masked =
+        event->is_causal && event->site != ATTN_SITE_QK && attn_site_has_keys(event->site);
     size_t end = event->row0 + r + event->ahead + 1;
 
     return is_masked && end < event->n_col ? end : event->n_col;

@@ -460,7 +460,7 @@ bool attn_selection_wants(const struct attn_selection *selection, enum attn_site
         return false;
     if (!attn_site_is_in_layer(site))
         return true;
-    if (attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
+    if (!attn_site_has_heads(site))
         return attn_selection_has_layer(selection, layer);
     return attn_selection_n_head(selection, layer) > 0;
 }
@@ -498,6 +498,10 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     case ATTN_LAYOUT_VECTOR:
         shape[0] = selection->n_query;
         shape[1] = width;
+        return 2;
+    case ATTN_LAYOUT_PAIRS:
+        shape[0] = selection->n_query;
+        shape[1] = attn_site_n_key(dims, layer);
         return 2;
     case ATTN_LAYOUT_QUERY:
         shape[0] = selection->n_query;

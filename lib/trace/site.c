@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum scope { SCOPE_MODEL, SCOPE_LAYER };
+enum scope { SCOPE_MODEL, SCOPE_LAYER, SCOPE_DERIVED };
 
 static const struct {
     const char *name, *archive_name, *shape;
@@ -42,7 +42,27 @@ enum attn_site_layout attn_site_layout(enum attn_site site)
 
 bool attn_site_is_in_layer(enum attn_site site)
 {
-    return sites[site].scope == SCOPE_LAYER;
+    return sites[site].scope != SCOPE_MODEL;
+}
+
+bool attn_site_has_heads(enum attn_site site)
+{
+    return sites[site].layout != ATTN_LAYOUT_VECTOR && sites[site].layout != ATTN_LAYOUT_PAIRS;
+}
+
+bool attn_site_has_keys(enum attn_site site)
+{
+    return sites[site].layout == ATTN_LAYOUT_MATRIX || sites[site].layout == ATTN_LAYOUT_PAIRS;
+}
+
+uint64_t attn_sites_derived(void)
+{
+    uint64_t derived = 0;
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (sites[i].scope == SCOPE_DERIVED)
+            derived |= ATTN_SITE_BIT(i);
+    return derived;
 }
 
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
@@ -95,6 +115,7 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
 /* The sites that one item of a list names; 0 for none. */
 static uint64_t match_item(const char *item)
 {
+    const uint64_t computed = ~attn_sites_derived();
     uint64_t found = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
@@ -103,7 +124,7 @@ static uint64_t match_item(const char *item)
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (fnmatch(item, aliases[i].name, 0) == 0)
             found |= ATTN_SITE_BIT(aliases[i].site);
-    return found;
+    return (found & computed) != 0 ? found & computed : found;
 }
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)

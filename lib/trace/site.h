@@ -22,6 +22,7 @@ enum attn_site_layout {
     ATTN_LAYOUT_KEY,    /* [S, G, n]: one vector a key and key/value head */
     ATTN_LAYOUT_MATRIX, /* [H, T, S]: one row a head and query, one column a key */
     ATTN_LAYOUT_RANK,   /* [H, T, R]: one row a head and query, one column a projected key */
+    ATTN_LAYOUT_PAIRS,  /* [T, S]: one row a query, one column a key, of all heads together */
 };
 
 /*
@@ -37,6 +38,9 @@ enum attn_site_layout {
  * stands in place of pattern over the R projected keys of low-rank attention. attn_out what the
  * output projection, and the norm behind it, make of z. mlp_pre and mlp_post stand before and after
  * the activation; a gated MLP multiplies by mlp_pre_linear behind it, and mlp_post is the product.
+ *
+ * Sites of scope DERIVED are made of others when a layer has been computed (run/derived.h): a session
+ * has none of them, and nothing can be edited there.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, "embed", "hook_embed", MODEL, VECTOR, "T D")                                          \
@@ -59,6 +63,10 @@ enum attn_site_layout {
     X(MLP_POST, "mlp_post", "mlp.hook_post", LAYER, VECTOR, "T F")                                 \
     X(MLP_OUT, "mlp_out", "hook_mlp_out", LAYER, VECTOR, "T D")                                    \
     X(RESID_POST, "resid_post", "hook_resid_post", LAYER, VECTOR, "T D")                           \
+    X(ROLLOUT, "rollout", "hook_rollout", DERIVED, PAIRS, "T S")                                   \
+    X(WEIGHTED_PATTERN, "weighted_pattern", "attn.hook_weighted_pattern", DERIVED, MATRIX,         \
+      "H T S")                                                                                     \
+    X(VALUE_ZEROING, "value_zeroing", "hook_value_zeroing", DERIVED, PAIRS, "T S")                 \
     X(LN_FINAL, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                      \
     X(LOGITS, "logits", "logits", MODEL, VECTOR, "T V")
 
@@ -101,8 +109,9 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
 
 /*
  * Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
- * pattern, context = z) and globs with * and ?. ATTN_INVALID for an unknown name (the message lists
- * the known ones) or an empty list.
+ * pattern, context = z) and globs with * and ?. Derived sites are asked for by name: a glob that
+ * matches others leaves them out. ATTN_INVALID for an unknown name (the message lists the known
+ * ones) or an empty list.
  */
 ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
                                            struct attn_error *err);
@@ -110,6 +119,11 @@ ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
+bool attn_site_has_heads(enum attn_site site); /* false: layout VECTOR or PAIRS */
+bool attn_site_has_keys(enum attn_site site);  /* its columns are keys: MATRIX or PAIRS */
+
+/* All derived sites, as bits. */
+uint64_t attn_sites_derived(void);
 
 /* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
  * where a layer attends to the source: see attn_site_n_key). */

@@ -101,6 +101,8 @@ static void make(struct attn_case *c)
         for (size_t k = 0; k < N_NAME; k++)
             if (matches(item, names[k].name))
                 sites |= ATTN_SITE_BIT(names[k].site);
+        if ((sites & ~attn_sites_derived()) != 0) /* a glob leaves them out */
+            sites &= ~attn_sites_derived();
         known->sites |= sites;
         is_shown = is_shown && (sites & ~rare) != 0;
     }

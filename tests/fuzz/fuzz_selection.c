@@ -73,12 +73,14 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
 
         if (!attn_site_is_in_layer(site))
             wants = has;
-        else if (layout != ATTN_LAYOUT_VECTOR)
+        else if (attn_site_has_heads(site))
             wants = wants && n_head > 0;
         FUZZ_CHECK(attn_selection_wants(selection, site, layer) == wants);
-        FUZZ_CHECK(rank == (layout == ATTN_LAYOUT_VECTOR ? 2 : 3));
+        FUZZ_CHECK(rank == (attn_site_has_heads(site) ? 3 : 2));
         if (layout == ATTN_LAYOUT_VECTOR)
             FUZZ_CHECK(shape[0] == n_query && shape[1] == width);
+        else if (layout == ATTN_LAYOUT_PAIRS)
+            FUZZ_CHECK(shape[0] == n_query && shape[1] == n_key);
         else if (layout == ATTN_LAYOUT_QUERY)
             FUZZ_CHECK(shape[0] == n_query && shape[1] == n_head && shape[2] == width);
         else if (layout == ATTN_LAYOUT_KEY)

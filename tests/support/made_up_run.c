@@ -59,8 +59,9 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
     struct attn_error err = {0};
     uint64_t set;
 
-    if (attn_sites_parse(sites, &set, &err) == ATTN_OK &&
-        attn_selection_set_sites(made->selection, set, &err) == ATTN_OK &&
+    if (attn_sites_parse(sites, &set, &err) == ATTN_OK && strcmp(sites, "*") == 0)
+        set |= attn_sites_derived();
+    if (err.status == ATTN_OK && attn_selection_set_sites(made->selection, set, &err) == ATTN_OK &&
         attn_selection_set_heads(made->selection, heads, &err) == ATTN_OK)
         attn_selection_set_queries(made->selection, queries, &err);
     ck_assert_msg(err.status == ATTN_OK, "%s", err.message);
@@ -112,8 +113,7 @@ static float masked_value(enum attn_site site)
 
 float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, size_t col)
 {
-    bool is_masked =
-        col > row && site != ATTN_SITE_QK && attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
+    bool is_masked = col > row && site != ATTN_SITE_QK && attn_site_has_keys(site);
 
     return is_masked ? masked_value(site) : number_in(site, layer, head, row, col);
 }
@@ -121,7 +121,7 @@ float attn_made_up_value(enum attn_site site, int layer, int head, size_t row, s
 bool attn_made_up_run_shows(const struct attn_made_up_run *made, enum attn_site site, int layer,
                             int head, size_t row, size_t col)
 {
-    if (attn_site_layout(site) != ATTN_LAYOUT_MATRIX)
+    if (!attn_site_has_keys(site))
         return true;
     if (made->keeps && !made->keeps(layer, head, row, col))
         return false;
@@ -199,8 +199,7 @@ static size_t most_shown(const struct attn_made_up_run *made, const struct attn_
 static enum attn_status tell_rows(const struct attn_made_up_run *made, struct attn_writer *writer,
                                   struct attn_trace_event event, struct attn_error *err)
 {
-    bool is_sparse =
-        made->keeps && !made->is_dense && attn_site_layout(event.site) == ATTN_LAYOUT_MATRIX;
+    bool is_sparse = made->keeps && !made->is_dense && attn_site_has_keys(event.site);
     struct cells cells;
     enum attn_status status;
 
@@ -271,8 +270,8 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
     enum attn_status status = ATTN_OK;
 
     span = span_in_layer(made, site, layer, span);
-    event.n_col = layout == ATTN_LAYOUT_MATRIX ? span.n_key : attn_site_width(site, &made->dims);
-    if (layout == ATTN_LAYOUT_VECTOR)
+    event.n_col = attn_site_has_keys(site) ? span.n_key : attn_site_width(site, &made->dims);
+    if (!attn_site_has_heads(site))
         return tell(made, writer, event, span, err);
     for (size_t h = 0; h < n_head && status == ATTN_OK; h++) {
         event.head = (int)h;

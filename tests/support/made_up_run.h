@@ -43,6 +43,7 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
                            const char *const *words);
 void attn_made_up_run_release(struct attn_made_up_run *made);
 
+/* SITES as --sites takes them, but that * means the derived ones too. */
 void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, const char *heads,
                              const char *queries);
 

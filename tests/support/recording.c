@@ -52,6 +52,7 @@ static float *row_of(const struct attn_recorded *record, enum attn_site site, in
 
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
+    case ATTN_LAYOUT_PAIRS:
         return record->data + p * record->shape[1];
     case ATTN_LAYOUT_QUERY:
     case ATTN_LAYOUT_KEY:

@@ -148,6 +148,8 @@ class OfTransformers:
         if not self.is_neox:
             for n in "qkv":
                 yield f"{b}attn.hook_{n}", getattr(layer.self_attn, n + "_proj"), False
+        else:
+            yield b + "attn.hook_qkv", layer.attention.query_key_value, False
 
     def run(self, ids, edits={}):
         sites, hooks = {}, []
@@ -428,6 +430,41 @@ def survey(model, ids, own):
     return np.array(rows)
 
 
+def zeroing(x, key, is_joined):
+    """Values x [T, heads, E] without those of a key; of q, k, v side by side every third head."""
+    x = x.copy()
+    x[key, 2 if is_joined else 0::3 if is_joined else 1] = 0
+    return x
+
+
+def derived(model, ids):
+    """rollout [L, T, T], weighted_pattern [L, H, T, T], value_zeroing [L, T, T]"""
+    sites, t = model.run(ids), len(ids)
+    rollouts, weighted, zeroed, rolled = [], [], [], np.eye(t)
+    for i in range(model.n_layer):
+        b = f"blocks.{i}."
+        pattern, out = sites[b + "attn.hook_pattern"], sites[b + "hook_resid_post"]
+        mixed = pattern.mean(0) + np.eye(t)
+        rolled = mixed / mixed.sum(1, keepdims=True) @ rolled
+        rollouts.append(rolled)
+        name = b + ("attn.hook_v" if b + "attn.hook_v" in sites else "attn.hook_qkv")
+        is_joined = name.endswith("qkv")
+        v = sites[name][:, 2::3] if is_joined else sites[name]
+        group = model.n_head // v.shape[1]
+        weighted.append([pattern[h] * np.linalg.norm(model.head_out(i, h, v[:, h // group]), axis=1)
+                         for h in range(model.n_head)])
+        changed = np.zeros((t, t))
+        for key in range(t):
+            without = model.run(ids, {name: lambda x: zeroing(x, key, is_joined)})
+            y = without[b + "hook_resid_post"]
+            changed[:, key] = 1 - (out * y).sum(1) / np.linalg.norm(out, axis=1) / np.linalg.norm(
+                y, axis=1)
+        changed = np.tril(changed)
+        zeroed.append(changed / changed.sum(1, keepdims=True))
+    return {"rollout": np.array(rollouts), "weighted_pattern": np.array(weighted),
+            "value_zeroing": np.array(zeroed)}
+
+
 def open_model(name):
     if name.startswith("family-"):
         return OfTransformers(f"tests/fixtures/{name}")
@@ -464,6 +501,7 @@ def main():
         arrays |= {"own": own, "survey": survey(model, ids, own.astype(np.float64))}
         arrays["diff"] = diff(model, ids, corrupted)
         arrays |= patch(model, ids, corrupted, question)
+        arrays |= derived(model, ids)
         write_archive(OUT / f"{name}.npz", arrays)
         print(name, {k: v.shape for k, v in arrays.items()})
 

@@ -173,7 +173,7 @@ static double number_at(const struct attn_node *node, bool has_heads, size_t a, 
 static void ck_assert_tensor(const struct attn_node *tensor, enum attn_site site, int layer)
 {
     enum attn_site_layout layout = attn_site_layout(site);
-    bool has_heads = layout != ATTN_LAYOUT_VECTOR;
+    bool has_heads = attn_site_has_heads(site);
     size_t n_head = layout == ATTN_LAYOUT_KEY ? small.n_kv_head : has_heads ? small.n_head : 1;
     size_t width = attn_site_width(site, &small);
 
@@ -186,7 +186,7 @@ static void ck_assert_tensor(const struct attn_node *tensor, enum attn_site site
                 float expected =
                     attn_made_up_value(site, layer, has_heads ? (int)h : ATTN_ALL_HEADS, row, col);
 
-                if (is_matrix && site != ATTN_SITE_QK && col > row)
+                if (attn_site_has_keys(site) && site != ATTN_SITE_QK && col > row)
                     ck_assert(isnan(seen));
                 else
                     ck_assert_msg((float)seen == expected, "%s of layer %d: [%zu,%zu,%zu] is %g",

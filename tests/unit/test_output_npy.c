@@ -63,7 +63,7 @@ static float value_at(enum attn_site site, int layer, const size_t shape[3], siz
 {
     enum attn_site_layout layout = attn_site_layout(site);
 
-    if (layout == ATTN_LAYOUT_VECTOR)
+    if (!attn_site_has_heads(site))
         return attn_made_up_value(site, layer, ATTN_ALL_HEADS, i / shape[1], i % shape[1]);
     if (layout == ATTN_LAYOUT_MATRIX || layout == ATTN_LAYOUT_RANK)
         return attn_made_up_value(site, layer, (int)(i / shape[2] / shape[1]),

@@ -235,7 +235,7 @@ static void ck_assert_everything(const struct archive *archive)
         for (int site = 0; site < ATTN_N_SITE; site++) {
             if (!attn_site_is_in_layer(site))
                 continue;
-            if (attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
+            if (!attn_site_has_heads(site))
                 ck_assert_tensor(archive, site, layer, no_head, 1);
             else if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
                 ck_assert_tensor(archive, site, layer, kv_heads, small.n_kv_head);

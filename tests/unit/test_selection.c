@@ -298,7 +298,7 @@ END_TEST
 
 START_TEST(site_lists_take_names_aliases_and_globs)
 {
-    static const struct {
+    const struct {
         const char *list;
         uint64_t sites;
     } rows[] = {
@@ -308,7 +308,10 @@ START_TEST(site_lists_take_names_aliases_and_globs)
                         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)},
         {"?", ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) | ATTN_SITE_BIT(ATTN_SITE_V) |
                   ATTN_SITE_BIT(ATTN_SITE_Z)},
-        {"*", ATTN_SITE_BIT(ATTN_N_SITE) - 1},
+        {"*", (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~attn_sites_derived()},
+        {"*,rollout", ((ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~attn_sites_derived()) |
+                          ATTN_SITE_BIT(ATTN_SITE_ROLLOUT)},
+        {"value_*", ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING)},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

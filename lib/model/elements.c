@@ -1,5 +1,5 @@
 /* elements.c - see elements.h. */
-#include "experiment/elements.h"
+#include "model/elements.h"
 
 #include "kernels/kernels.h"
 

@@ -1,9 +1,9 @@
 /*
  * elements.h - elements of weights in double precision, for arithmetic beside the model's own. For
- * the files of this layer.
+ * the files of this layer and of those above.
  */
-#ifndef ATTN_EXPERIMENT_ELEMENTS_H
-#define ATTN_EXPERIMENT_ELEMENTS_H
+#ifndef ATTN_MODEL_ELEMENTS_H
+#define ATTN_MODEL_ELEMENTS_H
 
 #include "kernels/matrix.h"
 

@@ -1,0 +1,352 @@
+/* derived.c - see derived.h: which kinds there are, the trace between a session and who asked, and
+ * layers that are computed again. */
+#include "run/derived_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* In the order of their sites. */
+static const struct attn_derived_kind *const kinds[] = {
+    &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing};
+enum { N_KIND = sizeof kinds / sizeof *kinds };
+
+/* --- Which a run can have --------------------------------------------------------------------- */
+
+static enum attn_status check_attention(const struct attn_run *run, enum attn_site site,
+                                        struct attn_error *err)
+{
+    const size_t n_layer = attn_model_config(run->model)->n_layer;
+
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const struct attn_attention *attention = &run->attention.layers[layer];
+
+        if (attn_attention_gives(attention, ATTN_SITE_PATTERN) == ATTN_GIVES_NOT)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' is made with patterns, and '%s' has none",
+                                  attn_site_name(site), attn_attention_kind_name(attention->kind));
+        if (attention->dropout > 0)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' computes a layer again, and with dropout it would be another",
+                attn_site_name(site));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_kind(const struct attn_run *run, const struct attn_derived_kind *kind,
+                                   struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (run->model == NULL)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is made of the layers of a model, and arrays have none",
+                              attn_site_name(kind->site));
+    status = check_attention(run, kind->site, err);
+    return status == ATTN_OK && kind->check != NULL ? kind->check(run, err) : status;
+}
+
+uint64_t attn_derived_sites(const struct attn_run *run)
+{
+    uint64_t sites = 0;
+
+    for (size_t i = 0; i < N_KIND; i++) {
+        struct attn_error why_not = {0};
+
+        if (check_kind(run, kinds[i], &why_not) == ATTN_OK)
+            sites |= ATTN_SITE_BIT(kinds[i]->site);
+    }
+    return sites;
+}
+
+enum attn_status attn_derived_check(const struct attn_run *run, struct attn_error *err)
+{
+    struct attn_error unknown = {0};
+    enum attn_status status = ATTN_OK;
+    uint64_t sites = 0;
+
+    if (run->request.sites == NULL ||
+        attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
+        return ATTN_OK; /* who reads the list reports what is no site */
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
+            status = check_kind(run, kinds[i], err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+bool attn_derived_is_wanted(const struct attn_selection *selection)
+{
+    return (attn_selection_sites(selection) & attn_sites_derived()) != 0;
+}
+
+/* --- Layers computed again -------------------------------------------------------------------- */
+
+enum attn_status attn_derivation_select(const struct attn_derivation *derivation, uint64_t sites,
+                                        int layer, struct attn_selection **selection,
+                                        struct attn_error *err)
+{
+    struct attn_selection *made = NULL;
+    enum attn_status status =
+        attn_selection_create(attn_selection_dims(derivation->told->selection), &made, err);
+    char spec[16];
+
+    snprintf(spec, sizeof spec, "%d", layer);
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(made, sites, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_layers(made, spec, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
+}
+
+/* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
+static size_t list_edits(const struct attn_run *run, const struct attn_again *again,
+                         struct attn_edit *edits)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->n_edit; i++)
+        if (run->edits[i].site != ATTN_SITE_RESID_PRE)
+            edits[n++] = run->edits[i];
+    if (again->n_edit > 0)
+        memcpy(edits + n, again->edits, again->n_edit * sizeof *edits);
+    return n + again->n_edit;
+}
+
+enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
+                                      const struct attn_again *again, struct attn_session **session,
+                                      struct attn_error *err)
+{
+    const struct attn_run *run = derivation->run;
+    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_edit *edits = attn_alloc(run->n_edit + again->n_edit, sizeof *edits, err);
+    struct attn_session *made = NULL;
+    enum attn_status status;
+
+    if (edits == NULL)
+        return ATTN_NO_MEMORY;
+    options.n_max += run->continuations.n_more; /* as the run has it */
+    options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
+                                                                        : ATTN_CACHE_ONE_LAYER;
+    options.pool = derivation->pool;
+    options.trace = again->trace;
+    options.edits = edits;
+    options.n_edit = list_edits(run, again, edits);
+    status = attn_session_create(run->model, &options, &made, err);
+    attn_free(edits);
+    if (status == ATTN_OK && run->source.n > 0)
+        status = attn_session_set_source(made, run->source.rows, run->source.n, err);
+    if (status == ATTN_OK)
+        *session = made;
+    else
+        attn_session_free(made);
+    return status;
+}
+
+enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
+                                      struct attn_session *session, int layer, size_t first,
+                                      size_t n, struct attn_error *err)
+{
+    const size_t d_model = attn_selection_dims(derivation->watched)->d_model;
+
+    return attn_session_feed_layer(session, layer, derivation->resid_pre[layer] + first * d_model,
+                                   n, err);
+}
+
+bool attn_derivation_has_steps(const struct attn_derivation *derivation, int layer)
+{
+    const struct attn_run *run = derivation->run;
+    const struct attn_config *config = attn_model_config(run->model);
+    struct attn_error why_not = {0};
+
+    return !config->is_cross[layer] &&
+           attn_layer_attention_check_next(run->attention.layers, config, &why_not) == ATTN_OK;
+}
+
+size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
+{
+    const struct attn_selection *selection = derivation->told->selection;
+    const bool has_steps = attn_derivation_has_steps(derivation, layer);
+    size_t n = attn_selection_dims(selection)->n_position;
+
+    while (n > 1 && has_steps && !attn_selection_has_query(selection, n - 1))
+        n--;
+    return n;
+}
+
+enum attn_status attn_derivation_tell(const struct attn_derivation *derivation,
+                                      const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_trace *told = derivation->told;
+    enum attn_status status = ATTN_OK;
+    struct attn_trace_event part;
+    size_t row = 0;
+
+    while (status == ATTN_OK && attn_trace_next_part(told->selection, event, &row, &part))
+        status = told->on_event(told->user, &part, err);
+    return status;
+}
+
+/* --- The trace -------------------------------------------------------------------------------- */
+
+static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
+{
+    return attn_selection_wants(derivation->told->selection, site, layer);
+}
+
+/* Whether the numbers of EVENT are of a head that was asked for. */
+static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
+{
+    if (event->head == ATTN_ALL_HEADS)
+        return true;
+    return attn_site_layout(event->site) == ATTN_LAYOUT_KEY
+               ? attn_selection_has_kv_head(selection, event->layer, event->head)
+               : attn_selection_has_head(selection, event->layer, event->head);
+}
+
+/* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
+static int last_to_need_earlier(const struct attn_derivation *derivation)
+{
+    int last = -1;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        for (int layer = 0; layer < (int)attn_selection_dims(derivation->watched)->n_layer; layer++)
+            if (kinds[i]->needs_earlier && is_wanted(derivation, kinds[i]->site, layer))
+                last = layer > last ? layer : last;
+    return last;
+}
+
+/* Whether LAYER is computed again: for itself, or for a later one. */
+static bool is_kept(const struct attn_derivation *derivation, int layer)
+{
+    bool is_kept = layer <= last_to_need_earlier(derivation);
+
+    for (size_t i = 0; i < N_KIND; i++)
+        is_kept = is_kept || is_wanted(derivation, kinds[i]->site, layer);
+    return is_kept;
+}
+
+static enum attn_status keep_resid(struct attn_derivation *derivation,
+                                   const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
+    float **resid = &derivation->resid_pre[event->layer];
+
+    if (!is_kept(derivation, event->layer))
+        return ATTN_OK;
+    if (*resid == NULL)
+        *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
+    if (*resid == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(*resid + (event->row0 + r) * dims->d_model, event->data + r * event->ld,
+               dims->d_model * sizeof **resid);
+    return ATTN_OK;
+}
+
+/* All tensors of LAYER were told. */
+static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
+                                     struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if (is_wanted(derivation, kinds[i]->site, layer))
+            status = kinds[i]->derive(derivation, layer, err);
+    if (layer < last_to_need_earlier(derivation))
+        return status;
+    attn_free(derivation->resid_pre[layer]);
+    derivation->resid_pre[layer] = NULL;
+    return status;
+}
+
+/* An attn_trace_fn. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_derivation *derivation = user;
+    const size_t n = attn_selection_dims(derivation->watched)->n_position;
+    enum attn_status status = ATTN_OK;
+
+    if (event->site == ATTN_SITE_RESID_PRE)
+        status = keep_resid(derivation, event, err);
+    if (status == ATTN_OK && is_wanted(derivation, event->site, event->layer) &&
+        wants_head(derivation->told->selection, event))
+        status = attn_derivation_tell(derivation, event, err);
+    if (status == ATTN_OK && event->site == ATTN_SITE_RESID_POST && event->row0 + event->n_row == n)
+        status = finish_layer(derivation, event->layer, err);
+    return status;
+}
+
+/* Beside what was asked for, the ends of the layers, with all their rows. */
+static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
+{
+    const uint64_t ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    const struct attn_selection *asked = derivation->told->selection;
+    enum attn_status status = attn_selection_copy(asked, &derivation->watched, err);
+    char spec[32];
+    int last;
+
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(
+            derivation->watched, (attn_selection_sites(asked) & ~attn_sites_derived()) | ends, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_queries(derivation->watched, "all", err);
+    if (status != ATTN_OK)
+        return status;
+    last = last_to_need_earlier(derivation);
+    if (last < 0)
+        return ATTN_OK;
+    snprintf(spec, sizeof spec, "0-%d", last);
+    return attn_selection_set_layers(derivation->watched, spec, err);
+}
+
+enum attn_status attn_derivation_create(const struct attn_run *run, const struct attn_trace *trace,
+                                        struct attn_pool *pool, struct attn_derivation **derivation,
+                                        struct attn_error *err)
+{
+    const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
+    struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
+    enum attn_status status = ATTN_OK;
+
+    if (made == NULL)
+        return ATTN_NO_MEMORY;
+    made->run = run;
+    made->told = trace;
+    made->pool = pool;
+    made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
+    if (made->resid_pre == NULL)
+        status = ATTN_NO_MEMORY;
+    if (status == ATTN_OK)
+        status = watch(made, err);
+    made->trace = (struct attn_trace){made->watched, on_event, made};
+    if (status == ATTN_OK)
+        *derivation = made;
+    else
+        attn_derivation_free(made);
+    return status;
+}
+
+const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation)
+{
+    return &derivation->trace;
+}
+
+void attn_derivation_free(struct attn_derivation *derivation)
+{
+    if (derivation == NULL)
+        return;
+    for (size_t layer = 0; derivation->watched != NULL && derivation->resid_pre != NULL &&
+                           layer < attn_selection_dims(derivation->watched)->n_layer;
+         layer++)
+        attn_free(derivation->resid_pre[layer]);
+    attn_free(derivation->resid_pre);
+    attn_selection_free(derivation->watched);
+    attn_free(derivation);
+}

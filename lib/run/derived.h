@@ -1,0 +1,43 @@
+/*
+ * derived.h - tensors that are made of others when a layer of a run has been computed: rollout,
+ * weighted_pattern, value_zeroing. For the files of this layer, and of those above.
+ *
+ *     attn_derivation_create(run, &trace, pool, &derivation, &err);
+ *     options.trace = attn_derivation_trace(derivation);   // a session is watched by it
+ *     attn_session_feed(session, ids, n, &err);            // TRACE is told of all that it wants
+ *     attn_derivation_free(derivation);
+ *
+ * A derivation stands between a session and a trace. It hands on what the trace wants of the
+ * session's own tensors. When a layer is complete, it computes the layer again from its resid_pre,
+ * with the edits of the run, and tells of what is derived, after the other tensors of that layer. A
+ * layer that is computed again has the same bits (attn_session_feed_layer).
+ *
+ * Each kind has a file of its own, derived_NAME.c, which gives the definition.
+ */
+#ifndef ATTN_RUN_DERIVED_H
+#define ATTN_RUN_DERIVED_H
+
+#include "run/run_internal.h"
+
+/* The derived sites that RUN can have, as bits: its attention is found, its source read. */
+uint64_t attn_derived_sites(const struct attn_run *run);
+
+/* Whether RUN can have those that its request names. ATTN_INVALID, which says what is lacking. */
+enum attn_status attn_derived_check(const struct attn_run *run, struct attn_error *err);
+
+/* Whether SELECTION holds any. */
+bool attn_derived_is_wanted(const struct attn_selection *selection);
+
+struct attn_derivation;
+
+/* For one feed of the whole text of RUN. RUN, TRACE and POOL (or NULL) are borrowed. */
+enum attn_status attn_derivation_create(const struct attn_run *run, const struct attn_trace *trace,
+                                        struct attn_pool *pool, struct attn_derivation **derivation,
+                                        struct attn_error *err);
+
+/* Borrowed from the derivation. */
+const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation);
+
+void attn_derivation_free(struct attn_derivation *derivation); /* NULL is allowed */
+
+#endif
