@@ -15,6 +15,7 @@
     X(init)                                                                                        \
     X(inspect)                                                                                     \
     X(models)                                                                                      \
+    X(batch)                                                                                       \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
     X(attribute)                                                                                   \

@@ -17,6 +17,7 @@
     X(MODEL, 3, "model or vocabulary unreadable")                                                  \
     X(INPUT, 4, "invalid input: text, ids or arrays")                                              \
     X(OUTPUT, 5, "output cannot be written")                                                       \
+    X(FAILED_RECORDS, 6, "batch finished with failed records")                                     \
     X(CHECK, 7, "a check failed")
 
 enum {

@@ -8,8 +8,11 @@
 
 #include "base/edit_distance.h"
 #include "base/escape.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/quantity.h"
+#include "base/thread.h"
+#include "base/utf8.h"
 #include "bench/bench.h"
 #include "experiment/explain_figure.h"
 #include "formats/npy.h"

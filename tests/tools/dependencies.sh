@@ -18,6 +18,9 @@ xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
 # 0.1 ms.
 zlib_libs='-l:libz.a'
 
+# The same of nettle, of which the tool uses SHA-256.
+nettle_libs='-l:libnettle.a'
+
 fail() {
     printf 'attn-cli: %s\n' "$@" >&2
     exit 1
@@ -58,6 +61,11 @@ has_static_zlib() {
         "$cc" -x c - $zlib_libs -o /dev/null 2>/dev/null
 }
 
+has_static_nettle() {
+    echo 'void nettle_sha256_init(void *); int main(void) { char c[256]; nettle_sha256_init(c); }' |
+        "$cc" -x c - $nettle_libs -o /dev/null 2>/dev/null
+}
+
 # Of clang: its name may carry a version.
 clang=$(command -v clang || command -v clang-14 || true)
 
@@ -76,6 +84,7 @@ missing() {
         has_module libcjson || echo libcjson-dev
         has_module libpcre2-8 || echo libpcre2-dev
         has_module zlib || echo zlib1g-dev
+        has_module nettle || echo nettle-dev
         has_xsmm || echo libxsmm-dev
         ;;
     test)
@@ -125,7 +134,8 @@ find_libraries() {
     if [ "$group" = build ]; then
         modules='libcjson libpcre2-8'
         has_static_zlib || zlib_libs=$("$pkg_config" --libs zlib)
-        libs="$zlib_libs $xsmm_libs"
+        has_static_nettle || nettle_libs="-Wl,--as-needed $("$pkg_config" --libs nettle)"
+        libs="$zlib_libs $nettle_libs $xsmm_libs"
     fi
     mkdir -p "$(dirname "$prefix")"
     # shellcheck disable=SC2086

@@ -1,0 +1,69 @@
+/*
+ * batch_journal.h - how far a batch has come, on disk: what it is, and then a line for each
+ * checkpoint. A process that is killed leaves it, and the next one goes on at its last line.
+ *
+ *     struct batch_identity identity = {.model = ..., .options = ..., .input = ...};
+ *     batch_journal_create("results.jsonl.journal", &identity, n_file, &journal, &err);
+ *     batch_journal_append(journal, &checkpoint, is_synced, &err);   // after the files were flushed
+ *     batch_journal_close(journal);
+ *
+ * Every line ends with its own CRC-32, so a line that was cut does not count.
+ */
+#ifndef CMD_BATCH_JOURNAL_H
+#define CMD_BATCH_JOURNAL_H
+
+#include "attn.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a batch is of: two with the same three texts give the same bytes. Each is one line of JSON.
+ * Borrows. */
+struct batch_identity {
+    const char *model;   /* files of the model with their SHA-256 */
+    const char *options; /* those that shape the results, with their values */
+    const char *input;   /* its bytes */
+};
+
+/* What is done at one moment. */
+struct batch_checkpoint {
+    uint64_t n_record;   /* records of which the results are in the files */
+    uint64_t begin, end; /* of the last one's line in the input; end 0: there is none yet */
+    uint64_t crc;        /* CRC-32 of that line */
+    uint64_t n_token;
+    uint64_t failures[ATTN_N_RECORD_FAILURE]; /* how often each happened */
+    uint64_t milliseconds;                    /* of work, restarts with it */
+    uint64_t n_restart;
+    uint64_t *sizes; /* [n_file] bytes of each file; borrows */
+};
+
+struct batch_journal;
+
+/* Begins a new journal in place of what was there. Errors are at the stage of the output. */
+enum attn_status batch_journal_create(const char *path, const struct batch_identity *identity,
+                                      size_t n_file, struct batch_journal **journal,
+                                      struct attn_error *err);
+
+/*
+ * Opens the journal PATH to go on: finds the last checkpoint whose sizes are at most MOST [n_file],
+ * cuts the journal behind it, and stores it in CHECKPOINT, whose sizes the caller gives. *journal is
+ * NULL where there is no journal, or none with such a line: there is nothing to go on with.
+ * ATTN_INVALID at the stage of the options when it is of another batch than IDENTITY.
+ */
+enum attn_status batch_journal_resume(const char *path, const struct batch_identity *identity,
+                                      size_t n_file, const uint64_t *most,
+                                      struct batch_checkpoint *checkpoint,
+                                      struct batch_journal **journal, struct attn_error *err);
+
+/* Appends a line; where IS_SYNCED, down to the disk. */
+enum attn_status batch_journal_append(struct batch_journal *journal,
+                                      const struct batch_checkpoint *checkpoint, bool is_synced,
+                                      struct attn_error *err);
+
+void batch_journal_close(struct batch_journal *journal); /* NULL is allowed */
+
+/* Says that the file PATH is of a run with WHAT: "another model". REMEDY is the hint. */
+enum attn_status batch_report_other(const char *path, const char *what, const char *remedy,
+                                    struct attn_error *err);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * batch_lines.h - the lines of a file or a pipe, one after the other, each with its place.
+ *
+ *     struct batch_lines *lines;
+ *     batch_lines_open(&options, &lines, &err);
+ *     while (batch_lines_next(lines, &line, &is_over, &err) == ATTN_OK && !is_over)
+ *         ... line.text.data [line.text.size] ...
+ *     batch_lines_close(lines);
+ *
+ * A line ends with \n, which is no part of its text; the last one may do without. A line that is too
+ * long is skipped and said to be so. A file is cut into shards by its bytes: shard I of N has the
+ * lines that begin in the bytes [size*I/N, size*(I+1)/N), so all shards together have each line
+ * once, and none looks at more of the file than its own part.
+ *
+ * Errors are at the stage of the input.
+ */
+#ifndef CMD_BATCH_LINES_H
+#define CMD_BATCH_LINES_H
+
+#include "attn.h"
+#include "tool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { BATCH_MAX_LINE = 16 << 20 }; /* bytes of the longest line, unless something else is said */
+
+struct batch_lines;
+
+struct batch_lines_options {
+    const char *path;               /* NULL or "-": standard input */
+    size_t max_line;                /* bytes of the longest line, without \n */
+    size_t shard, n_shard;          /* shard of n_shard, from 0; n_shard 0: all of it */
+    bool (*is_stopped)(void *user); /* asked before each wait; lines then end */
+    void (*on_taken)(void *user, const void *bytes, size_t size); /* told of the bytes of lines, in
+                                                                     their order; or NULL */
+    void *user;                                                   /* for both */
+};
+
+/* A line and its place. Initialize with = {0}; end with batch_line_release. */
+struct batch_line {
+    struct attn_buffer text; /* without \n; empty where it is too long */
+    bool is_too_long;
+    uint64_t size;       /* bytes without \n */
+    uint64_t begin, end; /* bytes of the input: where it begins, and where the next one does */
+    uint32_t crc;        /* CRC-32 of its bytes, \n with them */
+};
+
+void batch_line_release(struct batch_line *line);
+
+/* Opens what OPTIONS say, which are borrowed. */
+enum attn_status batch_lines_open(const struct batch_lines_options *options,
+                                  struct batch_lines **lines, struct attn_error *err);
+void batch_lines_close(struct batch_lines *lines); /* NULL is allowed */
+
+/* Reads the next line into LINE, or sets *is_over; what the line had before is overwritten. */
+enum attn_status batch_lines_next(struct batch_lines *lines, struct batch_line *line, bool *is_over,
+                                  struct attn_error *err);
+
+/*
+ * Goes on behind the line that began at BEGIN and ended before END, with that CRC, from a place
+ * before: a file is sought, a pipe is read. ATTN_INVALID at the stage of the options when there is
+ * another line.
+ */
+enum attn_status batch_lines_skip(struct batch_lines *lines, uint64_t begin, uint64_t end,
+                                  uint32_t crc, struct attn_error *err);
+
+/* Counts the lines of the file before the shard: all of that is read. */
+enum attn_status batch_lines_count_before(struct batch_lines *lines, uint64_t *n,
+                                          struct attn_error *err);
+
+/* What messages call it: its path, or "standard input". */
+const char *batch_lines_name(const struct batch_lines *lines);
+
+/* Bytes of the longest line. */
+size_t batch_lines_longest(const struct batch_lines *lines);
+
+/* Whether it is a file that can be sought, and then its size. */
+bool batch_lines_is_file(const struct batch_lines *lines, uint64_t *size);
+
+/* Whether PATH is that file. */
+bool batch_lines_is_path(const struct batch_lines *lines, const char *path);
+
+/* Where the lines begin and, as far as they were read, end; bytes of the input. */
+void batch_lines_range(const struct batch_lines *lines, uint64_t *begin, uint64_t *end);
+
+/* Where the last line at the most begins: a file's share that is read is of this. 0: not known. */
+uint64_t batch_lines_end(const struct batch_lines *lines);
+
+#endif

@@ -1,0 +1,239 @@
+/* test_record_json.c - a line of JSON as a record: what is taken, and what each fault is called. */
+#include "attn.h"
+#include "tests/support/suite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct attn_record_store store;
+static struct attn_record record;
+
+/* Reads LINE [size], with KEYS or NULL, into `record`. */
+static void read_bytes(const char *line, size_t size, const struct attn_record_keys *keys)
+{
+    struct attn_error err = {0};
+    char *copy = malloc(size > 0 ? size : 1); /* what is read behind it is found by ASan */
+
+    memcpy(copy, line, size);
+    record.number = 7;
+    ck_assert_int_eq(attn_record_read(copy, size, keys, &store, &record, &err), ATTN_OK);
+    ck_assert_uint_eq(record.number, 7);
+    ck_assert_int_eq(record.failure == ATTN_RECORD_FAILURE_NONE, record.err.message[0] == '\0');
+    free(copy);
+}
+
+static void read_line(const char *line)
+{
+    read_bytes(line, strlen(line), NULL);
+}
+
+static void expect_text(const char *text, size_t size)
+{
+    ck_assert_str_eq(record.err.message, "");
+    ck_assert_ptr_null(record.input.ids);
+    ck_assert_uint_eq(record.input.n_text, size);
+    ck_assert_mem_eq(record.input.text, text, size);
+}
+
+START_TEST(takes_a_text_and_leaves_other_keys)
+{
+    read_line("{\"label\":[{\"a\":[1,{}]}],\"text\":\"one \\u00e9\\n\",\"x\":null}");
+    expect_text("one \xc3\xa9\n", 7);
+    ck_assert_int_eq(record.has, ATTN_RECORD_ID_NUMBER);
+    read_line(" {\"text\":\"\"}\r");
+    expect_text("", 0);
+    read_line("{\"text\":\"a\\u0000b\",\"ids\":null}");
+    expect_text("a\0b", 3);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(takes_ids)
+{
+    read_line("{\"ids\":[5,0,2147483647],\"text\":null}");
+    ck_assert_ptr_null(record.input.text);
+    ck_assert_uint_eq(record.input.n_id, 3);
+    ck_assert_int_eq(record.input.ids[0], 5);
+    ck_assert_int_eq(record.input.ids[2], 2147483647);
+    read_line("{\"ids\":[]}");
+    ck_assert_str_eq(record.err.message, "");
+    ck_assert_ptr_nonnull(record.input.ids);
+    ck_assert_uint_eq(record.input.n_id, 0);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(keeps_the_id_as_it_is)
+{
+    static const struct {
+        const char *line, *id;
+        enum attn_record_id has;
+    } rows[] = {
+        {"{\"id\":\"p\\u0037\",\"text\":\"\"}", "p7", ATTN_RECORD_ID_TEXT},
+        {"{\"id\":\"\",\"text\":\"\"}", "", ATTN_RECORD_ID_TEXT},
+        {"{\"text\":\"\",\"id\":-5}", "-5", ATTN_RECORD_ID_INTEGER},
+        {"{\"id\":123456789012345678901234567890,\"text\":\"\"}", "123456789012345678901234567890",
+         ATTN_RECORD_ID_INTEGER},
+        {"{\"id\":null,\"text\":\"\"}", "", ATTN_RECORD_ID_NUMBER},
+        {"{\"id\":4,\"text\":5}", "4", ATTN_RECORD_ID_INTEGER}, /* of one that fails, too */
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        read_line(rows[i].line);
+        ck_assert_int_eq(record.has, rows[i].has);
+        ck_assert_uint_eq(record.n_id, strlen(rows[i].id));
+        if (record.n_id > 0)
+            ck_assert_mem_eq(record.id, rows[i].id, record.n_id);
+    }
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(takes_keys_of_other_names)
+{
+    static const struct attn_record_keys keys = {.text = "sentence", .id = "custom_id"};
+    const char *line = "{\"id\":1,\"text\":2,\"sentence\":\"s\",\"custom_id\":\"c\"}";
+
+    read_bytes(line, strlen(line), &keys);
+    expect_text("s", 1);
+    ck_assert_mem_eq(record.id, "c", 1);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(takes_a_source)
+{
+    read_line("{\"text\":\"a\",\"source\":\"to be\"}");
+    ck_assert_uint_eq(record.source.n_text, 5);
+    ck_assert_mem_eq(record.source.text, "to be", 5);
+    read_line("{\"text\":\"a\",\"source\":[[1,2.5,-3],[4e1,5,6]]}");
+    ck_assert_str_eq(record.err.message, "");
+    ck_assert_ptr_nonnull(record.source.embeddings);
+    ck_assert_int_eq(record.source.embeddings->rank, 2);
+    ck_assert_uint_eq(record.source.embeddings->shape[0], 2);
+    ck_assert_uint_eq(record.source.embeddings->shape[1], 3);
+    ck_assert(record.source.embeddings->data[3] == 40);
+    read_line("{\"text\":\"a\"}"); /* nothing stays of the last line */
+    ck_assert_ptr_null(record.source.embeddings);
+    ck_assert_ptr_null(record.source.text);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(says_what_is_wrong)
+{
+    static const struct {
+        const char *line, *code, *message;
+    } rows[] = {
+        {"", "bad_json", "'line' ends at byte 0, expected a value"},
+        {"[1]", "bad_json", "'line' has '[' at byte 0, expected an object"},
+        {"{\"text\":\"a\"", "bad_json", "'line' ends at byte 11, expected ',' or '}'"},
+        {"{\"text\":\"a\"} 1", "bad_json", NULL},
+        {"{\"text\":\"a\",}", "bad_json", NULL},
+        {"{\"text\":\"a\",\"te\\u0078t\":\"b\"}", "bad_json", NULL}, /* a key twice */
+        {"{\"text\":\"\\ud800\"}", "bad_json", NULL},
+        {"{\"text\":\"\\ud800\\u0041\"}", "bad_json", NULL},
+        {"{\"text\":\"\xff\"}", "bad_json", NULL},
+        {"\xef\xbb\xbf{\"text\":\"a\"}", "bad_json", NULL},
+        {"{\"text\":\"a\tb\"}", "bad_json", NULL},
+        {"{\"text\":\"a\",\"id\":1.5}", "bad_json",
+         "'id' has '1.5' at byte 17, expected a string or an integer"},
+        {"{\"text\":\"a\",\"id\":[1]}", "bad_json", NULL},
+        {"{}", "no_text", "it has no 'text' and no 'ids', expected one of them"},
+        {"{\"text\":null}", "no_text", NULL},
+        {"{\"text\":\"a\",\"ids\":[1]}", "no_text",
+         "it has 'text' and 'ids', expected one of them"},
+        {"{\"text\":[\"a\",{}]}", "bad_text", "'text' has '[' at byte 8, expected a string"},
+        {"{\"ids\":\"1\"}", "bad_ids", NULL},
+        {"{\"ids\":{\"a\":[1]}}", "bad_ids", NULL},
+        {"{\"ids\":[1,2.0]}", "bad_ids",
+         "'ids' has '2.0' at byte 10, expected a list of whole numbers from 0 to 2147483647"},
+        {"{\"ids\":[-1]}", "bad_ids", NULL},
+        {"{\"ids\":[2147483648]}", "bad_ids", NULL},
+        {"{\"ids\":[1e2]}", "bad_ids", NULL},
+        {"{\"ids\":[1,[2,[3]],4],\"x\":[5]}", "bad_ids", NULL},
+        {"{\"text\":\"a\",\"source\":5}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[[]]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[[1,2],[3]],\"x\":[[4]]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[[1,{\"b\":[2]}],[3]]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[[1,1e39]]}", "bad_source", NULL},
+        {"{\"text\":\"a\",\"source\":[[1],2]}", "bad_source", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        read_line(rows[i].line);
+        ck_assert_msg(strcmp(attn_record_failure_code(record.failure), rows[i].code) == 0,
+                      "%s is %s, expected %s", rows[i].line,
+                      attn_record_failure_code(record.failure), rows[i].code);
+        if (rows[i].message != NULL)
+            ck_assert_str_eq(record.err.message, rows[i].message);
+    }
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(goes_on_behind_a_value_that_was_wrong)
+{
+    read_line("{\"ids\":[1,[2]],\"source\":[[1],{}],\"id\":\"x\"}");
+    ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_ids");
+    ck_assert_mem_eq(record.id, "x", 1);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(refuses_depth_without_bound)
+{
+    enum { DEPTH = 100000 };
+    char *line = malloc(DEPTH + 16);
+
+    memcpy(line, "{\"x\":", 5);
+    memset(line + 5, '[', DEPTH);
+    read_bytes(line, 5 + DEPTH, NULL);
+    ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_json");
+    free(line);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+START_TEST(takes_a_million_ids)
+{
+    enum { N = 1000000 };
+    struct attn_buffer line = {0};
+
+    attn_buffer_append_string(&line, "{\"ids\":[0");
+    for (int i = 1; i < N; i++)
+        attn_buffer_append_format(&line, ",%d", i);
+    attn_buffer_append_string(&line, "]}");
+    read_bytes(line.data, line.size, NULL);
+    ck_assert_uint_eq(record.input.n_id, N);
+    ck_assert_int_eq(record.input.ids[N - 1], N - 1);
+    attn_buffer_release(&line);
+    attn_record_store_release(&store);
+}
+END_TEST
+
+/* Every line cut at every byte, and with every byte another one, is a record or a reason. */
+START_TEST(takes_or_refuses_any_bytes)
+{
+    static const char line[] =
+        "{\"id\":\"p7\",\"ids\":[1,20],\"source\":[[1,-2.5e1],[0,3]],\"x\":{\"text\":true}}";
+
+    for (size_t size = 0; size < sizeof(line); size++)
+        read_bytes(line, size, NULL);
+    for (size_t i = 0; i + 1 < sizeof(line); i++)
+        for (int c = 0; c < 256; c++) {
+            char changed[sizeof(line)];
+
+            memcpy(changed, line, sizeof(line));
+            changed[i] = (char)c;
+            read_bytes(changed, sizeof(line) - 1, NULL);
+        }
+    attn_record_store_release(&store);
+}
+END_TEST
+
+ATTN_SUITE("record_json", takes_a_text_and_leaves_other_keys, takes_ids, keeps_the_id_as_it_is,
+           takes_keys_of_other_names, takes_a_source, says_what_is_wrong,
+           goes_on_behind_a_value_that_was_wrong, refuses_depth_without_bound, takes_a_million_ids,
+           takes_or_refuses_any_bytes)
