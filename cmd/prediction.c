@@ -20,7 +20,9 @@ static const struct option prediction_rows[] = {
      .heading = "Prediction",
      .kind = OPTION_LIST,
      .offset = offsetof(struct prediction_args, next),
-     .help = "print the log-probability (natural) that TEXT follows; may be given several times"},
+     .help = "print the log-probability (natural) that TEXT follows, with --queries after each of "
+             "these "
+             "positions, which come first; may be given several times"},
 };
 
 const struct option_group prediction_options = OPTION_GROUP(prediction_rows);

@@ -76,6 +76,7 @@ struct attn_forward {
     const struct attn_attention *attention; /* [n_layer], as each layer runs */
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
+    bool is_trace_over;             /* it is told nothing any more */
     struct attn_place end;          /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */

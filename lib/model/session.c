@@ -552,6 +552,11 @@ size_t attn_session_n_position(const struct attn_session *session)
     return session->n_position;
 }
 
+void attn_session_end_trace(struct attn_session *session)
+{
+    session->forward.is_trace_over = true;
+}
+
 size_t attn_session_n_edited_row(const struct attn_session *session)
 {
     return session->forward.n_edited;

@@ -142,6 +142,9 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
+/* Tells the trace nothing any more: what is fed from now on only asks what would follow. */
+void attn_session_end_trace(struct attn_session *session);
+
 /* Rows (of one layer and head) that edits have changed since the session was created. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 

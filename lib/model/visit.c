@@ -42,7 +42,7 @@ void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *even
     struct attn_trace_event part;
     size_t row = 0;
 
-    while (feed->status == ATTN_OK &&
+    while (!f->is_trace_over && feed->status == ATTN_OK &&
            attn_trace_next_part(f->trace->selection, event, &row, &part)) {
         check_event(f, &part);
         if (feed->status == ATTN_OK)

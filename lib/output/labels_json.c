@@ -99,7 +99,10 @@ void attn_json_append_predictions(struct attn_buffer *out,
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
-        attn_buffer_append_format(out, i > 0 ? ",%s{\"text\": " : "%s{\"text\": ", line);
+        attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
+        if (predictions->has_positions)
+            attn_buffer_append_format(out, "\"position\": %zu, ", next->position);
+        attn_buffer_append_string(out, "\"text\": ");
         attn_json_append_escaped(out, next->text, strlen(next->text));
         attn_buffer_append_string(out, ", \"logprob\": ");
         attn_json_append_number(out, (float)next->log_probability, precision);

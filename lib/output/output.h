@@ -59,6 +59,7 @@ struct attn_candidate {
 };
 
 struct attn_continuation {
+    size_t position;        /* after which it is asked for */
     const char *text;       /* terminated */
     double log_probability; /* natural, summed over its tokens */
 };
@@ -67,7 +68,7 @@ struct attn_predictions {
     struct attn_candidate *top; /* [n_top] by position, the most probable first */
     size_t n_top;
     bool has_positions;             /* positions were chosen; else there is the last one alone */
-    struct attn_continuation *next; /* [n_next] after the last position */
+    struct attn_continuation *next; /* [n_next] by position, then as they were given */
     size_t n_next;
 };
 

@@ -409,19 +409,24 @@ enum attn_status attn_outputs_predictions(struct attn_outputs *outputs,
                                           struct attn_error *err)
 {
     struct attn_predictions told = *predictions;
-    enum attn_status status;
+    enum attn_status status = ATTN_NO_MEMORY;
 
-    if (!outputs->view || told.n_top == 0)
+    if (!outputs->view)
         return tell_predictions(outputs, predictions, err);
     told.top = attn_alloc(told.n_top, sizeof *told.top, err);
-    if (!told.top)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < told.n_top; i++) {
+    told.next = attn_alloc(told.n_next, sizeof *told.next, err);
+    for (size_t i = 0; told.top && i < told.n_top; i++) {
         told.top[i] = predictions->top[i];
         told.top[i].position = attn_view_position(outputs->view, told.top[i].position);
     }
-    status = tell_predictions(outputs, &told, err);
+    for (size_t i = 0; told.next && i < told.n_next; i++) {
+        told.next[i] = predictions->next[i];
+        told.next[i].position = attn_view_position(outputs->view, told.next[i].position);
+    }
+    if (told.top && told.next)
+        status = tell_predictions(outputs, &told, err);
     attn_free(told.top);
+    attn_free(told.next);
     return status;
 }
 

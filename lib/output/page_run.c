@@ -305,7 +305,10 @@ void attn_page_append_predictions(struct attn_buffer *out,
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
-        attn_buffer_append_string(out, i > 0 ? ",\n{\"text\":" : "{\"text\":");
+        attn_buffer_append_string(out, i > 0 ? ",\n{" : "{");
+        if (predictions->has_positions)
+            attn_buffer_append_format(out, "\"position\":%zu,", next->position);
+        attn_buffer_append_string(out, "\"text\":");
         attn_json_append_escaped(out, next->text, strlen(next->text));
         attn_buffer_append_format(out, ",\"logprob\":%.6g}", next->log_probability);
     }

@@ -258,20 +258,43 @@ static enum attn_status log_probability(struct attn_session *session,
     return status;
 }
 
+/* All continuations after the last position of SESSION, into NEXT. */
+static enum attn_status find_next_here(struct attn_session *session,
+                                       const struct attn_prediction_args *args,
+                                       struct attn_continuation *next, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < args->continuations->n; i++) {
+        next[i].position = attn_session_n_position(session) - 1;
+        next[i].text = args->question->next[i];
+        status = log_probability(session, &args->continuations->encodings[i],
+                                 &next[i].log_probability, err);
+    }
+    return status;
+}
+
+/* Chosen positions come from the last to the first: each forgets what follows it. */
 static enum attn_status find_next(struct attn_session *session,
                                   const struct attn_prediction_args *args,
                                   struct attn_predictions *found, struct attn_error *err)
 {
+    const size_t n = args->continuations->n;
+    size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
     enum attn_status status = ATTN_OK;
 
-    found->n_next = args->continuations->n;
+    found->has_positions = args->positions != NULL;
+    found->n_next = n_left * n;
     found->next = attn_alloc(found->n_next, sizeof(*found->next), err);
     if (!found->next)
         return ATTN_NO_MEMORY;
-    for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
-        found->next[i].text = args->question->next[i];
-        status = log_probability(session, &args->continuations->encodings[i],
-                                 &found->next[i].log_probability, err);
+    attn_session_end_trace(session);
+    for (size_t end = attn_session_n_position(session); status == ATTN_OK && n_left > 0; end--) {
+        if (args->positions && !attn_selection_has_query(args->positions, end - 1))
+            continue;
+        status = attn_session_rewind(session, end, err);
+        if (status == ATTN_OK)
+            status = find_next_here(session, args, found->next + --n_left * n, err);
     }
     return status;
 }
@@ -303,6 +326,7 @@ static const struct attn_column top_columns[] = {
 };
 
 static const struct attn_column next_columns[] = {
+    {.name = "position", .type = ATTN_VALUE_INTEGER},
     {.name = "logprob",
      .type = ATTN_VALUE_REAL,
      .unit = "nats",
@@ -342,17 +366,19 @@ static enum attn_status make_top(const struct attn_predictions *found, struct at
 static enum attn_status make_next(const struct attn_predictions *found, struct attn_table **table,
                                   struct attn_error *err)
 {
+    const size_t n_left_out = found->has_positions ? 0 : 1;
     enum attn_status status;
 
     if (found->n_next == 0)
         return ATTN_OK;
-    status = attn_table_create("next", next_columns, 2, table, err);
+    status = attn_table_create("next", next_columns + n_left_out, 3 - n_left_out, table, err);
     for (size_t i = 0; status == ATTN_OK && i < found->n_next; i++) {
         const struct attn_cell row[] = {
+            attn_cell_integer((int64_t)found->next[i].position),
             attn_cell_real(found->next[i].log_probability),
             attn_cell_text(found->next[i].text, strlen(found->next[i].text))};
 
-        status = attn_table_append(*table, row, 2, err);
+        status = attn_table_append(*table, row + n_left_out, 3 - n_left_out, err);
     }
     return status;
 }

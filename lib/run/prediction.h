@@ -55,12 +55,13 @@ struct attn_prediction_args {
     const struct attn_question *question;
     const struct attn_continuations *continuations;
     const struct attn_tokenizer *tokenizer; /* for the texts of tokens; NULL: they have none */
-    const struct attn_selection *positions; /* its queries are where `top` is answered; NULL: after
-                                               the last position alone */
+    const struct attn_selection *positions; /* its queries are where it is answered; NULL: after the
+                                               last position alone */
     size_t n_vocab;
 };
 
-/* Answers; *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
+/* Answers, when the trace has been told all there is: the session then has no more than the first of
+ * the positions. *found is owned by the caller and untouched on failure. Stage ATTN_STAGE_INPUT
  * for ATTN_INVALID, else ATTN_STAGE_MODEL. */
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);

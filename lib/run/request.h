@@ -66,7 +66,8 @@ struct attn_attention_change {
 struct attn_question {
     size_t top;              /* the so many most probable next tokens, after the last position or,
                                 where the request has queries, after each of these; 0: none */
-    const char *const *next; /* [n_next] continuations, each encoded by itself */
+    const char *const *next; /* [n_next] continuations, each encoded by itself, after the same
+                                positions */
     size_t n_next;
 };
 

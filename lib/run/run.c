@@ -427,10 +427,10 @@ static double count_multiply_adds(const struct attn_run *run)
     return (double)cost.projections + (double)cost.matrices + (double)cost.mlp;
 }
 
-/* Whether the most probable tokens are asked for after chosen positions, which may be all. */
+/* Whether next tokens are asked for after chosen positions, which may be all. */
 static bool has_chosen_positions(const struct attn_run *run)
 {
-    return run->request.predict.top > 0 &&
+    return attn_question_is_asked(&run->request.predict) &&
            (run->request.queries || !attn_selection_is_all_queries(run->selection));
 }
 

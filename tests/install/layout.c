@@ -224,6 +224,7 @@ static const struct {
     {"    token_size", offsetof(struct attn_candidate, token_size)},
     {"    probability", offsetof(struct attn_candidate, probability)},
     {"attn_continuation", sizeof(struct attn_continuation)},
+    {"    position", offsetof(struct attn_continuation, position)},
     {"    text", offsetof(struct attn_continuation, text)},
     {"    log_probability", offsetof(struct attn_continuation, log_probability)},
     {"attn_predictions", sizeof(struct attn_predictions)},

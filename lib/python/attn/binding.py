@@ -871,6 +871,7 @@ attn_candidate._fields_ = [
     ("probability", c_double),
 ]
 attn_continuation._fields_ = [
+    ("position", c_size_t),
     ("text", c_char_p),
     ("log_probability", c_double),
 ]
