@@ -190,10 +190,11 @@ START_TEST(makes_tables_of_predictions)
     ck_assert_str_eq(attn_table_column(top, 0)->name, "position");
     ck_assert_int_eq(attn_table_cell(top, 2, 0).integer, 5);
     ck_assert_int_eq(attn_table_cell(top, 2, 2).integer, result.predictions.top[2].id);
-    ck_assert_uint_eq(attn_table_n_row(continuations), 2);
-    ck_assert_double_eq(attn_table_cell(continuations, 1, 0).real,
-                        result.predictions.next[1].log_probability);
-    ck_assert_mem_eq(attn_table_cell(continuations, 1, 1).text, " is", 3);
+    ck_assert_uint_eq(attn_table_n_row(continuations), 4);
+    ck_assert_int_eq(attn_table_cell(continuations, 3, 0).integer, 5);
+    ck_assert_double_eq(attn_table_cell(continuations, 3, 1).real,
+                        result.predictions.next[3].log_probability);
+    ck_assert_mem_eq(attn_table_cell(continuations, 3, 2).text, " is", 3);
     attn_table_free(top);
     attn_table_free(continuations);
     attn_result_release(&result);
