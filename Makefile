@@ -292,6 +292,10 @@ probes: $(BUILD)/attn-cli ## ask a model for the next words of data/probes: make
 	@echo
 	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/look.sh $(or $(MODEL),models/fable) data/probes/heads.tsv
 
+translations: $(BUILD)/attn-cli ## let models/interpreter translate 500 unseen sentences, and look where its heads look
+	@PATH="$(abspath $(BUILD)):$$PATH" data/probes/translate.sh models/interpreter data/probes/interpreter.tsv \
+	    1.0 written 3.0 writing
+
 # With -flto gcc sees from one source into another, and warns of more.
 compilers: deps-clang ## compile with clang, and build with -flto, without a warning
 	@$(MAKE) BUILD=build/clang CC=$(CLANG) objects
@@ -508,7 +512,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check wheel check-module probes test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check wheel check-module probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
 .SECONDARY:

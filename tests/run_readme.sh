@@ -68,7 +68,7 @@ if [ "${1-}" = --refresh ]; then
     is_refreshing=yes
     shift
 fi
-[ $# -gt 0 ] || set -- README.md cmd/README.md models/README.md
+[ $# -gt 0 ] || set -- README.md cmd/README.md models/README.md models/interpreter/README.md
 for what; do
     case $what in
     *:*) run_file "${what%:*}" "${what##*:}" ;;
