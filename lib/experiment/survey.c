@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "experiment/ablate.h"
 #include "experiment/trial.h"
+#include "run/many.h"
 #include "run/position.h"
 #include "text/word.h"
 #include "trace/row.h"
@@ -21,25 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of a head, in the order of their columns. X(ID, column, metric, which of its values,
- * unit) */
-#define VALUE_MAP(X)                                                                               \
-    X(ENTROPY, "entropy", entropy, 0, "nats")                                                      \
-    X(ENTROPY_NORM, "entropy_norm", entropy, 1, NULL)                                              \
-    X(MAX, "max", max, 0, NULL)                                                                    \
-    X(DISTANCE, "distance", distance, 0, NULL)                                                     \
-    X(SELF, "self", self, 0, NULL)                                                                 \
-    X(PREVIOUS, "previous", previous, 0, NULL)                                                     \
-    X(FIRST, "first", first, 0, NULL)                                                              \
-    X(DUPLICATE, "duplicate", duplicate, 0, NULL)                                                  \
-    X(INDUCTION, "induction", induction, 0, NULL)                                                  \
-    X(FAR, "far", far, 0, NULL)                                                                    \
-    X(N_DUPLICATE, "n_duplicate", duplicate, 1, NULL)                                              \
-    X(N_INDUCTION, "n_induction", induction, 1, NULL)
-
+/* The values of a head, in the order of their columns: the measures first. */
 enum value {
 #define VALUE_ENUM(id, ...) VALUE_##id,
-    VALUE_MAP(VALUE_ENUM)
+    ATTN_MEASURE_MAP(VALUE_ENUM)
 #undef VALUE_ENUM
         N_MEASURED,
     VALUE_MUL = N_MEASURED, /* of a pattern of one's own */
@@ -197,26 +183,23 @@ static enum attn_status run_text(const struct listening *listening, const struct
 /* What the measures say of each head. */
 static void take_values(const struct listening *listening)
 {
-    static const struct {
-        const struct attn_metric *metric;
-        int which;
-    } places[N_MEASURED] = {
-#define VALUE_PLACE(id, column, metric, which, unit) {&attn_metric_##metric, which},
-        VALUE_MAP(VALUE_PLACE)
-#undef VALUE_PLACE
-    };
     const struct job *job = listening->job;
 
-    for (size_t head = 0; head < n_all(job); head++)
-        for (size_t i = 0; i < N_METRIC; i++) {
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        int which;
+        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
+        size_t i = 0;
+
+        while (metrics[i] != metric)
+            i++;
+        for (size_t head = 0; head < n_all(job); head++) {
             double values[MOST_METRIC_VALUES];
 
             attn_measurement_find(listening->measurements[i], (int)(head / job->config->n_head),
                                   (int)(head % job->config->n_head), values);
-            for (int k = 0; k < N_MEASURED; k++)
-                if (places[k].metric == metrics[i])
-                    job->found[head * N_VALUE + (size_t)k] = values[places[k].which];
+            job->found[head * N_VALUE + (size_t)m] = values[which];
         }
+    }
 }
 
 static void take_matches(const struct listening *listening)
@@ -508,23 +491,67 @@ static enum attn_status survey_probes(struct job *job, struct attn_error *err)
     return status;
 }
 
+/* The texts on their way through attn_run_many. */
+struct texts {
+    struct job *job;
+    size_t n_given;
+};
+
+/* An attn_next_fn. */
+static enum attn_status give_text(void *user, struct attn_record *record, bool *is_over,
+                                  struct attn_error *err)
+{
+    struct texts *texts = user;
+
+    (void)err;
+    *is_over = texts->n_given == texts->job->args->n_text;
+    if (!*is_over)
+        record->input = texts->job->args->texts[texts->n_given++];
+    return ATTN_OK;
+}
+
+/* An attn_done_fn: one text is as good as the other, so that one that fails ends it. */
+static enum attn_status take_text(void *user, const struct attn_many_result *result,
+                                  struct attn_error *err)
+{
+    const struct texts *texts = user;
+    struct job *job = texts->job;
+    const size_t i = result->record->number, n = job->args->n_text;
+
+    if (result->record->failure != ATTN_RECORD_FAILURE_NONE) {
+        const enum attn_status status = attn_error_copy(err, &result->record->err);
+
+        attn_error_hint(err, "in text %zu of %zu", i + 1, n);
+        return attn_error_at(status, ATTN_STAGE_INPUT, err);
+    }
+    for (size_t k = 0; k < n_all(job) * N_VALUE; k++)
+        job->found[k] = (double)NAN;
+    for (size_t m = 0; m < ATTN_N_MEASURE; m++)
+        for (size_t head = 0; head < n_all(job); head++)
+            job->found[head * N_VALUE + m] = result->exact[m * n_all(job) + head];
+    add_found(job);
+    tell(job, i + 1, n);
+    return ATTN_OK;
+}
+
+static enum attn_status survey_texts(struct job *job, struct attn_error *err)
+{
+    struct texts texts = {.job = job};
+    const struct attn_many_calls calls = {.next = give_text, .done = take_text, .user = &texts};
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+
+    options.request = &job->request;
+    options.measures = ATTN_MEASURES_ALL;
+    return attn_run_many(job->host, &options, &calls, err);
+}
+
 static enum attn_status survey_all(struct job *job, struct attn_error *err)
 {
     const struct attn_input input = job->request.input;
-    enum attn_status status = ATTN_OK;
 
     if (job->args->has_probe)
         return survey_probes(job, err);
-    if (job->args->n_text == 0)
-        return survey_text(job, &input, err);
-    job->request.example = NULL; /* the hint is which text it was */
-    for (size_t i = 0; status == ATTN_OK && i < job->args->n_text; i++) {
-        status = survey_text(job, &job->args->texts[i], err);
-        if (status != ATTN_OK)
-            attn_error_hint(err, "in text %zu of %zu", i + 1, job->args->n_text);
-        tell(job, i + 1, job->args->n_text);
-    }
-    return status;
+    return job->args->n_text > 0 ? survey_texts(job, err) : survey_text(job, &input, err);
 }
 
 /* --- The effect ------------------------------------------------------------------------------- */
@@ -553,8 +580,8 @@ static enum attn_status add_effects(struct job *job, const struct attn_request *
 static const struct {
     const char *name, *unit;
 } columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, column, metric, which, unit) {column, unit},
-    VALUE_MAP(VALUE_COLUMN)
+#define VALUE_COLUMN(id, name, metric, which, unit, is_count) {name, unit},
+    ATTN_MEASURE_MAP(VALUE_COLUMN)
 #undef VALUE_COLUMN
         [VALUE_MUL] = {"mul", NULL},
     [VALUE_ABS] = {"abs", NULL},
@@ -581,7 +608,7 @@ static bool has_value(const struct job *job, int value)
 
 static bool is_count(int value)
 {
-    return value == VALUE_N_DUPLICATE || value == VALUE_N_INDUCTION;
+    return value < N_MEASURED && attn_measure_is_count((enum attn_measure)value);
 }
 
 /* Whether there is a standard deviation of it. */

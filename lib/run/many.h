@@ -63,6 +63,7 @@ struct attn_many_result {
     const float *measures;            /* [n_measure, L, H], in the order of enum attn_measure; NaN
                                           of heads that are not selected and where there is no such
                                           row; NULL of one that failed or if none were asked for */
+    const double *exact;              /* the same before they were rounded */
     uint64_t which;                   /* the measures that these are */
     size_t n_layer, n_head;           /* L and H */
     struct attn_predictions predictions; /* if asked for */

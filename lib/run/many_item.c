@@ -393,7 +393,7 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
 
 /* The numbers of MEASURE [L, H]. */
 static void find_measure(const struct attn_many_task *task, const struct attn_many_item *item,
-                         enum attn_measure measure, float *values)
+                         enum attn_measure measure, double *values)
 {
     size_t place = 0;
     int which;
@@ -408,8 +408,8 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
         attn_measurement_find(item->measurements[place], layer, head, found);
         values[i] = attn_selection_has_layer(item->watched, layer) &&
                             attn_selection_has_head(item->watched, layer, head)
-                        ? (float)found[which]
-                        : NAN;
+                        ? found[which]
+                        : (double)NAN;
     }
 }
 
@@ -418,20 +418,22 @@ static enum attn_status find_measures(const struct attn_many_task *task,
 {
     const size_t n_cell = task->n_layer * task->n_head;
     const size_t n = (size_t)attn_measures_count(task->options.measures);
-    float *values;
+    double *values;
 
     if (n == 0)
         return ATTN_OK;
     item->measures = attn_alloc(n * n_cell, sizeof *item->measures, err);
-    if (item->measures == NULL)
+    item->exact = values = attn_alloc(n * n_cell, sizeof *item->exact, err);
+    if (item->measures == NULL || item->exact == NULL)
         return ATTN_NO_MEMORY;
-    values = item->measures;
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
         if ((task->options.measures & ATTN_MEASURE_BIT(m)) == 0)
             continue;
         find_measure(task, item, (enum attn_measure)m, values);
         values += n_cell;
     }
+    for (size_t i = 0; i < n * n_cell; i++)
+        item->measures[i] = (float)item->exact[i];
     for (size_t i = 0; i < task->n_metric; i++) {
         attn_measurement_free(item->measurements[i]);
         item->measurements[i] = NULL;
@@ -466,8 +468,8 @@ size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct att
     enum { BYTES_A_TOKEN = 64 }; /* id, offsets, text */
     const struct attn_selection *selection = item->run->selection;
     const size_t n = item->run->text.n;
-    size_t n_number =
-        (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
+    size_t n_number = /* floats; of doubles two */
+        3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
 
     for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
         for (int layer = ATTN_NO_LAYER; layer < (int)task->n_layer; layer++) {
@@ -502,6 +504,7 @@ struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
     result.n_token = item->run->text.n;
     result.labels = &item->run->labels;
     result.measures = item->measures;
+    result.exact = item->exact;
     result.predictions = item->result.predictions;
     result.capture = item->capture;
     result.surprisal = item->surprisal;
@@ -515,6 +518,7 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
     attn_free(item->measures);
+    attn_free(item->exact);
     attn_free(item->surprisal);
     attn_result_release(&item->result);
     attn_run_free(item->run);

@@ -41,6 +41,7 @@ struct attn_many_item {
     struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
     struct attn_capture *capture;                          /* owns; or NULL */
     float *measures;                                       /* [n_measure, L, H] owns; or NULL */
+    double *exact;                                         /* likewise; before they were rounded */
     double *surprisal;                                     /* [n_token] owns; or NULL */
     struct attn_pool *pool;                                /* helps with what is heard; or NULL */
     struct attn_result result;                             /* owns its predictions */

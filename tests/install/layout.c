@@ -462,6 +462,7 @@ static const struct {
     {"    n_token", offsetof(struct attn_many_result, n_token)},
     {"    labels", offsetof(struct attn_many_result, labels)},
     {"    measures", offsetof(struct attn_many_result, measures)},
+    {"    exact", offsetof(struct attn_many_result, exact)},
     {"    which", offsetof(struct attn_many_result, which)},
     {"    n_layer", offsetof(struct attn_many_result, n_layer)},
     {"    n_head", offsetof(struct attn_many_result, n_head)},

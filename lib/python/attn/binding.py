@@ -1135,6 +1135,7 @@ attn_many_result._fields_ = [
     ("n_token", c_size_t),
     ("labels", POINTER(attn_labels)),
     ("measures", POINTER(c_float)),
+    ("exact", POINTER(c_double)),
     ("which", c_uint64),
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
