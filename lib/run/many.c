@@ -272,7 +272,8 @@ static enum attn_status compute(struct worker *worker, size_t first, size_t n,
         if (status != ATTN_OK)
             break;
         n_more = attn_many_task_can_pack(many->task, item) ? item->run->text.n : 0;
-        if (n_more > 0 && n_row + n_more <= many->task->n_pack_row) {
+        if (n_more > 0 && n_row + n_more <= ATTN_MANY_PACK_ROWS &&
+            i - pack < many->task->n_most_packed) {
             n_row += n_more;
             continue;
         }
@@ -310,7 +311,7 @@ static size_t count_batch(const struct many *many)
 
     while (n < share) {
         n_row += guess_rows(&slot_of(many, many->n_taken + n)->item.record);
-        if (n > 0 && n_row > many->task->n_pack_row)
+        if (n > 0 && n_row > ATTN_MANY_PACK_ROWS)
             break;
         n++;
     }

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { LOGIT_BYTES = 16 << 20 }; /* of the logits of a pack, if one row fits */
+
 /* --- What is asked of all --------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)
@@ -82,7 +84,6 @@ static bool is_same_for_all(const struct attn_many_task *task)
 
         is_same = is_same && attention->dropout == 0 && attention->mask != ATTN_MASK_MATRIX &&
                   attention->kind != ATTN_ATTENTION_STRIDED &&
-                  attention->kind != ATTN_ATTENTION_RANDOM &&
                   attention->kind != ATTN_ATTENTION_LOWRANK;
     }
     return is_same;
@@ -98,7 +99,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
 
     if (task->has_cross)
         return ATTN_OK;
-    request.input = (struct attn_input){.ids = ids, .n_id = task->n_session_row};
+    request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
     request.on_note = task->options.request != NULL ? task->options.request->on_note : NULL;
     request.queries = NULL;
     request.ablate_mean = NULL;
@@ -170,8 +171,13 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     task->n_most = config->n_ctx;
     if (task->options.n_max_token > 0)
         task->n_most = smaller(task->options.n_max_token, config->n_ctx);
-    task->n_session_row = smaller(ATTN_MANY_MOST_ROWS, task->n_most);
-    task->n_pack_row = smaller(ATTN_MANY_PACK_ROWS, task->n_session_row);
+    task->n_longest = smaller(ATTN_MANY_MOST_ROWS, task->n_most);
+    task->n_session_row =
+        task->n_longest > ATTN_MANY_PACK_ROWS ? task->n_longest : ATTN_MANY_PACK_ROWS;
+    task->n_most_packed = ATTN_MANY_PACK_ROWS;
+    if (attn_question_is_asked(&task->request.predict))
+        task->n_most_packed =
+            smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / config->n_vocab);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         task->has_cross = task->has_cross || config->is_cross[layer];
     status = check_output(task, err);
@@ -187,7 +193,7 @@ void attn_many_task_release(struct attn_many_task *task)
 bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item)
 {
     return task->is_packed && item->record.failure == ATTN_RECORD_FAILURE_NONE &&
-           item->run->text.ids != NULL && item->run->text.n <= task->n_session_row;
+           item->run->text.ids != NULL && item->run->text.n <= task->n_longest;
 }
 
 /* --- Reading an input ------------------------------------------------------------------------- */

@@ -22,10 +22,11 @@ struct attn_many_task {
 
     /* Of records that may share a session: */
     bool is_packed;                 /* there are such */
-    struct attn_run *longest;       /* owns; a run that takes all of the session's positions */
+    struct attn_run *longest;       /* owns; a run of the longest text that does */
     struct attn_selection *watched; /* owns; what their session watches, or NULL */
-    size_t n_session_row;           /* positions of the session, and of the longest text */
-    size_t n_pack_row;              /* of several texts together */
+    size_t n_longest;               /* positions of that text */
+    size_t n_session_row;           /* positions of the session */
+    size_t n_most_packed;           /* texts at a time */
 };
 
 enum {

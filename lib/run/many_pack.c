@@ -2,7 +2,7 @@
 #include "run/many_pack.h"
 
 #include "base/memory.h"
-#include "model/session.h"
+#include "model/session_pack.h"
 
 struct attn_many_pack {
     const struct attn_many_task *task;
@@ -18,7 +18,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     const struct attn_many_pack *pack = user;
 
-    return attn_many_item_event(pack->items[0], event, err);
+    return attn_many_item_event(pack->items[event->sequence], event, err);
 }
 
 enum attn_status attn_many_pack_create(const struct attn_many_task *task,
@@ -50,6 +50,8 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
 
     if (pack->session != NULL)
         return ATTN_OK;
+    options.n_max = pack->task->n_session_row;
+    options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = attn_question_is_asked(&run->request.predict);
     options.trace = pack->task->watched != NULL ? &pack->trace : NULL;
@@ -59,31 +61,47 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status predict(const struct attn_many_pack *pack, struct attn_many_item *item,
-                                struct attn_error *err)
+/* Answers the question after the last position of each item. */
+static enum attn_status predict(const struct attn_many_pack *pack, struct attn_error *err)
 {
-    const struct attn_run *run = item->run;
+    const struct attn_run *run = pack->items[0]->run;
     const struct attn_prediction_args args = {.question = &run->request.predict,
                                               .continuations = &run->continuations,
                                               .tokenizer = run->tokenizer,
                                               .n_vocab = attn_model_config(run->model)->n_vocab};
+    enum attn_status status;
+    float *logits;
 
     if (!attn_question_is_asked(&run->request.predict))
         return ATTN_OK;
-    return attn_predict(pack->session, &args, &item->result.predictions, err);
+    logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
+    if (logits == NULL)
+        return ATTN_NO_MEMORY;
+    status = attn_session_logits_last(pack->session, logits, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
+        status =
+            attn_predict_last(&args, pack->items[i]->run->text.n - 1, logits + i * args.n_vocab,
+                              &pack->items[i]->result.predictions, err);
+    attn_free(logits);
+    return status;
 }
 
 static enum attn_status feed(struct attn_many_pack *pack, struct attn_error *err)
 {
-    struct attn_many_item *item = pack->items[0];
+    struct attn_session_sequence sequences[ATTN_MANY_PACK_ROWS] = {{.n = 0}};
     enum attn_status status;
 
+    for (size_t i = 0; i < pack->n; i++) {
+        sequences[i].ids = pack->items[i]->run->text.ids;
+        sequences[i].n = pack->items[i]->run->text.n;
+    }
     attn_session_reset(pack->session);
-    status = attn_session_feed(pack->session, item->run->text.ids, item->run->text.n, err);
-    attn_error_at(status, ATTN_STAGE_MODEL, err);
+    status = attn_session_feed_many(pack->session, sequences, pack->n, err);
+    if (status == ATTN_OK) /* after the last time that the session looked */
+        status = attn_host_check_canceled(pack->task->host, err);
     if (status == ATTN_OK)
-        status = predict(pack, item, err);
-    return status;
+        status = predict(pack, err);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
 enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
@@ -94,13 +112,10 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = attn_many_item_listen(pack->task, items[i], NULL, err);
-    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
-        pack->items = items + i;
-        pack->n = 1;
-        status = feed(pack, err);
-    }
+    pack->items = items;
+    pack->n = n;
     if (status == ATTN_OK)
-        status = attn_host_check_canceled(pack->task->host, err);
+        status = feed(pack, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = attn_many_item_finish(pack->task, items[i], err);
     return status;

@@ -234,6 +234,27 @@ static enum attn_status find_top(struct attn_session *session,
     return status;
 }
 
+enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err)
+{
+    const size_t top = args->question->top;
+    struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
+    struct attn_predictions made = {.n_top = ranking.n_shown};
+
+    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof(*ranking.room), err);
+    ranking.top = made.top = attn_alloc(made.n_top, sizeof(*made.top), err);
+    if (!ranking.room || !made.top) {
+        attn_free(ranking.room);
+        attn_predictions_release(&made);
+        return ATTN_NO_MEMORY;
+    }
+    rank_position(&ranking, args, position, logits);
+    attn_free(ranking.room);
+    *found = made;
+    return ATTN_OK;
+}
+
 /* --- Continuations ---------------------------------------------------------------------------- */
 
 static enum attn_status log_probability(struct attn_session *session,

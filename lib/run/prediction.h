@@ -66,6 +66,12 @@ struct attn_prediction_args {
 enum attn_status attn_predict(struct attn_session *session, const struct attn_prediction_args *args,
                               struct attn_predictions *found, struct attn_error *err);
 
+/* Answers `top` after POSITION, whose LOGITS [n_vocab] these are; there are no continuations.
+ * Likewise. */
+enum attn_status attn_predict_last(const struct attn_prediction_args *args, size_t position,
+                                   const float *logits, struct attn_predictions *found,
+                                   struct attn_error *err);
+
 /* As attn_result_tables (run/run.h). */
 enum attn_status attn_predictions_tables(const struct attn_predictions *found,
                                          struct attn_table **top, struct attn_table **next,
