@@ -872,6 +872,85 @@ FOR_EACH_MODEL(heads_are_measured_as_in_float64, survey_heads)
 FOR_EACH_MODEL(many_texts_give_a_mean_and_a_deviation, survey_many)
 FOR_EACH_MODEL(the_effect_of_a_head_is_that_of_its_ablation, survey_effects)
 
+/* --- TransformerLens --------------------------------------------------------------------------- */
+
+/* Its detector NAME is sum A P / sum A of the whole matrix, and sum A is the number of rows; ours is
+ * the mean over the rows that have a target: the factor is their share. */
+static void compare_detector(struct fixture *f, const struct attn_table *heads, const char *name,
+                             double n_row)
+{
+    char array[64];
+    struct attn_npy golden, rows;
+
+    snprintf(array, sizeof array, "detect_%s", name);
+    ck_assert(read_golden(f, array, &golden));
+    snprintf(array, sizeof array, "rows_%s", name);
+    ck_assert(read_golden(f, array, &rows));
+    for (size_t i = 0; i < golden.n; i++)
+        assert_near(f, name, i, number_at(heads, i, name) * rows.values[0] / n_row,
+                    golden.values[i]);
+    attn_npy_release(&golden);
+    attn_npy_release(&rows);
+}
+
+static void compare_detectors(struct fixture *f)
+{
+    struct attn_request request = f->request;
+    struct attn_table *heads;
+    size_t n;
+    int32_t *repeated = read_ids(f, "repeated", &n);
+
+    request.input = (struct attn_input){.ids = repeated, .n_id = n};
+    ck_assert_msg(attn_survey(f->host, &request, NULL, &heads, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    compare_detector(f, heads, "previous", (double)n);
+    compare_detector(f, heads, "duplicate", (double)n);
+    compare_detector(f, heads, "induction", (double)n);
+    attn_table_free(heads);
+    free(repeated);
+}
+
+/* The rows of TABLE whose part is NAME, in their order, against an array. */
+static void compare_parts(const struct fixture *f, const struct attn_table *table, const char *name,
+                          const char *array)
+{
+    struct attn_npy golden;
+    size_t n = 0;
+
+    ck_assert(read_golden(f, array, &golden));
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell part = attn_table_cell(table, row, 0);
+
+        if (part.size != strlen(name) || memcmp(part.text, name, part.size) != 0)
+            continue;
+        ck_assert_uint_lt(n, golden.n);
+        assert_near(f, name, row, number_at(table, row, "logit"), golden.values[n++]);
+    }
+    ck_assert_uint_eq(n, golden.n);
+    attn_npy_release(&golden);
+}
+
+START_TEST(numbers_are_those_of_transformer_lens)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_table *table;
+    struct fixture f;
+
+    fixture_open(&f, 0);
+    f.name = "transformer-lens"; /* the same model and ids, by other functions */
+    compare_detectors(&f);
+    patch_all(&f);
+    args.answer = answer_of(&f);
+    ck_assert(attn_attribute(f.host, &f.request, &args, &table, &f.err) == ATTN_OK);
+    compare_parts(&f, table, "head", "attribute_heads");
+    compare_parts(&f, table, "mlp", "attribute_mlp");
+    compare_parts(&f, table, "embed", "attribute_embed");
+    compare_parts(&f, table, "pos", "attribute_pos");
+    attn_table_free(table);
+    fixture_close(&f);
+}
+END_TEST
+
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
            a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
@@ -884,4 +963,5 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
            heads_are_measured_as_in_float64, many_texts_give_a_mean_and_a_deviation,
-           the_effect_of_a_head_is_that_of_its_ablation, a_failing_allocation_leaves_nothing_behind)
+           the_effect_of_a_head_is_that_of_its_ablation, numbers_are_those_of_transformer_lens,
+           a_failing_allocation_leaves_nothing_behind)
