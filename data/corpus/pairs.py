@@ -72,11 +72,15 @@ class Sentence:
                 self.links += list(itertools.product(at[id(item)], characters))
             self.chinese += piece
         self.keys = [item.key for item in chinese_text if not isinstance(item, str) and item.key]
-        self.meanings = [item.chinese for item in chinese_text if not isinstance(item, str) and item.key]
+        self.meanings = [
+            item.chinese for item in chinese_text if not isinstance(item, str) and item.key
+        ]
 
     def is_clear(self):
         """No word twice, and no two words with one translation: what came from what is certain."""
-        return len(set(self.keys)) == len(self.keys) and len(set(self.meanings)) == len(self.meanings)
+        return len(set(self.keys)) == len(self.keys) and len(set(self.meanings)) == len(
+            self.meanings
+        )
 
     def is_held_out(self):
         return any(held_out(one, two) for one, two in itertools.combinations(self.keys, 2))
@@ -98,6 +102,9 @@ def meaning(noun):
 
 
 HELD_APART = set(NOUNS) | set(chinese.NAMES) | set(chinese.ADJECTIVES) - {"ripe", "sneaky"}
+
+
+ANYBODY_DID = "slept ate laughed smiled rested danced waited sang ran jumped".split()
 
 
 class Writer:
@@ -174,7 +181,9 @@ class Writer:
             return [name], [name]
         if kind < 0.8:
             return self.the(self.any_of(chinese.PERSONS))
-        english, text = self.pick(("I", "我"), ("we", "我们"), ("she", "她"), ("he", "他"), ("they", "他们"))
+        english, text = self.pick(
+            ("I", "我"), ("we", "我们"), ("she", "她"), ("he", "他"), ("they", "他们")
+        )
         return [english], [text]
 
     def said(self, adjective, degree=""):
@@ -190,12 +199,12 @@ class Writer:
         return "" if adjective.key in chinese.STATES else self.rng.choice(choices)
 
     def deed(self, animal=None):
-        verb = self.rng.choice(DID[animal]) if animal else self.pick(
-            "slept", "ate", "laughed", "smiled", "rested", "danced", "waited", "sang", "ran", "jumped")
+        """What the animal did, or what anybody may have done."""
+        verb = self.rng.choice(DID[animal] if animal else ANYBODY_DID)
         return content(verb, chinese.DEEDS[verb])
 
     def end(self):
-        return ((["."], ["。"]) if self.chance(0.6) else ([], []))
+        return (["."], ["。"]) if self.chance(0.6) else ([], [])
 
 
 def words_of(degree):
@@ -226,7 +235,9 @@ def sitting(w):
     """The cat sat on the mat: 猫坐在垫子上."""
     who = w.any_of(LIVING)
     english, text = w.counted(who) if w.chance(0.15) else w.the(who, w.chance(0.2))
-    verb = content(*w.pick(("sat", "坐"), ("lay", "躺"), ("stood", "站"), ("slept", "睡"), ("hid", "躲")))
+    verb = content(
+        *w.pick(("sat", "坐"), ("lay", "躺"), ("stood", "站"), ("slept", "睡"), ("hid", "躲"))
+    )
     place = where(w)
     tail = ([], [])
     if w.chance(0.25):
@@ -236,7 +247,7 @@ def sitting(w):
 
 
 def agreement(w):
-    """The key to the cabinet is rusty: 柜子的钥匙很生锈."""
+    """The key to the cabinet is rusty: 柜子的钥匙是生锈的."""
     noun = w.any_of({**chinese.THINGS, **chinese.PERSONS})
     is_plural = w.chance(0.5)
     english, text = w.the(noun, is_plural, p=0.2)
@@ -252,12 +263,15 @@ def agreement(w):
             between = [near] + second[0]
             front = second[1] + [chinese.PREPOSITIONS[near], "的"]
         else:
-            verb = content(*w.pick(("saw", "看见"), ("found", "找到"), ("liked", "喜欢"), ("wanted", "想要")))
+            verb = content(
+                *w.pick(("saw", "看见"), ("found", "找到"), ("liked", "喜欢"), ("wanted", "想要"))
+            )
             between, front = ["that"] + second[0] + [verb], second[1] + [verb, "的"]
     adjective = w.adjective_of(noun)
     degree = w.degree(adjective, "", "", "", "very")
     verb = w.pick(("is", "are"), ("was", "were"))[is_plural]
-    return english + between + [verb] + words_of(degree) + [adjective], front + text + w.said(adjective, degree)
+    english += between + [verb] + words_of(degree) + [adjective]
+    return english, front + text + w.said(adjective, degree)
 
 
 def crossing(w):
@@ -265,14 +279,20 @@ def crossing(w):
     animal, place = w.any_of(chinese.ANIMALS), w.any_of(chinese.PLACES)
     one, two = w.the(animal, p=0.15), w.the(place, p=0.15)
     not_, verb_text, no = w.pick(
-        (["didn't"], ("cross", "过"), "没有"), (["couldn't"], ("cross", "过"), "不能"),
-        (["did", "not"], ("cross", "过"), "没有"), (["didn't"], ("enter", "进入"), "没有"),
-        (["didn't"], ("leave", "离开"), "没有"), (["didn't"], ("like", "喜欢"), "不"))
+        (["didn't"], ("cross", "过"), "没有"),
+        (["couldn't"], ("cross", "过"), "不能"),
+        (["did", "not"], ("cross", "过"), "没有"),
+        (["didn't"], ("enter", "进入"), "没有"),
+        (["didn't"], ("leave", "离开"), "没有"),
+        (["didn't"], ("like", "喜欢"), "不"),
+    )
     verb = content(*verb_text)
     adjective = w.adjective_of(w.pick(animal, place))
     degree = w.degree(adjective, "too", "too", "too", "", "very")
-    return (one[0] + not_ + [verb] + two[0] + ["because", "it", "was"] + words_of(degree) + [adjective],
-            one[1] + [no, verb] + two[1] + ["，因为它"] + w.said(adjective, degree))
+    return (
+        one[0] + not_ + [verb] + two[0] + ["because", "it", "was"] + words_of(degree) + [adjective],
+        one[1] + [no, verb] + two[1] + ["，因为它"] + w.said(adjective, degree),
+    )
 
 
 def cue_first(w):
@@ -317,8 +337,10 @@ def when(w):
     went = content(*w.pick(("went to", "去"), ("came to", "来到")), "go")
     verb = content(*w.pick(("gave", "送"), ("handed", "递"), ("sold", "卖"), ("brought", "带")))
     him, he = he_of(one)[1], he_of(one)[3]
-    return (["when", one, went, "the", shop, ",", two, verb] + what[0] + ["to", him],
-            [one, went, shop, "的时候，", two, "把"] + what[1] + [verb, "给了" + he])
+    return (
+        ["when", one, went, "the", shop, ",", two, verb] + what[0] + ["to", him],
+        [one, went, shop, "的时候，", two, "把"] + what[1] + [verb, "给了" + he],
+    )
 
 
 def pronouns(w):
@@ -329,22 +351,41 @@ def pronouns(w):
     thing = w.noun(w.any_of({**chinese.GIFTS, **chinese.THINGS}))
     trait = w.adjective(w.rng.choice(TRAITS), "boy")
     animal = w.noun(w.any_of(chinese.ANIMALS))
-    relative = w.noun(w.pick("friend", "mother", "father", "brother", "sister", "teacher", "neighbor"))
+    relative = w.noun(
+        w.pick("friend", "mother", "father", "brother", "sister", "teacher", "neighbor")
+    )
     shop = w.noun(w.any_of(chinese.SHOPS))
     deed = w.deed()
-    looked = content(*w.pick(("looked for", "寻找"), ("found", "找到"), ("wanted", "想要"), ("opened", "打开")))
+    looked = content(
+        *w.pick(("looked for", "寻找"), ("found", "找到"), ("wanted", "想要"), ("opened", "打开"))
+    )
     saw, met, went = content("saw", "看见"), content("met", "遇见"), content("went to", "去", "go")
     said = content(*w.pick(("said", "说"), ("thought", "想"), ("knew", "知道")))
     thanked = content("thanked", "感谢")
     return w.pick(
         ([one, looked, his, thing], [one, looked, text + "的", thing]),
-        ([one, "was", trait, ",", "so", he, deed], [one] + w.said(trait) + ["，所以" + text, deed, "了"]),
-        (["because", one, "was", trait, ",", he, deed], ["因为", one] + w.said(trait) + ["，所以" + text, deed, "了"]),
-        ([one, saw, "the", animal, "and", he, deed], [one, saw, "了", animal, "，" + text, deed, "了"]),
-        ([one, "and", his, relative, went, "the", shop], [one, "和" + text + "的", relative, went, "了", shop]),
+        (
+            [one, "was", trait, ",", "so", he, deed],
+            [one] + w.said(trait) + ["，所以" + text, deed, "了"],
+        ),
+        (
+            ["because", one, "was", trait, ",", he, deed],
+            ["因为", one] + w.said(trait) + ["，所以" + text, deed, "了"],
+        ),
+        (
+            [one, saw, "the", animal, "and", he, deed],
+            [one, saw, "了", animal, "，" + text, deed, "了"],
+        ),
+        (
+            [one, "and", his, relative, went, "the", shop],
+            [one, "和" + text + "的", relative, went, "了", shop],
+        ),
         ([one, "and", two, went, "the", shop], [one, "和", two, went, "了", shop]),
         ([one, said, "that", he, "was", trait], [one, said, text] + w.said(trait)),
-        ([one, met, two, "and", thanked, him_of_two], [one, met, "了", two, "，", thanked, "了" + two_text]),
+        (
+            [one, met, two, "and", thanked, him_of_two],
+            [one, met, "了", two, "，", thanked, "了" + two_text],
+        ),
         ([one, deed, "because", he, "was", trait], [one, deed, "了，因为" + text] + w.said(trait)),
     )
 
@@ -363,12 +404,16 @@ def sense(w):
     kind = w.rng.random()
     start = who[0] + [saw, "the", cue], who[1] + [saw, "了", cue]
     if kind < 0.5:
-        return (start[0] + [".", "The", ambiguous, "was"] + words_of(was) + [adjective],
-                start[1] + ["。", ambiguous] + w.said(adjective, was))
+        return (
+            start[0] + [".", "The", ambiguous, "was"] + words_of(was) + [adjective],
+            start[1] + ["。", ambiguous] + w.said(adjective, was),
+        )
     if kind < 0.75:
         return start[0] + ["and", "the", ambiguous], start[1] + ["和", ambiguous]
-    return (start[0] + [",", "and", "the", ambiguous, "was"] + words_of(was) + [adjective],
-            start[1] + ["，", ambiguous] + w.said(adjective, was))
+    return (
+        start[0] + [",", "and", "the", ambiguous, "was"] + words_of(was) + [adjective],
+        start[1] + ["，", ambiguous] + w.said(adjective, was),
+    )
 
 
 def plain(w):
@@ -388,7 +433,10 @@ def plain(w):
     verb = "are" if some[0][0] in chinese.NUMBERS else "is"
     return w.pick(
         (who[0] + [saw] + thing[0] + place[0], who[1] + ["在"] + place[1] + [saw, "了"] + thing[1]),
-        (who[0] + [put] + the_thing[0] + place[0], who[1] + ["把"] + the_thing[1] + [put, "在了"] + place[1]),
+        (
+            who[0] + [put] + the_thing[0] + place[0],
+            who[1] + ["把"] + the_thing[1] + [put, "在了"] + place[1],
+        ),
         (["there", verb] + some[0] + place[0], place[1] + ["有"] + some[1]),
         (many[0] + [deed], many[1] + [deed, "了"]),
         (one[0] + [deed], one[1] + [deed, "了"]),
@@ -398,11 +446,30 @@ def plain(w):
 
 def everyday(w):
     """We will help her tomorrow: 我们明天会帮助她."""
-    we, we_text = w.pick(("we", "我们"), ("they", "他们"), ("I", "我"), ("you", "你"), ("he", "他"), ("she", "她"))
-    us, us_text = w.pick(("us", "我们"), ("me", "我"), ("him", "他"), ("her", "她"), ("them", "他们"), ("you", "你"))
-    my, my_text = w.pick(("my", "我的"), ("your", "你的"), ("his", "他的"), ("her", "她的"), ("our", "我们的"), ("their", "他们的"))
+    we, we_text = w.pick(
+        ("we", "我们"), ("they", "他们"), ("I", "我"), ("you", "你"), ("he", "他"), ("she", "她")
+    )
+    us, us_text = w.pick(
+        ("us", "我们"), ("me", "我"), ("him", "他"), ("her", "她"), ("them", "他们"), ("you", "你")
+    )
+    my, my_text = w.pick(
+        ("my", "我的"),
+        ("your", "你的"),
+        ("his", "他的"),
+        ("her", "她的"),
+        ("our", "我们的"),
+        ("their", "他们的"),
+    )
     will, will_text = w.pick(("will", "会"), ("must", "必须"), ("should", "应该"), ("can", "能"))
-    verb = content(*w.pick(("help", "帮助"), ("find", "找到"), ("visit", "拜访"), ("meet", "遇见"), ("thank", "感谢")))
+    verb = content(
+        *w.pick(
+            ("help", "帮助"),
+            ("find", "找到"),
+            ("visit", "拜访"),
+            ("meet", "遇见"),
+            ("thank", "感谢"),
+        )
+    )
     time = w.any_of(chinese.TIMES)
     time = content(time, chinese.TIMES[time])
     person = w.noun(w.any_of(chinese.PERSONS))

@@ -83,7 +83,9 @@ def main():
         for layer, block in enumerate(model.blocks):
             for head in range(model.c["n_head"]) if block.attn.is_cross else ():
                 writing, written = scores[layer, head]
-                print(f"{layer}.{head}\t{100 * writing:.1f} % writing\t{100 * written:.1f} % written")
+                print(
+                    f"{layer}.{head}\t{100 * writing:.1f} % writing\t{100 * written:.1f} % written"
+                )
 
 
 if __name__ == "__main__":

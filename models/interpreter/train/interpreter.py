@@ -1,5 +1,6 @@
 """The model type 'attn' of attn-cli in PyTorch, as far as models/interpreter needs it: self- and
-cross-attention blocks, of which the latter read embeddings and positions of the source as they are."""
+cross-attention blocks, of which the latter read embeddings and positions of the source as they are.
+"""
 
 import json
 import math
@@ -111,10 +112,16 @@ class Interpreter(nn.Module):
 def save(model, directory, dtype=torch.float32):
     """config.json and model.safetensors as attn-cli reads them."""
     os.makedirs(directory, exist_ok=True)
-    tensors = {name: tensor.detach().to(dtype).contiguous() for name, tensor in model.state_dict().items()}
+    tensors = {
+        name: tensor.detach().to(dtype).contiguous() for name, tensor in model.state_dict().items()
+    }
     save_file(tensors, os.path.join(directory, "model.safetensors"))
     with open(os.path.join(directory, "config.json"), "w", encoding="utf-8") as file:
-        json.dump({"model_type": "attn"} | model.c | {"dtype": str(dtype).removeprefix("torch.")}, file, indent=2)
+        json.dump(
+            {"model_type": "attn"} | model.c | {"dtype": str(dtype).removeprefix("torch.")},
+            file,
+            indent=2,
+        )
         file.write("\n")
 
 

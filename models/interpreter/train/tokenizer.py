@@ -21,7 +21,9 @@ SENTENCES = 400000
 SEED = 17
 END, UNKNOWN = "<|endoftext|>", "<unk>"
 SPLIT = " ?[A-Za-z]+(?:'[a-z]+)?|[^A-Za-z]"
-LETTERS = [chr(c) for c in range(ord("A"), ord("Z") + 1)] + [chr(c) for c in range(ord("a"), ord("z") + 1)]
+LETTERS = [chr(c) for c in range(ord("A"), ord("Z") + 1)] + [
+    chr(c) for c in range(ord("a"), ord("z") + 1)
+]
 
 
 def vocabulary():
@@ -32,12 +34,23 @@ def vocabulary():
             for match in pairs.re.finditer(SPLIT, made.english):
                 words.add(match.group())
             characters.update(made.chinese)
-    return [END, UNKNOWN, " ", "'"] + LETTERS + sorted((words | characters) - set(LETTERS) - {" ", "'"})
+    return (
+        [END, UNKNOWN, " ", "'"]
+        + LETTERS
+        + sorted((words | characters) - set(LETTERS) - {" ", "'"})
+    )
 
 
 def main():
-    special = {"id": 0, "content": END, "single_word": False, "lstrip": False, "rstrip": False,
-               "normalized": False, "special": True}
+    special = {
+        "id": 0,
+        "content": END,
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
     split = {"type": "Split", "pattern": {"Regex": SPLIT}, "behavior": "Isolated", "invert": False}
     single = [{"SpecialToken": {"id": END, "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
     both = single + [{"Sequence": {"id": "B", "type_id": 1}}]
@@ -48,13 +61,25 @@ def main():
         "added_tokens": [special, special | {"id": 1, "content": UNKNOWN}],
         "normalizer": None,
         "pre_tokenizer": split,
-        "post_processor": {"type": "TemplateProcessing", "single": single, "pair": both,
-                           "special_tokens": {END: {"id": END, "ids": [0], "tokens": [END]}}},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": single,
+            "pair": both,
+            "special_tokens": {END: {"id": END, "ids": [0], "tokens": [END]}},
+        },
         "decoder": {"type": "Fuse"},
-        "model": {"type": "BPE", "dropout": None, "unk_token": UNKNOWN, "continuing_subword_prefix": None,
-                  "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": False,
-                  "ignore_merges": True,
-                  "vocab": {token: i for i, token in enumerate(vocabulary())}, "merges": []},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": UNKNOWN,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": True,
+            "byte_fallback": False,
+            "ignore_merges": True,
+            "vocab": {token: i for i, token in enumerate(vocabulary())},
+            "merges": [],
+        },
     }
     with open(os.path.join(sys.argv[1], "tokenizer.json"), "w", encoding="utf-8") as file:
         json.dump(tokenizer, file, ensure_ascii=False, indent=1)

@@ -4,8 +4,10 @@
     python models/interpreter/train/train.py --work build/interpreter
 
 One thread. WORK/loss.csv gets the loss, the share of held-out sentences that are translated without a
-fault, and the best head of each cross block; WORK/export/ the model. Nothing tells it where to look:
-the links of the corpus are used to measure, and to choose the heads that the card names.
+fault, and the best head of each cross block; WORK/export/ the model. The first head of the first cross
+block is asked to look at what the character of its row comes from, that of the last one at what the next
+comes from, as words.py finds it in the pairs of sentences alone. The links of the corpus are used to
+measure, and to choose the heads that the card names.
 """
 
 import argparse
@@ -58,7 +60,9 @@ def batch_of(examples):
 def rate(step, steps, peak):
     if step < WARM_UP:
         return peak * (step + 1) / WARM_UP
-    return peak * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (step - WARM_UP) / (steps - WARM_UP))))
+    return peak * (
+        0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * (step - WARM_UP) / (steps - WARM_UP)))
+    )
 
 
 def explained(pattern, origin):
@@ -93,37 +97,69 @@ def main():
     examples.sort(key=lambda example: len(example[1]))  # a batch is of like lengths
     unseen = list(pairs.sentences(SEED + 1, 100, is_held_out=True))
     blocks = options.blocks.split(",")
-    model = Interpreter({
-        "d_model": options.width, "n_head": options.heads, "d_head": options.head_width,
-        "d_value": options.head_width, "n_layer": len(blocks), "n_ctx": 40, "n_source": 24,
-        "n_vocab": tokenizer.get_vocab_size(), "d_mlp": options.mlp, "act_fn": "gelu_new", "norm": "layernorm",
-        "positions": options.positions, "source_positions": "learned", "residual": True, "bias": True,
-        "out_proj": True, "blocks": blocks, "output": "tied"})
+    model = Interpreter(
+        {
+            "d_model": options.width,
+            "n_head": options.heads,
+            "d_head": options.head_width,
+            "d_value": options.head_width,
+            "n_layer": len(blocks),
+            "n_ctx": 40,
+            "n_source": 24,
+            "n_vocab": tokenizer.get_vocab_size(),
+            "d_mlp": options.mlp,
+            "act_fn": "gelu_new",
+            "norm": "layernorm",
+            "positions": options.positions,
+            "source_positions": "learned",
+            "residual": True,
+            "bias": True,
+            "out_proj": True,
+            "blocks": blocks,
+            "output": "tied",
+        }
+    )
     for block in model.blocks:
         block.attn.drop = options.drop_heads if block.attn.is_cross else 0.0
     table = word_table(examples, tokenizer.get_vocab_size())
     matrices = [p for p in model.parameters() if p.dim() > 1]
     vectors = [p for p in model.parameters() if p.dim() == 1]
     cross = [i for i, kind in enumerate(blocks) if kind == "cross"]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.05},
-                                   {"params": vectors, "weight_decay": 0.0}], betas=(0.9, 0.98), fused=True)
-    print(f"{sum(p.numel() for p in model.parameters())} parameters, {len(examples)} sentences", flush=True)
+    optimizer = torch.optim.AdamW(
+        [{"params": matrices, "weight_decay": 0.05}, {"params": vectors, "weight_decay": 0.0}],
+        betas=(0.9, 0.98),
+        fused=True,
+    )
+    print(
+        f"{sum(p.numel() for p in model.parameters())} parameters, {len(examples)} sentences",
+        flush=True,
+    )
     random = np.random.default_rng(SEED)
     log = open(os.path.join(options.work, "loss.csv"), "w", newline="")
     writer = csv.writer(log)
-    writer.writerow(["step", "seconds", "loss", "translated"] +
-                    [f"layer{i} {when}" for i, kind in enumerate(blocks) if kind == "cross"
-                     for when in ("writing", "written")])
+    writer.writerow(
+        ["step", "seconds", "loss", "translated"]
+        + [
+            f"layer{i} {when}"
+            for i, kind in enumerate(blocks)
+            if kind == "cross"
+            for when in ("writing", "written")
+        ]
+    )
     began, losses = time.time(), []
     for step in range(options.steps):
         for group in optimizer.param_groups:
             group["lr"] = rate(step, options.steps, options.rate)
         at = int(random.integers(0, len(examples)))
-        near = (at + random.integers(-len(examples) // 20, len(examples) // 20, options.batch)) % len(examples)
+        near = (
+            at + random.integers(-len(examples) // 20, len(examples) // 20, options.batch)
+        ) % len(examples)
         source, ids, targets = batch_of([examples[i] for i in near])
         model.train()
         logits, patterns = model(ids, source)
-        loss = prediction = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-1)
+        loss = prediction = F.cross_entropy(
+            logits.flatten(0, 1), targets.flatten(), ignore_index=-1
+        )
         if options.explain > 0:
             origin = origins(table, source, targets)  # of what the row writes
             loss = loss + options.explain * explained(patterns[cross[-1]][:, 0], origin)
@@ -136,11 +172,22 @@ def main():
         losses.append(prediction.item())
         if (step + 1) % options.report == 0 or step + 1 == options.steps:
             model.eval()
-            right = sum(translate(model, tokenizer, made.english) == made.chinese for made in unseen)
+            right = sum(
+                translate(model, tokenizer, made.english) == made.chinese for made in unseen
+            )
             scores = alignment(model, tokenizer, unseen)
-            best = [f"{scores[layer, :, when].max():.3f}" for layer, kind in enumerate(blocks)
-                    if kind == "cross" for when in (0, 1)]
-            row = [step + 1, round(time.time() - began), f"{sum(losses) / len(losses):.4f}", right / len(unseen)]
+            best = [
+                f"{scores[layer, :, when].max():.3f}"
+                for layer, kind in enumerate(blocks)
+                if kind == "cross"
+                for when in (0, 1)
+            ]
+            row = [
+                step + 1,
+                round(time.time() - began),
+                f"{sum(losses) / len(losses):.4f}",
+                right / len(unseen),
+            ]
             writer.writerow(row + best)
             log.flush()
             print(*row, *best, flush=True)
