@@ -1,0 +1,273 @@
+#!/usr/bin/env bash
+# batch.sh - many texts: kills at random moments, cut journals, shards of everything, bad lines of every
+# kind, long lines, readers that go away or sleep, two writers, full devices, other models and inputs.
+# Whatever happens, the name appears when all is whole, and the bytes are those of one run.
+. "$(dirname "$0")/frame.sh"
+
+RANDOM=1 # the same moments again, as far as the machine is willing
+seen=$scratch/seen
+mkdir "$seen"
+
+expect() { # WHAT COMMAND...
+    local what=$1 output
+    shift
+    output=$("$@" 2>&1) && pass || fail "$what: $(head -c 300 <<<"$output")"
+}
+
+# Writes N texts, a few words each; each 100th is empty, so that some records fail.
+write_texts() { # N
+    awk -v n="$1" 'BEGIN {
+        srand(7); split("the keys to a cabinet are on it once upon time cat", words, " ")
+        for (i = 0; i < n; i++) {
+            line = ""
+            for (j = 0; i % 100 < 99 && j < 4 + i % 17; j++) line = line words[1 + int(rand() * 11)] " "
+            print line
+        }
+    }'
+}
+
+batch=("$cli" batch --lines -q --measures entropy,previous)
+write_texts 2000 >"$scratch/texts"
+"${batch[@]}" -o "$scratch/all.jsonl" --csv "$scratch/all.csv" --npy "$scratch/all" "$scratch/texts"
+[ $? -eq 6 ] && pass || fail "records failed, and the exit code is another"
+
+# Whether what was written as OUT is what one run writes.
+same_as_all() { # OUT
+    cmp "$scratch/all.jsonl" "$1.jsonl" && cmp "$scratch/all.csv" "$1.csv" && diff -r "$scratch/all" "$1"
+}
+
+# --- Threads, pipes, packs ------------------------------------------------------------------------
+
+for n in 1 2 8; do
+    "${batch[@]}" -t $n -o "$seen/t.jsonl" --csv "$seen/t.csv" --npy "$seen/t" "$scratch/texts"
+    expect "-t $n" same_as_all "$seen/t"
+done
+"${batch[@]}" <"$scratch/texts" | expect "through pipes" cmp - "$scratch/all.jsonl"
+# One by one: a pack is one record then.
+head -n 200 "$scratch/all.jsonl" >"$scratch/few.jsonl"
+head -n 200 "$scratch/texts" | while IFS= read -r line; do
+    sleep 0.001
+    printf '%s\n' "$line"
+done | "${batch[@]}" | expect "one by one" cmp - "$scratch/few.jsonl"
+
+# --- Kills ----------------------------------------------------------------------------------------
+
+# Runs with --resume until it ends by itself, and ends it N times before, after at most MOST
+# microseconds each time.
+kill_often() { # N MOST TEXTS
+    local i status pid wait n_ended=0 signals=(KILL TERM)
+    for ((i = 0; ; i++)); do
+        "$cli" batch --lines -q --measures entropy,previous -t 2 -o "$seen/k.jsonl" --csv "$seen/k.csv" \
+            --npy "$seen/k" --resume "$3" &
+        pid=$!
+        if [ $i -lt "$1" ]; then
+            wait=$((RANDOM * $2 / 32768))
+            sleep "$(printf '%d.%06d' $((wait / 1000000)) $((wait % 1000000)))"
+            [ ! -e "$seen/k.jsonl" ] || [ ! -e "$seen/k.jsonl.part" ] || fail "kills: a name and a part"
+            kill -${signals[i % 2]} $pid 2>/dev/null
+        fi
+        wait $pid
+        status=$?
+        case $status in
+        137 | 143) n_ended=$((n_ended + 1)) ;;
+        6)
+            [ $i -lt "$1" ] || break
+            expect "killed $i times" same_bytes "$seen/k"
+            rm -rf "$seen"/k*
+            ;;
+        *) fail "kills: status $status" && break ;;
+        esac
+        [ ! -e "$seen/k.jsonl" ] || fail "kills: the name is there early"
+    done
+    expect "killed $n_ended times" same_bytes "$seen/k"
+    [ $n_ended -ge $(($1 / 2)) ] && pass || fail "only $n_ended of $1 runs were killed"
+}
+same_bytes() { # OUT
+    cmp "$scratch/many.jsonl" "$1.jsonl" && cmp "$scratch/many.csv" "$1.csv" && diff -r "$scratch/many" "$1"
+}
+n_kill=4 n_text=4000 most=400000
+is_full && n_kill=200 n_text=20000 most=2500000
+write_texts $n_text >"$scratch/many.txt"
+"${batch[@]}" -o "$scratch/many.jsonl" --csv "$scratch/many.csv" --npy "$scratch/many" "$scratch/many.txt"
+kill_often $n_kill $most "$scratch/many.txt"
+
+# --- The journal ----------------------------------------------------------------------------------
+
+# A run that ended in the middle. Then its journal, or one of its parts, has another size.
+head -n 300 "$scratch/texts" >"$scratch/some"
+journaled() { # OPTION...
+    "${batch[@]}" -o "$seen/j.jsonl" --csv "$seen/j.csv" --npy "$seen/j" "$@" "$scratch/some"
+}
+journaled
+mkdir "$scratch/some-good" "$scratch/some-ended"
+mv "$seen"/j* "$scratch/some-good"
+journaled --max-errors 1 2>/dev/null
+mv "$seen"/j* "$scratch/some-ended"
+resume_from() { # COMMAND...
+    rm -rf "$seen"/j*
+    cp -r "$scratch/some-ended"/j* "$seen"
+    "$@" "$seen/j.jsonl.journal"
+    journaled --resume
+    [ $? -eq 6 ] && rm "$seen/j.jsonl.run.json" && diff -r -x '*.run.json' "$scratch/some-good" "$seen" |
+        { ! grep -v "^Only in $seen: [^j]"; }
+}
+size=$(stat -c %s "$scratch/some-ended/j.jsonl.journal") step=97
+is_full && step=1
+for ((i = 0; i <= size; i += step)); do
+    expect "journal cut at $i" resume_from truncate -s $i
+done
+expect "a digit of the journal is another" resume_from sed -i '$s/^[0-9]/1/'
+cut_part() { truncate -s "$2" "$seen/$1"; } # FILE SIZE JOURNAL
+expect "a part lost its end" resume_from cut_part j.csv.part 1000
+expect "a part is empty" resume_from cut_part j.jsonl.part 0
+expect "a part is longer" resume_from cut_part j.jsonl.part 9000000
+rm -rf "$seen"/j*
+
+# --- Shards ---------------------------------------------------------------------------------------
+
+shard_all() { # FILE N
+    local i
+    rm -rf "$seen"/s*
+    for ((i = 0; i < $2; i++)); do
+        "$cli" batch --lines -q --fields ids -o "$seen/s.jsonl" --csv "$seen/s.csv" --measures self \
+            --npy "$seen/s" --shard $i/$2 "$1"
+        [[ $? =~ ^[06]$ ]] || return
+    done
+    cat "$seen"/s-*.jsonl | cmp - "$scratch/whole.jsonl" &&
+        { head -n 1 "$scratch/whole.csv" && tail -qn +2 "$seen"/s-*.csv; } | cmp - "$scratch/whole.csv"
+}
+counts=(1 3 8)
+is_full && counts=({1..17})
+for n_line in 0 1 2 1000; do
+    [ $n_line -lt 1000 ] || is_full || n_line=100
+    for end in newline none long; do
+        write_texts $n_line >"$scratch/lines"
+        [ $end = newline ] || truncate -s -$((n_line > 0)) "$scratch/lines"
+        [ $end != long ] || { head -c 20000 /dev/zero | tr '\0' ' '; cat "$scratch/texts"; } | head -n 3 >"$scratch/lines"
+        "$cli" batch --lines -q --fields ids --csv "$scratch/whole.csv" --measures self "$scratch/lines" \
+            >"$scratch/whole.jsonl"
+        for n in "${counts[@]}"; do
+            expect "$n shards of $n_line lines, $end" shard_all "$scratch/lines" "$n"
+        done
+    done
+done
+
+# --- Bad lines ------------------------------------------------------------------------------------
+
+bad=('' '{' '[]' '{"text":"\ud800"}' '{"a":1,"a":2,"text":"x"}' '{"id":1}' '{"text":5}'
+    '{"ids":[-1]}' '{"ids":[99999]}' '{"ids":"x"}' '{"ids":[]}' '{"text":""}'
+    "{\"text\":\"$(printf 'x %.0s' {1..600})\"}" "$(printf '[%.0s' {1..100000})")
+awk 'NR % 100 == 50 { print "BAD"; next } { gsub(/"/, ""); print "{\"text\":\"" $0 "x\"}" }' "$scratch/texts" >"$scratch/good"
+i=0
+while IFS= read -r line; do
+    if [ "$line" = BAD ]; then
+        line=${bad[i % ${#bad[@]}]}
+        i=$((i + 1))
+    fi
+    printf '%s\n' "$line"
+done <"$scratch/good" >"$scratch/mixed"
+grep -v BAD "$scratch/good" | "$cli" batch -q --fields ids | cut -d , -f 2- >"$seen/others"
+for n in 1 2 8; do
+    "$cli" batch -q --fields ids -t $n "$scratch/mixed" >"$seen/mixed"
+    [ $? -eq 6 ] && pass || fail "bad lines, -t $n"
+    [ "$(wc -l <"$seen/mixed")" -eq 2000 ] && pass || fail "bad lines, -t $n: lines are lost"
+    grep -v '"error"' "$seen/mixed" | cut -d , -f 2- >"$seen/left"
+    expect "bad lines leave others alone, -t $n" cmp "$seen/others" "$seen/left"
+done
+for code in bad_json no_text bad_text bad_ids empty too_long; do
+    grep -q "\"code\":\"$code\"" "$seen/mixed" && pass || fail "no line failed as $code"
+done
+{ head -c 17825792 /dev/zero | tr '\0' x && echo && echo once; } | "$cli" batch --lines -q --fields ids |
+    grep -c 'line_too_long\|"n_token":2' | expect "a line of 17 MiB" grep -qx 2
+timeout 60 "$cli" batch -q /dev/zero 2>"$scratch/err"
+[ $? -eq 4 ] && grep -q 'has no end' "$scratch/err" && pass || fail "/dev/zero: $(cat "$scratch/err")"
+
+# --- Readers and writers --------------------------------------------------------------------------
+
+yes once | timeout 60 "$cli" batch --lines -q --fields ids | head -n 1 >"$seen/one"
+[ "${PIPESTATUS[*]:1}" = '0 0' ] && [ -s "$seen/one" ] && pass || fail "head -n 1: ${PIPESTATUS[*]}"
+
+# While nobody reads, what is inside does not grow.
+mkfifo "$scratch/out"
+yes 'once upon a time' | "$cli" batch --lines -q -t 2 >"$scratch/out" &
+pid=$!
+exec 9<"$scratch/out"
+sleep 1
+first=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+sleep 1
+second=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+[ "$second" -le $((first + 1024)) ] && [ "$second" -lt 131072 ] && pass || fail "a reader that sleeps: $first, $second KiB"
+exec 9<&-
+wait
+
+# Write a line, read a line.
+ask() {
+    local i answer
+    coproc "$cli" batch --lines -q --fields ids
+    for ((i = 0; i < 200; i++)); do
+        echo "question $i" >&"${COPROC[1]}"
+        IFS= read -r -t 10 -u "${COPROC[0]}" answer || return
+        [[ $answer = "{\"id\":$i,"* ]] || return
+    done
+    exec {COPROC[1]}>&-
+    wait "$COPROC_PID"
+}
+expect "200 questions" ask
+
+# Two processes, one name: one of them writes.
+yes once | head -n 1 | { sleep 1 && cat; } | "$cli" batch --lines -q -o "$seen/two.jsonl" &
+sleep 0.4
+echo upon | "$cli" batch --lines -q -o "$seen/two.jsonl" 2>"$scratch/err"
+[ $? -eq 5 ] && pass || fail "two processes: $(cat "$scratch/err")"
+echo upon | "$cli" batch --lines -q --resume -o "$seen/two.jsonl" 2>"$scratch/err"
+[ $? -eq 5 ] && pass || fail "two processes, --resume: $(cat "$scratch/err")"
+wait
+grep -q '"ids":\[271,467\]' "$seen/two.jsonl" && pass || fail "two processes: the first has not written"
+
+for output in '-o /dev/full' '-o /dev/null --csv /dev/full' "-o $seen/f.jsonl --csv /dev/full" '-o -'; do
+    "${batch[@]}" $output "$scratch/texts" >/dev/full 2>"$scratch/err"
+    [ $? -eq 5 ] && [ "$(wc -l <"$scratch/err")" -eq 1 ] && pass || fail "full device, $output: $(cat "$scratch/err")"
+    rm -f "$seen"/f*
+done
+(
+    ulimit -f 200 # KiB: EFBIG takes the place of ENOSPC
+    "${batch[@]}" -o "$seen/u.jsonl" --csv "$seen/u.csv" "$scratch/texts" 2>"$scratch/err"
+)
+[ $? -eq 5 ] && [ ! -e "$seen/u.jsonl" ] && pass || fail "ulimit -f: $(cat "$scratch/err")"
+
+# --- Something else -------------------------------------------------------------------------------
+
+cp -r models/tiny-gpt2 "$scratch/model"
+chmod -R u+w "$scratch/model"
+other=("$cli" batch -q --lines --fields ids -m "$scratch/model" -o "$seen/o.jsonl" --max-errors 9)
+"${other[@]}" "$scratch/texts" 2>/dev/null
+cp "$seen/o.jsonl.part" "$scratch/part"
+change() { # WHAT STATUS COMMAND...
+    local what=$1
+    shift
+    "$@" 2>"$scratch/err"
+    [ $? -eq 2 ] && cmp -s "$seen/o.jsonl.part" "$scratch/part" && pass || fail "another $what: $(cat "$scratch/err")"
+}
+change options "${other[@]}" --layers 0 --resume "$scratch/texts"
+change input "${other[@]}" --resume "$scratch/many.txt"
+cp "$scratch/texts" "$scratch/grown"
+echo more >>"$scratch/grown"
+change input "${other[@]}" --resume "$scratch/grown"
+printf '\x01' | dd of="$scratch/model/model.safetensors" bs=1 seek=$(($(stat -c %s "$scratch/model/model.safetensors") - 2)) \
+    conv=notrunc 2>/dev/null
+change model "${other[@]}" --resume "$scratch/texts"
+
+# --- Other readers --------------------------------------------------------------------------------
+
+# U+0085, U+2028 and U+2029 end lines for some.
+printf 'a\302\205b\nc\342\200\250d\342\200\251e\n' | "$cli" batch -q --lines --fields tokens >"$seen/ends"
+if has python3 python3 "splitlines()"; then
+    python3 -c 'import sys; assert len(open(sys.argv[1], encoding="utf-8").read().splitlines()) == 2' "$seen/ends" &&
+        pass || fail "splitlines() finds more lines"
+    python3 -c 'import json, sys; assert len([json.loads(line) for line in open(sys.argv[1])]) == 2000' "$scratch/all.jsonl" &&
+        pass || fail "Python reads another number of lines"
+fi
+if has jq jq "lines that jq reads"; then
+    [ "$(jq -c . "$scratch/all.jsonl" | wc -l)" -eq 2000 ] && pass || fail "jq reads another number of lines"
+fi
+finish
