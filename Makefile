@@ -469,7 +469,16 @@ static: deps-build ## make one file that needs no other, in build/attn-cli-VERSI
 check-static: ## run that file in an empty folder, and in Debian's SUITES: needs root
 	@.packaging/check_static.sh $(STATIC_ARCHIVE) $(SUITES)
 
-.PHONY: dist static check-static
+deb: dist ## make Debian packages in build/deb, and let lintian look at them
+	@tests/tools/dependencies.sh install build test packages
+	@.packaging/deb.sh $(SOURCE_ARCHIVE) $(VERSION) build/deb
+	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
+	@ls build/deb/*.deb
+
+check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
+	@.packaging/check_deb.sh build/deb $(VERSION)
+
+.PHONY: dist static check-static deb check-deb
 
 # --- The rest -----------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ for shell in bash zsh fish; do
 done
 cp LICENSE "$top/licences/attn-cli"
 cp "$libraries/cjson.copyright" "$top/licences/cjson"
-for package in libc6-dev libpcre2-dev libxsmm-dev zlib1g-dev; do
+for package in libc6-dev libpcre2-dev libxsmm-dev nettle-dev zlib1g-dev; do
     cp "/usr/share/doc/$package/copyright" "$top/licences/${package%-dev}"
 done
 cat >"$top/README" <<END
