@@ -8,7 +8,8 @@ struct attn_capture {
     const struct attn_selection *selection;
     struct attn_trace trace;
     float **tensors; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
-    size_t *row_of;  /* owns; [n_position] a query's place among the selected ones */
+    unsigned char **cells; /* owns; likewise, of matrices: a bit a number, set where it counts */
+    size_t *row_of;        /* owns; [n_position] a query's place among the selected ones */
 };
 
 static size_t slot_of(enum attn_site site, int layer)
@@ -73,6 +74,27 @@ static size_t width_of(const struct attn_selection *selection, enum attn_site si
     return is_matrix(site) ? attn_site_n_key(dims, layer) : attn_site_width(site, dims);
 }
 
+/* Sets N bits from bit FIRST on. */
+static void set_bits(unsigned char *bits, size_t first, size_t n)
+{
+    size_t i = first;
+
+    for (; i < first + n && i % 8 != 0; i++)
+        bits[i / 8] |= (unsigned char)(1U << i % 8);
+    for (; i + 8 <= first + n; i += 8)
+        bits[i / 8] = 0xff;
+    for (; i < first + n; i++)
+        bits[i / 8] |= (unsigned char)(1U << i % 8);
+}
+
+static void note_cells(unsigned char *bits, size_t first, struct attn_row row)
+{
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        set_bits(bits, first + cells.first, cells.n);
+}
+
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
@@ -80,6 +102,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     const struct attn_selection *selection = capture->selection;
     const size_t width = width_of(selection, event->site, event->layer);
     float *tensor = capture->tensors[slot_of(event->site, event->layer)];
+    unsigned char *cells = capture->cells[slot_of(event->site, event->layer)];
     size_t first_row = 0;
 
     (void)err;
@@ -91,6 +114,8 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
         const size_t row = is_of_keys(event->site) ? position : capture->row_of[position];
 
         attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
+        if (cells != NULL)
+            note_cells(cells, (first_row + row) * width, attn_event_row(event, r));
     }
     return ATTN_OK;
 }
@@ -111,7 +136,10 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
         !attn_checked_mul(n_row, width, &n))
         return attn_error_no_memory(err);
     *tensor = attn_alloc(n, sizeof **tensor, err);
-    return *tensor == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    if (*tensor == NULL || !is_matrix(site))
+        return *tensor == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    capture->cells[slot_of(site, layer)] = attn_alloc(n / 8 + 1, 1, err);
+    return capture->cells[slot_of(site, layer)] == NULL ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
 /* Numbers the selected queries. */
@@ -145,7 +173,8 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     if (status != ATTN_OK)
         goto fail;
     c->tensors = attn_alloc(n_slot(c), sizeof(float *), err);
-    if (c->tensors == NULL)
+    c->cells = attn_alloc(n_slot(c), sizeof(unsigned char *), err);
+    if (c->tensors == NULL || c->cells == NULL)
         status = ATTN_NO_MEMORY;
     for (int layer = ATTN_NO_LAYER; status == ATTN_OK && layer < n_layer; layer++)
         for (int site = 0; status == ATTN_OK && site < ATTN_N_SITE; site++)
@@ -182,13 +211,24 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
                         width_of(selection, site, layer);
 }
 
+bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
+                           size_t i)
+{
+    const unsigned char *cells = capture->cells[slot_of(site, layer)];
+
+    return cells == NULL || (cells[i / 8] >> i % 8 & 1) != 0;
+}
+
 void attn_capture_free(struct attn_capture *capture)
 {
     if (capture == NULL)
         return;
     for (size_t i = 0; capture->tensors != NULL && i < n_slot(capture); i++)
         attn_free(capture->tensors[i]);
+    for (size_t i = 0; capture->cells != NULL && i < n_slot(capture); i++)
+        attn_free(capture->cells[i]);
     attn_free(capture->tensors);
+    attn_free(capture->cells);
     attn_free(capture->row_of);
     attn_free(capture);
 }

@@ -49,6 +49,13 @@ ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, en
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);
 
+/*
+ * Whether number I of that tensor, of a matrix, is a cell that counts: neither the mask nor the kind
+ * of attention leaves it out, and its row has come. A zero in a pattern may be either.
+ */
+ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site,
+                                    int layer, size_t i);
+
 ATTN_API void attn_capture_free(struct attn_capture *capture); /* NULL is allowed */
 
 #endif

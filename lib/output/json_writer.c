@@ -15,7 +15,7 @@
  * the document is UTF-8 whatever the tokens are.
  */
 #include "output/arrays.h"
-#include "output/float_text.h"
+#include "output/json_numbers.h"
 #include "output/labels_json.h"
 #include "output/token_text.h"
 #include "output/writer.h"
@@ -135,60 +135,12 @@ static void append_integers(struct json_writer *w, const struct attn_array *arra
     append(w, "]");
 }
 
-/* Appends `,value` for each cell. */
-static void append_cells(struct attn_buffer *text, const struct attn_cells *cells, int precision)
-{
-    char *out = NULL;
-
-    for (size_t i = 0; i < cells->n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0)
-            out = attn_buffer_reserve(text,
-                                      (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!out)
-            return;
-        *out++ = ',';
-        if (isfinite(cells->values[i]))
-            out += attn_number_text(cells->values[i], precision, out);
-        else
-            out = (char *)memcpy(out, "null", 4) + 4;
-        text->size = (size_t)(out - text->data);
-    }
-}
-
-/* Appends `,null` for each of N masked cells. */
-static void append_masked(struct attn_buffer *text, size_t n)
-{
-    static const char null[] = ",null";
-    const size_t size = sizeof null - 1;
-
-    for (char *out = attn_buffer_reserve(text, n * size); out && n > 0; n--) {
-        out = (char *)memcpy(out, null, size) + size;
-        text->size += size;
-    }
-}
-
-static void append_row(struct attn_buffer *text, struct attn_row row, size_t width, int precision)
-{
-    size_t begin = text->size, at = 0;
-    struct attn_cells cells;
-
-    while (attn_row_next(&row, &cells)) {
-        append_masked(text, cells.first - at);
-        append_cells(text, &cells, precision);
-        at = cells.first + cells.n;
-    }
-    append_masked(text, width - at);
-    if (!text->has_failed)
-        text->data[begin] = '['; /* in place of the first comma */
-    attn_buffer_append_char(text, ']');
-}
-
 /* An attn_row_text_fn; what stands before the first row of an event is there already. */
 static void append_event_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                              const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     attn_buffer_append_string(text, r > 0 ? ",\n" : "");
-    append_row(text, attn_event_row(event, r), place->extent.n_col, writer->options.precision);
+    attn_json_append_row(text, attn_event_row(event, r), place->extent.n_col, writer->options.precision);
 }
 
 /* The brackets before ROW of GROUP: of a head, of a position when the heads of one lie together. A
@@ -221,7 +173,7 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
     for (size_t i = 0; i < array->shape[0]; i++)
         for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
             append_before_row(w, array, i, j);
-            append_row(&w->text, (struct attn_row){.values = values, .n = array->shape[2]},
+            attn_json_append_row(&w->text, (struct attn_row){.values = values, .n = array->shape[2]},
                        array->shape[2], w->base.options.precision);
             values += array->shape[2];
             status = flush(w, err);

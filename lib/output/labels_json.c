@@ -1,12 +1,11 @@
 /* labels_json.c - see labels_json.h. */
 #include "output/labels_json.h"
 
-#include "output/float_text.h"
+#include "output/json_numbers.h"
 
 #include "base/escape.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 void attn_json_append_escaped(struct attn_buffer *out, const char *bytes, size_t size)
@@ -64,16 +63,6 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
         attn_buffer_append_format(out, p > 0 ? ",[%zu,%zu]" : "[%zu,%zu]", run->begin[p],
                                   run->end[p]);
     attn_buffer_append_string(out, run->begin ? "]" : "");
-}
-
-void attn_json_append_number(struct attn_buffer *out, float value, int precision)
-{
-    char *text = attn_buffer_reserve(out, ATTN_NUMBER_TEXT_SIZE);
-
-    if (!isfinite(value))
-        attn_buffer_append_string(out, "null");
-    else if (text)
-        out->size += attn_number_text(value, precision, text);
 }
 
 void attn_json_append_predictions(struct attn_buffer *out,

@@ -26,7 +26,4 @@ void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);
 
-/* A number; null for what is not finite. */
-void attn_json_append_number(struct attn_buffer *out, float value, int precision);
-
 #endif

@@ -1,12 +1,13 @@
 /* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields that
  * were chosen, error. */
-#include "output/float_text.h"
+#include "output/json_numbers.h"
 #include "output/labels_json.h"
+#include "output/record_arrays.h"
 #include "output/record_format.h"
 
 #include "base/escape.h"
 
-#include <math.h>
+#include <inttypes.h>
 #include <string.h>
 
 static void append(struct attn_buffer *out, const char *text)
@@ -45,29 +46,6 @@ static enum attn_status append_tokens(struct attn_buffer *out, const struct attn
     return status;
 }
 
-/* [1,2,null] */
-static void append_row(struct attn_buffer *out, const float *values, size_t n, int precision)
-{
-    char *to = NULL;
-
-    attn_buffer_append_char(out, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i % ATTN_NUMBERS_AT_ONCE == 0)
-            to = attn_buffer_reserve(out,
-                                     (size_t)ATTN_NUMBERS_AT_ONCE * (1 + ATTN_NUMBER_TEXT_SIZE));
-        if (!to)
-            return;
-        if (i > 0)
-            *to++ = ',';
-        if (isfinite(values[i]))
-            to += attn_number_text(values[i], precision, to);
-        else
-            to = (char *)memcpy(to, "null", 4) + 4;
-        out->size = (size_t)(to - out->data);
-    }
-    attn_buffer_append_char(out, ']');
-}
-
 /* {"entropy":[[0.41,...],...],...} */
 static void append_measures(struct attn_buffer *out, const struct attn_records_form *form,
                             const float *values)
@@ -82,7 +60,8 @@ static void append_measures(struct attn_buffer *out, const struct attn_records_f
         separator = ",\"";
         for (size_t layer = 0; layer < form->n_layer; layer++, values += form->n_head) {
             append(out, layer == 0 ? "\":[" : ",");
-            append_row(out, values, form->n_head, form->precision);
+            attn_json_append_row(out, (struct attn_row){.values = values, .n = form->n_head},
+                                 form->n_head, form->precision);
         }
         append(out, "]");
     }
@@ -97,6 +76,62 @@ static void append_surprisal(struct attn_buffer *out, const struct attn_outcome 
         attn_json_append_number(out, (float)outcome->surprisal[i], precision);
     }
     append(out, outcome->n_token > 0 ? "]" : "[]");
+}
+
+/* ,"queries":[0,4]: which rows or heads narrowed tensors hold. */
+static void append_integers(struct attn_buffer *out, const struct attn_array *array)
+{
+    const int64_t *values = (const int64_t *)(const void *)array->data;
+
+    for (size_t i = 0; i < array->shape[0]; i++)
+        attn_buffer_append_format(out, i > 0 ? ",%" PRId64 : "[%" PRId64, values[i]);
+    attn_buffer_append_char(out, ']');
+}
+
+/* [[[0.5,null],...],...],...]: as many brackets as the tensor has axes. */
+static void append_tensor(struct attn_buffer *out, const struct attn_record_arrays *arrays,
+                          size_t i, int precision)
+{
+    const struct attn_array *array = attn_record_array(arrays, i);
+    const size_t width = array->shape[array->rank - 1], n_inner = array->shape[array->rank - 2];
+    const size_t n_row = array->rank == 3 ? array->shape[0] * n_inner : n_inner;
+
+    append(out, array->rank == 3 ? "[[" : "[");
+    for (size_t r = 0; r < n_row; r++) {
+        if (r > 0)
+            append(out, r % n_inner == 0 ? "],[" : ",");
+        attn_json_append_row(out, attn_record_array_cells(arrays, i, r), width, precision);
+    }
+    append(out, array->rank == 3 ? "]]" : "]");
+}
+
+/* {"queries":[0,4],"blocks.0.attn.hook_pattern":[...],...}: as the JSON of a run has them. */
+static enum attn_status append_tensors(struct attn_buffer *out, const struct attn_outcome *outcome,
+                                       int precision, struct attn_error *err)
+{
+    struct attn_record_arrays *arrays;
+    enum attn_status status = attn_record_arrays_create(outcome, &arrays, err);
+    const char *separator = "{";
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
+        const struct attn_array *array = attn_record_array(arrays, i);
+
+        if (array->data && (strcmp(array->name, "ids") == 0 || strcmp(array->dtype, "<i8") != 0))
+            continue; /* ids and tokens are fields of their own */
+        append(out, separator);
+        separator = ",";
+        attn_json_append_string(out, array->name, strlen(array->name));
+        append(out, ":");
+        if (array->data)
+            append_integers(out, array);
+        else
+            append_tensor(out, arrays, i, precision);
+    }
+    append(out, *separator == '{' ? "{}" : "}");
+    attn_record_arrays_free(arrays);
+    return ATTN_OK;
 }
 
 /* Appends a field; null where the outcome has no such thing. */
@@ -129,6 +164,7 @@ static enum attn_status append_field(struct attn_record_writer *writer,
             attn_json_append_predictions(out, outcome->predictions, form->precision, false);
         break;
     case ATTN_RECORD_FIELD_TENSORS:
+        return outcome->capture ? append_tensors(out, outcome, form->precision, err) : ATTN_OK;
     case ATTN_N_RECORD_FIELD:
         break;
     }
