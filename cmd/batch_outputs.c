@@ -46,6 +46,22 @@ static const struct option rows[] = {
      .help =
          "a folder of arrays for numpy.load, with a row a record: n_token.npy, a file a measure "
          "[N, L, H], and with --top top_id.npy and top_p.npy [N, K]"},
+    {.name = "edges",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_output_args, others),
+     .help =
+         "a CSV of the keys that each query looks at most, a line each; for longer texts, whose "
+         "matrices are too large to keep"},
+    {.name = "edges-per-query",
+     .argument = "K",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct batch_output_args, n_edge),
+     .help = "so many keys of each query in --edges, the largest first; default: 3"},
     {.name = "precision",
      .argument = "N",
      .heading = "Output",
@@ -100,6 +116,10 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
     if (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS) && !has_predictions)
         return report_problem(EXIT_USAGE, NULL,
                               "--fields has predictions, which --top or --next ask for");
+    if (args->n_edge > 0 && !has_output(args, "edges"))
+        return report_problem(EXIT_USAGE, NULL,
+                              "--edges-per-query says how many --edges writes, which is not given");
+    many->n_edge = !has_output(args, "edges") ? 0 : args->n_edge > 0 ? (size_t)args->n_edge : 3;
     many->measures = has_measures ? measures : 0;
     many->has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
     many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS);
@@ -185,8 +205,6 @@ static int open_records(struct batch_outputs *outputs, const struct attn_records
     form.precision = (int)args->precision;
     form.on_note = many->request->on_note;
     form.user = many->request->user;
-    if (args->n_edge > 0)
-        form.n_edge = (size_t)args->n_edge;
     if (attn_records_open(items, outputs->n_path, &form, place->is_resumed, &outputs->records,
                           &err) != ATTN_OK)
         return report_error(&err);

@@ -74,6 +74,7 @@
 #include "attention/attend.h"
 #include "analysis/difference.h"
 #include "analysis/measure.h"
+#include "analysis/edges.h"
 #include "experiment/compare.h"
 #include "experiment/comparison.h"
 #include "experiment/explain.h"

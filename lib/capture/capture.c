@@ -7,7 +7,7 @@
 struct attn_capture {
     const struct attn_selection *selection;
     struct attn_trace trace;
-    float **tensors; /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
+    float **tensors;       /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
     unsigned char **cells; /* owns; likewise, of matrices: a bit a number, set where it counts */
     size_t *row_of;        /* owns; [n_position] a query's place among the selected ones */
 };

@@ -48,8 +48,7 @@ static void append_masked(struct attn_buffer *text, size_t n)
     }
 }
 
-void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
-                          int precision)
+void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width, int precision)
 {
     size_t begin = out->size, at = 0;
     struct attn_cells cells;

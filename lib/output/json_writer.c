@@ -140,7 +140,8 @@ static void append_event_row(const struct attn_writer *writer, const struct attn
                              const struct attn_place *place, size_t r, struct attn_buffer *text)
 {
     attn_buffer_append_string(text, r > 0 ? ",\n" : "");
-    attn_json_append_row(text, attn_event_row(event, r), place->extent.n_col, writer->options.precision);
+    attn_json_append_row(text, attn_event_row(event, r), place->extent.n_col,
+                         writer->options.precision);
 }
 
 /* The brackets before ROW of GROUP: of a head, of a position when the heads of one lie together. A
@@ -173,8 +174,9 @@ static enum attn_status write_gathered(struct json_writer *w, struct attn_array 
     for (size_t i = 0; i < array->shape[0]; i++)
         for (size_t j = 0; j < array->shape[1] && status == ATTN_OK; j++) {
             append_before_row(w, array, i, j);
-            attn_json_append_row(&w->text, (struct attn_row){.values = values, .n = array->shape[2]},
-                       array->shape[2], w->base.options.precision);
+            attn_json_append_row(&w->text,
+                                 (struct attn_row){.values = values, .n = array->shape[2]},
+                                 array->shape[2], w->base.options.precision);
             values += array->shape[2];
             status = flush(w, err);
         }

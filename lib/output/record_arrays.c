@@ -86,8 +86,8 @@ enum attn_status attn_record_arrays_create(const struct attn_outcome *outcome,
     if (status != ATTN_OK)
         goto fail;
     made->tensors = attn_alloc(arrays_of(made)->n, sizeof *made->tensors, err);
-    status = made->tensors ? attn_writer_each_site(made->writer, add_tensor, made, err)
-                           : ATTN_NO_MEMORY;
+    status =
+        made->tensors ? attn_writer_each_site(made->writer, add_tensor, made, err) : ATTN_NO_MEMORY;
     if (status != ATTN_OK)
         goto fail;
     made->keys = attn_alloc(made->n_column, sizeof *made->keys, err);

@@ -50,6 +50,7 @@ struct attn_record_writer {
 #define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \
+    X(edges)                                                                                       \
     X(npy)
 
 #define ATTN_RECORD_FORMAT_DECLARE(name)                                                           \

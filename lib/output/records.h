@@ -33,6 +33,7 @@
 #ifndef ATTN_OUTPUT_RECORDS_H
 #define ATTN_OUTPUT_RECORDS_H
 
+#include "analysis/edges.h"
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "output/output.h"
@@ -79,6 +80,7 @@ struct attn_outcome {
     const double *surprisal; /* [n_token] nats, NaN where there is none; or NULL */
     const struct attn_predictions *predictions; /* or NULL */
     const struct attn_capture *capture;         /* the selected tensors, or NULL */
+    const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
 };
 
 /* What is written of each record, whatever it is. */
@@ -88,7 +90,6 @@ struct attn_records_form {
     uint64_t measures;      /* which measures: ATTN_MEASURE_BIT of each */
     size_t n_layer, n_head; /* L and H */
     size_t n_top;           /* K: next tokens that are predicted; 0: none */
-    size_t n_edge;          /* keys of a query in `edges`, from 1 */
     int precision;          /* digits after the point of decimal numbers, 0..17; -1: the shortest
                                text that reads back as the same number */
     attn_note_fn on_note;   /* told once of ids that a spreadsheet would run; or NULL */
@@ -96,8 +97,7 @@ struct attn_records_form {
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
-    ((struct attn_records_form){                                                                   \
-        .size = sizeof(struct attn_records_form), .n_edge = 3, .precision = -1})
+    ((struct attn_records_form){.size = sizeof(struct attn_records_form), .precision = -1})
 
 /* An output: where records go in a format. */
 struct attn_records_item {

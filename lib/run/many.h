@@ -32,6 +32,7 @@
 #ifndef ATTN_RUN_MANY_H
 #define ATTN_RUN_MANY_H
 
+#include "analysis/edges.h"
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "run/host.h"
@@ -49,6 +50,7 @@ struct attn_many_options {
     size_t n_max_token;                 /* a longer text fails; 0: what the model takes */
     size_t n_window;                    /* most records inside; 0: 1,024 */
     size_t n_window_byte;               /* bytes inside, beside one record; 0: 64 MiB */
+    size_t n_edge; /* the so many largest keys of each query are found; 0: none */
 };
 
 #define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
@@ -69,7 +71,8 @@ struct attn_many_result {
     struct attn_predictions predictions; /* if asked for */
     const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
     const double *surprisal; /* [n_token] -ln p(token | those before), the first NaN; or NULL */
-    bool is_followed;        /* the next result is ready and comes at once */
+    const struct attn_edges *edges; /* the largest keys of each query; NULL unless asked for */
+    bool is_followed;               /* the next result is ready and comes at once */
 };
 
 /* Gives the next record: fills RECORD, which is = {0} but for its number, or sets *is_over. What

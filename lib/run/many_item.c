@@ -53,7 +53,7 @@ static enum attn_status select_watched(const struct attn_many_task *task,
     struct attn_selection *made = NULL;
     enum attn_status status;
 
-    if (options->measures != 0)
+    if (options->measures != 0 || options->n_edge > 0)
         sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (options->has_surprisal)
         sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
@@ -337,6 +337,8 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
     for (size_t i = 0; status == ATTN_OK && i < task->n_metric; i++)
         status = attn_measurement_create(task->metrics[i], &settings, item->watched, pool,
                                          &item->measurements[i], err);
+    if (status == ATTN_OK && task->options.n_edge > 0)
+        status = attn_edges_create(item->watched, task->options.n_edge, pool, &item->edges, err);
     if (status == ATTN_OK && task->options.keeps_tensors)
         status = attn_capture_create(item->run->selection, &item->capture, err);
     if (status == ATTN_OK && task->options.has_surprisal) {
@@ -385,6 +387,8 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
 
     if (event->site == ATTN_SITE_PATTERN)
         measure(item, event);
+    if (item->edges != NULL && event->site == ATTN_SITE_PATTERN)
+        attn_edges_add(item->edges, event);
     if (item->surprisal != NULL && event->site == ATTN_SITE_LOGITS) {
         struct logits logits = {item, event};
 
@@ -492,6 +496,8 @@ size_t attn_many_item_n_byte(const struct attn_many_task *task, const struct att
                 n_cell *= shape[i];
             n_number += n_cell;
         }
+    if (task->options.n_edge > 0) /* 8 bytes each, and their number */
+        n_number += task->n_layer * task->n_head * n * 2 * (task->options.n_edge + 1);
     return n * BYTES_A_TOKEN + n_number * sizeof(float);
 }
 
@@ -513,6 +519,7 @@ struct attn_many_result attn_many_item_result(const struct attn_many_task *task,
     result.exact = item->exact;
     result.predictions = item->result.predictions;
     result.capture = item->capture;
+    result.edges = item->edges;
     result.surprisal = item->surprisal;
     return result;
 }
@@ -521,6 +528,7 @@ void attn_many_item_release(struct attn_many_item *item)
 {
     for (size_t i = 0; i < ATTN_N_MEASURE; i++)
         attn_measurement_free(item->measurements[i]);
+    attn_edges_free(item->edges);
     attn_capture_free(item->capture);
     attn_selection_free(item->watched);
     attn_free(item->measures);

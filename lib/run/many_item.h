@@ -40,6 +40,7 @@ struct attn_many_item {
     struct attn_run *run; /* owns; NULL before it is prepared and of a record that failed */
     struct attn_selection *watched;                        /* owns; what it listens to */
     struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] own */
+    struct attn_edges *edges;                              /* owns; or NULL */
     struct attn_capture *capture;                          /* owns; or NULL */
     float *measures;                                       /* [n_measure, L, H] owns; or NULL */
     double *exact;                                         /* likewise; before they were rounded */

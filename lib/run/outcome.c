@@ -24,6 +24,7 @@ struct attn_outcome attn_outcome_of(const struct attn_many_result *result)
     outcome.surprisal = result->surprisal;
     outcome.predictions = &result->predictions;
     outcome.capture = result->capture;
+    outcome.edges = result->edges;
     return outcome;
 }
 

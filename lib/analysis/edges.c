@@ -1,0 +1,155 @@
+/* edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
+ * their keys, so that a key comes behind those before it that weigh as much. */
+#include "analysis/edges.h"
+
+#include "base/memory.h"
+#include "trace/row.h"
+
+#include <math.h>
+#include <string.h>
+
+struct attn_edges {
+    const struct attn_selection *selection;
+    struct attn_pool *pool;
+    size_t n_most;           /* a query */
+    size_t n_query;          /* that are selected */
+    size_t *row_of;          /* owns; [n_position] a query's place among the selected ones */
+    size_t *head_of;         /* owns; [n_layer * n_head] a head's place among the selected ones */
+    struct attn_edge *items; /* owns; [heads, n_query, n_most] */
+    size_t *n_found;         /* owns; [heads, n_query] */
+};
+
+/* Numbers what is selected. Returns the number of heads. */
+static size_t number(struct attn_edges *edges)
+{
+    const struct attn_dims *dims = attn_selection_dims(edges->selection);
+    size_t n_head = 0;
+
+    for (size_t query = 0; query < dims->n_position; query++) {
+        edges->row_of[query] = edges->n_query;
+        edges->n_query += attn_selection_has_query(edges->selection, query);
+    }
+    for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
+        const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
+
+        edges->head_of[i] = n_head;
+        n_head += attn_selection_has_layer(edges->selection, layer) &&
+                  attn_selection_has_head(edges->selection, layer, head);
+    }
+    return n_head;
+}
+
+enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
+                                   struct attn_pool *pool, struct attn_edges **edges,
+                                   struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_edges *made = attn_alloc(1, sizeof *made, err);
+    size_t n_row, n_item;
+
+    if (made == NULL)
+        return ATTN_NO_MEMORY;
+    made->selection = selection;
+    made->pool = pool;
+    made->n_most = n_most;
+    made->row_of = attn_alloc(dims->n_position, sizeof *made->row_of, err);
+    made->head_of = attn_alloc(dims->n_layer * dims->n_head, sizeof *made->head_of, err);
+    if (made->row_of == NULL || made->head_of == NULL)
+        goto fail;
+    n_row = number(made);
+    if (!attn_checked_mul(n_row, made->n_query, &n_row) ||
+        !attn_checked_mul(n_row, n_most, &n_item)) {
+        attn_error_no_memory(err);
+        goto fail;
+    }
+    made->items = attn_alloc_uninitialized(n_item, sizeof *made->items, err);
+    made->n_found = attn_alloc(n_row, sizeof *made->n_found, err);
+    if (made->items == NULL || made->n_found == NULL)
+        goto fail;
+    *edges = made;
+    return ATTN_OK;
+fail:
+    attn_edges_free(made);
+    return ATTN_NO_MEMORY;
+}
+
+void attn_edges_free(struct attn_edges *edges)
+{
+    if (edges == NULL)
+        return;
+    attn_free(edges->row_of);
+    attn_free(edges->head_of);
+    attn_free(edges->items);
+    attn_free(edges->n_found);
+    attn_free(edges);
+}
+
+/* The place of the row of QUERY in `n_found`. */
+static size_t place_of(const struct attn_edges *edges, int layer, int head, size_t query)
+{
+    const size_t n_head = attn_selection_dims(edges->selection)->n_head;
+
+    return edges->head_of[(size_t)layer * n_head + (size_t)head] * edges->n_query +
+           edges->row_of[query];
+}
+
+/* Puts EDGE, whose key is larger than those of ITEMS [*n], in its place. A NaN goes first, since
+ * then something is wrong that should be seen. */
+static void insert(struct attn_edge *items, size_t *n, size_t n_most, struct attn_edge edge)
+{
+    size_t at = *n;
+
+    while (at > 0 && !(edge.weight <= items[at - 1].weight) && !isnan(items[at - 1].weight))
+        at--;
+    if (at == n_most)
+        return;
+    *n += *n < n_most;
+    memmove(items + at + 1, items + at, (*n - 1 - at) * sizeof *items);
+    items[at] = edge;
+}
+
+/* Rows of an event that are added. */
+struct rows {
+    struct attn_edges *edges;
+    const struct attn_trace_event *event;
+};
+
+static void add_row(void *context, size_t r, int worker)
+{
+    const struct rows *rows = context;
+    struct attn_edges *edges = rows->edges;
+    const struct attn_trace_event *event = rows->event;
+    const size_t place = place_of(edges, event->layer, event->head, event->row0 + r);
+    const struct attn_row row = attn_event_row(event, r);
+
+    (void)worker;
+    edges->n_found[place] = 0;
+    for (size_t i = 0; i < row.n; i++) {
+        const struct attn_edge edge = {row.keys ? row.keys[i] : (int32_t)i, row.values[i]};
+
+        insert(edges->items + place * edges->n_most, &edges->n_found[place], edges->n_most, edge);
+    }
+}
+
+void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event)
+{
+    struct rows rows = {edges, event};
+
+    attn_pool_run(edges->pool, event->n_row, add_row, &rows);
+}
+
+const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer, int head,
+                                        size_t query, size_t *n)
+{
+    const struct attn_selection *selection = edges->selection;
+    size_t place;
+
+    *n = 0;
+    if (!attn_selection_has_layer(selection, layer) ||
+        !attn_selection_has_head(selection, layer, head) ||
+        !attn_selection_has_query(selection, query))
+        return NULL;
+    place = place_of(edges, layer, head, query);
+    *n = edges->n_found[place];
+    return edges->items + place * edges->n_most;
+}

@@ -1,0 +1,42 @@
+/*
+ * edges.h - the largest keys of each query: of a pattern too large to keep, what most questions are
+ * about, in memory that grows with the length of the text and not with its square.
+ *
+ *     struct attn_edges *edges;
+ *     attn_edges_create(selection, 3, NULL, &edges, &err);
+ *     attn_edges_add(edges, event);                                 // of each event of the pattern
+ *     const struct attn_edge *found = attn_edges_find(edges, 5, 1, query, &n);
+ *     for (size_t i = 0; i < n; i++)
+ *         printf("%d %g\n", found[i].key, (double)found[i].weight);  // the largest first
+ *     attn_edges_free(edges);
+ */
+#ifndef ATTN_ANALYSIS_EDGES_H
+#define ATTN_ANALYSIS_EDGES_H
+
+#include "base/pool.h"
+#include "trace/trace.h"
+
+struct attn_edge {
+    int32_t key;  /* its position; of cross-attention its row of the source */
+    float weight; /* on it */
+};
+
+struct attn_edges;
+
+/* Of each query and head of SELECTION the N_MOST >= 1 largest keys. SELECTION and POOL, which may be
+ * NULL, are borrowed. Takes 8 bytes an edge. Errors: ATTN_NO_MEMORY. */
+ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
+                                            struct attn_pool *pool, struct attn_edges **edges,
+                                            struct attn_error *err);
+
+/* Adds the rows of EVENT, of the pattern. */
+ATTN_API void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
+
+/* The edges of a query [*n], the largest first, of equal ones the smaller key; fewer than N_MOST
+ * where fewer keys are not masked. None of what is not selected. Borrowed. */
+ATTN_API const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer,
+                                                 int head, size_t query, size_t *n);
+
+ATTN_API void attn_edges_free(struct attn_edges *edges); /* NULL is allowed */
+
+#endif
