@@ -62,6 +62,13 @@ static const struct option rows[] = {
      .max = INT32_MAX,
      .offset = offsetof(struct batch_output_args, n_edge),
      .help = "so many keys of each query in --edges, the largest first; default: 3"},
+    {.name = "npz",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_NAMED,
+     .offset = offsetof(struct batch_output_args, others),
+     .help = "one archive of the tensors of all records for numpy.load: members "
+             "000000007/blocks.0.attn.hook_pattern and so on, of the tensors of --sites"},
     {.name = "precision",
      .argument = "N",
      .heading = "Output",
@@ -122,7 +129,7 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
     many->n_edge = !has_output(args, "edges") ? 0 : args->n_edge > 0 ? (size_t)args->n_edge : 3;
     many->measures = has_measures ? measures : 0;
     many->has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
-    many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS);
+    many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(args, "npz");
     return EXIT_DONE;
 }
 

@@ -135,6 +135,15 @@ static size_t find_row(const struct attn_record_arrays *arrays, size_t i, size_t
     return r * shape[array->rank - 1];
 }
 
+size_t attn_record_array_n_together(const struct attn_record_arrays *arrays, size_t i)
+{
+    const struct attn_array *array = attn_record_array(arrays, i);
+
+    if (array->data || arrays->tensors[i - arrays_of(arrays)->n_small].is_scattered)
+        return 1;
+    return array->size / sizeof(float) / array->shape[array->rank - 1];
+}
+
 const float *attn_record_array_row(const struct attn_record_arrays *arrays, size_t i, size_t r)
 {
     const struct tensor *tensor = &arrays->tensors[i - arrays_of(arrays)->n_small];

@@ -51,7 +51,8 @@ struct attn_record_writer {
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \
     X(edges)                                                                                       \
-    X(npy)
+    X(npy)                                                                                         \
+    X(npz)
 
 #define ATTN_RECORD_FORMAT_DECLARE(name)                                                           \
     extern const struct attn_record_format attn_record_format_##name;
