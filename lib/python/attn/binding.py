@@ -484,6 +484,10 @@ class attn_record_store(Structure):
     pass
 
 
+class attn_edge(Structure):
+    pass
+
+
 class attn_many_options(Structure):
     pass
 
@@ -1120,6 +1124,10 @@ attn_record_store._fields_ = [
     ("rows_capacity", c_size_t),
     ("source_rows", attn_ndarray),
 ]
+attn_edge._fields_ = [
+    ("key", c_int32),
+    ("weight", c_float),
+]
 attn_many_options._fields_ = [
     ("size", c_size_t),
     ("request", POINTER(attn_request)),
@@ -1129,6 +1137,7 @@ attn_many_options._fields_ = [
     ("n_max_token", c_size_t),
     ("n_window", c_size_t),
     ("n_window_byte", c_size_t),
+    ("n_edge", c_size_t),
 ]
 attn_many_result._fields_ = [
     ("record", POINTER(attn_record)),
@@ -1142,6 +1151,7 @@ attn_many_result._fields_ = [
     ("predictions", attn_predictions),
     ("capture", c_void_p),
     ("surprisal", POINTER(c_double)),
+    ("edges", c_void_p),
     ("is_followed", c_bool),
 ]
 attn_many_calls._fields_ = [
@@ -1164,6 +1174,7 @@ attn_outcome._fields_ = [
     ("surprisal", POINTER(c_double)),
     ("predictions", POINTER(attn_predictions)),
     ("capture", c_void_p),
+    ("edges", c_void_p),
 ]
 attn_records_form._fields_ = [
     ("size", c_size_t),
@@ -1172,7 +1183,6 @@ attn_records_form._fields_ = [
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
     ("n_top", c_size_t),
-    ("n_edge", c_size_t),
     ("precision", c_int),
     ("on_note", attn_note_fn),
     ("user", c_void_p),
@@ -1504,7 +1514,7 @@ def ATTN_PICTURE_OPTIONS_DEFAULT():
 
 
 def ATTN_RECORDS_FORM_DEFAULT():
-    return attn_records_form(size=sizeof(attn_records_form), n_edge=3, precision=-1)
+    return attn_records_form(size=sizeof(attn_records_form), precision=-1)
 
 
 def ATTN_REQUEST_DEFAULT():
@@ -1631,6 +1641,10 @@ FUNCTIONS = {
     "attn_record_failure_meaning": (c_char_p, [c_int]),
     "attn_record_read": (c_int, [c_char_p, c_size_t, POINTER(attn_record_keys), POINTER(attn_record_store), POINTER(attn_record), POINTER(attn_error)]),
     "attn_record_store_release": (None, [POINTER(attn_record_store)]),
+    "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
+    "attn_edges_find": (POINTER(attn_edge), [c_void_p, c_int, c_int, c_size_t, POINTER(c_size_t)]),
+    "attn_edges_free": (None, [c_void_p]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measure_unit": (c_char_p, [c_int]),
     "attn_measure_is_count": (c_bool, [c_int]),
@@ -1640,6 +1654,7 @@ FUNCTIONS = {
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_capture_tensor": (POINTER(c_float), [c_void_p, c_int, c_int]),
     "attn_capture_head": (POINTER(c_float), [c_void_p, c_int, c_int, c_int]),
+    "attn_capture_has_cell": (c_bool, [c_void_p, c_int, c_int, c_size_t]),
     "attn_capture_free": (None, [c_void_p]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
