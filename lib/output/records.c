@@ -219,14 +219,13 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     return ATTN_OK;
 }
 
-/* Part I of all: those of the first item last, and its first part, which is named as the item, the
- * very last. NULL: there are I. */
+/* Part I of all, those of the first item last. NULL: there are I. */
 static struct attn_part *find_part(const struct attn_records *records, size_t i, bool *is_inner)
 {
     for (size_t k = 1; k <= records->n; k++) {
         const struct attn_record_writer *writer = records->writers[k % records->n];
 
-        for (size_t p = writer->n_part; p-- > 0;) {
+        for (size_t p = 0; p < writer->n_part; p++) {
             if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
                 continue;
             *is_inner = p + writer->n_inner >= writer->n_part;
