@@ -10,7 +10,7 @@
 static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn_error *err)
 {
     (void)err;
-    if (writer->n_record > 0)
+    if (!attn_record_writer_is_empty(writer))
         return ATTN_OK;
     attn_buffer_append_string(&writer->text, "id,layer,head,n_token");
     for (int m = 0; m < ATTN_N_MEASURE; m++)

@@ -7,7 +7,7 @@
 static enum attn_status begin_edges(struct attn_record_writer *writer, struct attn_error *err)
 {
     (void)err;
-    if (writer->n_record == 0)
+    if (attn_record_writer_is_empty(writer))
         attn_buffer_append_string(&writer->text, "id,layer,head,query,key,weight\n");
     return ATTN_OK;
 }

@@ -21,7 +21,7 @@ struct attn_record_format {
     enum attn_status (*open)(struct attn_record_writer *writer, const char *path, bool is_resumed,
                              struct attn_error *err);
 
-    /* The parts hold what n_record records came to; when that is nothing, writes what stands before
+    /* The parts hold what n_record records came to. When they are empty, writes what stands before
      * the first. NULL: there is nothing to do. */
     enum attn_status (*begin)(struct attn_record_writer *writer, struct attn_error *err);
 
@@ -58,6 +58,9 @@ struct attn_record_writer {
     extern const struct attn_record_format attn_record_format_##name;
 ATTN_RECORD_FORMAT_MAP(ATTN_RECORD_FORMAT_DECLARE)
 #undef ATTN_RECORD_FORMAT_DECLARE
+
+/* Whether nothing was written yet. */
+bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
 
 /* Opens PATH as the next part. */
 enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, const char *path,

@@ -128,7 +128,7 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
         char header[ATTN_NPY_HEADER_SIZE];
         const size_t size = make_header(array, 0, header);
 
-        if (writer->n_record == 0)
+        if (attn_part_size(writer->parts[i]) == 0)
             attn_sink_write(attn_part_sink(writer->parts[i]), header, size);
         if (attn_part_size(writer->parts[i]) != size + writer->n_record * array->row_size)
             return attn_error_set(err, ATTN_IO, "'%s' does not hold %zu rows of %zu bytes",

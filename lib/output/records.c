@@ -43,6 +43,18 @@ static uint64_t find_field(const char *name, size_t size)
     return 0;
 }
 
+static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
+{
+    char names[200] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s",
+                                 field_names[i]);
+    return attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
+                          attn_quote(item, size).text, names);
+}
+
 enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
                                           struct attn_error *err)
 {
@@ -52,16 +64,8 @@ enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
         const size_t size = strcspn(item, ",");
         const uint64_t bit = find_field(item, size);
 
-        if (bit == 0) {
-            struct attn_buffer names = {0};
-
-            for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
-                attn_buffer_append_format(&names, i > 0 ? ", %s" : "%s", field_names[i]);
-            attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
-                           attn_quote(item, size).text, attn_buffer_string(&names));
-            attn_buffer_release(&names);
-            return ATTN_INVALID;
-        }
+        if (bit == 0)
+            return report_unknown(item, size, err);
         found |= bit;
         item += size;
         if (*item == '\0')
@@ -93,6 +97,11 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
         status = attn_part_open(path, is_resumed, &writer->parts[writer->n_part], err);
     writer->n_part += status == ATTN_OK;
     return status;
+}
+
+bool attn_record_writer_is_empty(const struct attn_record_writer *writer)
+{
+    return writer->n_part == 0 || attn_part_size(writer->parts[0]) == 0;
 }
 
 /* Hands the text that was made to where it goes. */

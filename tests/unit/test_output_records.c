@@ -1,0 +1,725 @@
+/*
+ * test_output_records.c - what many records came to, as files: every byte of each format, runs that
+ * are gone on with, and what failures leave.
+ */
+#include "attn.h"
+#include "base/part.h"
+#include "tests/support/alloc_fail.h"
+#include "tests/support/folder.h"
+#include "tests/support/made_up_run.h"
+#include "tests/support/npy.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N_LAYER = 2, N_HEAD = 2, N_TOP = 2, N_MEASURE = 2, N_CELL = N_LAYER * N_HEAD };
+
+static struct attn_made_up_run made;
+static struct attn_records_form form;
+
+static void set_up(void)
+{
+    attn_made_up_run_init(&made, &attn_made_up_small, NULL);
+    form = ATTN_RECORDS_FORM_DEFAULT;
+    form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
+    form.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY) | ATTN_MEASURE_BIT(ATTN_MEASURE_FIRST);
+    form.n_layer = N_LAYER;
+    form.n_head = N_HEAD;
+    attn_folder_enter();
+}
+
+/* Removes the folder of arrays, too. */
+static void tear_down(void)
+{
+    if (chdir("arrays") == 0) {
+        ck_assert_int_eq(system("rm -f ./*"), 0);
+        ck_assert_int_eq(chdir(".."), 0);
+        rmdir("arrays");
+    }
+    attn_folder_leave();
+    attn_made_up_run_release(&made);
+}
+
+/* The outcome of record NUMBER, whose measures are 10 * number + k and, in the first cell, NaN. */
+static struct attn_outcome outcome_of(size_t number)
+{
+    static float measures[N_MEASURE * N_CELL];
+    struct attn_outcome outcome = {
+        .number = number, .n_token = 3, .labels = &made.run, .measures = measures};
+
+    for (int k = 0; k < N_MEASURE * N_CELL; k++)
+        measures[k] = k == 0 ? NAN : (float)number * 10 + (float)k / 4;
+    return outcome;
+}
+
+static struct attn_outcome failure_of(size_t number)
+{
+    return (struct attn_outcome){
+        .number = number, .failure = "too_long", .message = "9 tokens, \"expected\" 1 to 8"};
+}
+
+static void write_outcome(struct attn_records *records, struct attn_outcome outcome)
+{
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_records_write(records, &outcome, &err) == ATTN_OK, "%s", err.message);
+}
+
+static struct attn_records *open_items(const struct attn_records_item *items, size_t n,
+                                       bool is_resumed)
+{
+    struct attn_records *records = NULL;
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_records_open(items, n, &form, is_resumed, &records, &err) == ATTN_OK, "%s",
+                  err.message);
+    return records;
+}
+
+static void finish(struct attn_records *records)
+{
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_records_finish(records, false, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_records_commit(records, &err) == ATTN_OK, "%s", err.message);
+    attn_records_free(records);
+}
+
+/* Opens "out" in FORMAT alone. */
+static struct attn_records *open_one(const char *format)
+{
+    return open_items(&(struct attn_records_item){.format = format, .path = "out"}, 1, false);
+}
+
+static void assert_out(const char *text)
+{
+    attn_folder_assert("out", text, strlen(text));
+}
+
+/* --- Lines of JSON ---------------------------------------------------------------------------- */
+
+START_TEST(a_record_is_a_line_of_json)
+{
+    struct attn_records *records;
+
+    set_up();
+    records = open_one("jsonl");
+    write_outcome(records, outcome_of(0));
+    finish(records);
+    assert_out("{\"id\":0,\"n_token\":3,\"ids\":[10,11,12],\"measures\":{\"entropy\":[[null,0.25],"
+               "[0.5,0.75]],\"first\":[[1,1.25],[1.5,1.75]]}}\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_failed_record_says_why)
+{
+    struct attn_records *records;
+
+    set_up();
+    records = open_one("jsonl");
+    write_outcome(records, failure_of(7));
+    finish(records);
+    assert_out("{\"id\":7,\"error\":{\"code\":\"too_long\",\"message\":\"9 tokens, "
+               "\\\"expected\\\" 1 to 8\"}}\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(ids_of_json_are_as_they_were_but_for_ends_of_lines)
+{
+    static const char text[] = "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9";
+    struct attn_records *records;
+    struct attn_outcome outcome;
+
+    set_up();
+    records = open_one("jsonl");
+    outcome = failure_of(0);
+    outcome.message = "m";
+    outcome.id = text, outcome.n_id = sizeof text - 1, outcome.has_text_id = true;
+    write_outcome(records, outcome);
+    outcome.id = "-007", outcome.n_id = 4, outcome.has_text_id = false;
+    write_outcome(records, outcome);
+    finish(records);
+    assert_out("{\"id\":\"a\\\"\\\\\\u000a\x7f\\u0085\\u2028\\u2029\xe2\x80\xaa\xc3\xa9\","
+               "\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n"
+               "{\"id\":-007,\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
+{
+    struct attn_candidate top[] = {
+        {.position = 2, .id = 5, .token = " x", .token_size = 2, .probability = 0.5}};
+    const struct attn_predictions found = {.top = top, .n_top = 1};
+    const double surprisal[] = {NAN, 0.5, 2};
+    struct attn_records *records;
+    struct attn_outcome outcome;
+
+    set_up();
+    ck_assert_int_eq(attn_record_fields_parse("tensors,predictions,surprisal,offsets,tokens",
+                                              &form.fields, NULL),
+                     ATTN_OK);
+    records = open_one("jsonl");
+    outcome = outcome_of(0);
+    outcome.predictions = &found;
+    outcome.surprisal = surprisal;
+    write_outcome(records, outcome);
+    outcome.predictions = NULL;
+    outcome.surprisal = NULL;
+    write_outcome(records, outcome);
+    finish(records);
+    assert_out("{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
+               "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\": [{\"id\": 5, \"token\": "
+               "\" x\", \"probability\": 0.5}],\"next\": []},\"tensors\":null}\n"
+               "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
+               "\"surprisal\":null,\"predictions\":null,\"tensors\":null}\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(unknown_fields_are_refused)
+{
+    uint64_t fields = 77;
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_record_fields_parse("ids,,tokens", &fields, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "'' is no field of a record, expected some of ids, tokens, "
+                                  "offsets, measures, surprisal, predictions, tensors");
+    ck_assert_int_eq(attn_record_fields_parse("id", &fields, NULL), ATTN_INVALID);
+    ck_assert_int_eq(attn_record_fields_parse("ids,", &fields, NULL), ATTN_INVALID);
+    ck_assert_uint_eq(fields, 77);
+}
+END_TEST
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static int n_note;
+
+static void count_note(void *user, const char *message)
+{
+    (void)user;
+    ck_assert_ptr_nonnull(strstr(message, "'=1+1' of record 1"));
+    n_note++;
+}
+
+START_TEST(a_head_is_a_line_of_csv)
+{
+    struct attn_records *records;
+    struct attn_outcome outcome;
+
+    set_up();
+    form.on_note = count_note;
+    records = open_one("csv");
+    outcome = outcome_of(0);
+    outcome.id = "a,\"b\"\n", outcome.n_id = 6, outcome.has_text_id = true;
+    write_outcome(records, outcome);
+    write_outcome(records, failure_of(1));
+    outcome = outcome_of(1);
+    outcome.id = "=1+1", outcome.n_id = 4, outcome.has_text_id = true;
+    write_outcome(records, outcome);
+    write_outcome(records, outcome);
+    finish(records);
+    ck_assert_int_eq(n_note, 1);
+    assert_out("id,layer,head,n_token,entropy,first\n"
+               "\"a,\"\"b\"\"\n\",0,0,3,,1\n"
+               "\"a,\"\"b\"\"\n\",0,1,3,0.25,1.25\n"
+               "\"a,\"\"b\"\"\n\",1,0,3,0.5,1.5\n"
+               "\"a,\"\"b\"\"\n\",1,1,3,0.75,1.75\n"
+               "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
+               "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"
+               "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
+               "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(csv_has_selected_heads_alone)
+{
+    struct attn_records *records;
+
+    set_up();
+    attn_made_up_run_select(&made, "pattern", "1.0", "all");
+    form.precision = 3;
+    records = open_one("csv");
+    write_outcome(records, outcome_of(2));
+    finish(records);
+    assert_out("id,layer,head,n_token,entropy,first\n2,1,0,3,20.500,21.500\n");
+    tear_down();
+}
+END_TEST
+
+/* --- Edges ------------------------------------------------------------------------------------ */
+
+START_TEST(an_edge_is_a_line)
+{
+    static const float rows[] = {1, 9, 9, 0.25F, 0.75F, 9, 0.5F, 0.25F, 0.25F};
+    struct attn_trace_event event = {.site = ATTN_SITE_PATTERN,
+                                     .layer = 1,
+                                     .head = 1,
+                                     .n_row = 3,
+                                     .n_col = 3,
+                                     .ld = 3,
+                                     .data = rows,
+                                     .is_causal = true};
+    struct attn_edges *edges = NULL;
+    struct attn_records *records;
+    struct attn_outcome outcome;
+
+    set_up();
+    attn_made_up_run_select(&made, "pattern", "1.1", "all");
+    ck_assert_int_eq(attn_edges_create(made.selection, 2, NULL, &edges, NULL), ATTN_OK);
+    attn_edges_add(edges, &event);
+    records = open_one("edges");
+    outcome = outcome_of(5);
+    outcome.edges = edges;
+    write_outcome(records, outcome);
+    write_outcome(records, failure_of(6));
+    finish(records);
+    attn_edges_free(edges);
+    assert_out("id,layer,head,query,key,weight\n5,1,1,0,0,1\n5,1,1,1,1,0.75\n5,1,1,1,0,0.25\n"
+               "5,1,1,2,0,0.5\n5,1,1,2,1,0.25\n");
+    tear_down();
+}
+END_TEST
+
+/* --- Arrays ----------------------------------------------------------------------------------- */
+
+/* Fails unless the file PATH has shape [N, A, B] (0: no such axis) and these VALUES. */
+static void assert_array(const char *path, size_t n, size_t a, size_t b, const double *values)
+{
+    const size_t shape[] = {n, a, b};
+    struct attn_npy array;
+
+    ck_assert_msg(attn_npy_read(path, &array), "%s is missing", path);
+    ck_assert_int_eq(array.rank, 1 + (a > 0) + (b > 0));
+    for (int i = 0; i < array.rank; i++)
+        ck_assert_uint_eq(array.shape[i], shape[i]);
+    for (size_t i = 0; i < array.n; i++)
+        ck_assert_msg(array.values[i] == values[i] || (isnan(array.values[i]) && isnan(values[i])),
+                      "%s[%zu] is %g, expected %g", path, i, array.values[i], values[i]);
+    attn_npy_release(&array);
+}
+
+/* The int32 numbers of FILE [n] behind a header of 128 bytes. */
+static void assert_integers(const char *path, const int32_t *expected, size_t n)
+{
+    int32_t values[16];
+    FILE *file = fopen(path, "rb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, 128, SEEK_SET), 0);
+    ck_assert_uint_eq(fread(values, sizeof *values, 16, file), n);
+    fclose(file);
+    ck_assert_mem_eq(values, expected, n * sizeof *values);
+}
+
+START_TEST(a_record_is_a_row_of_every_array)
+{
+    struct attn_candidate top[] = {{.position = 1, .id = 3, .probability = 0.75},
+                                   {.position = 1, .id = 4, .probability = 0.125},
+                                   {.position = 2, .id = 8, .probability = 0.5},
+                                   {.position = 2, .id = 9, .probability = 0.25}};
+    const struct attn_predictions found = {.top = top, .n_top = 4, .has_positions = true};
+    const struct attn_predictions fewer = {.top = top, .n_top = 1};
+    const double none = NAN;
+    const double entropy[] = {none, 0.25, 0.5,  0.75,  none, none,
+                              none, none, none, 20.25, 20.5, 20.75};
+    const double p[] = {0.5, 0.25, none, none, 0.75, none};
+    struct attn_records *records;
+    struct attn_outcome outcome;
+
+    set_up();
+    form.n_top = N_TOP;
+    records = open_items(&(struct attn_records_item){"npy", "arrays", NULL}, 1, false);
+    outcome = outcome_of(0), outcome.predictions = &found;
+    write_outcome(records, outcome);
+    write_outcome(records, failure_of(1));
+    outcome = outcome_of(2), outcome.predictions = &fewer;
+    write_outcome(records, outcome);
+    ck_assert_int_ne(access("arrays/entropy.npy", F_OK), 0);
+    finish(records);
+    assert_array("arrays/entropy.npy", 3, N_LAYER, N_HEAD, entropy);
+    assert_array("arrays/top_p.npy", 3, N_TOP, 0, p);
+    assert_integers("arrays/n_token.npy", (const int32_t[]){3, 0, 3}, 3);
+    assert_integers("arrays/top_id.npy", (const int32_t[]){8, 9, -1, -1, 3, -1}, 6);
+    ck_assert_int_eq(access("arrays/first.npy", F_OK), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(arrays_of_no_records_are_arrays)
+{
+    set_up();
+    finish(open_items(&(struct attn_records_item){"npy", "arrays", NULL}, 1, false));
+    assert_array("arrays/entropy.npy", 0, N_LAYER, N_HEAD, NULL);
+    tear_down();
+}
+END_TEST
+
+/* --- Archives --------------------------------------------------------------------------------- */
+
+/* Runs TEXT on life-is-short; the caller frees what is returned. */
+static struct attn_run *run_text(struct attn_host *host, struct attn_request *request,
+                                 const char *text, struct attn_capture **capture)
+{
+    struct attn_result result = {0};
+    struct attn_error err = {0};
+    struct attn_run *run;
+
+    request->input.text = text, request->input.n_text = strlen(text);
+    ck_assert_msg(attn_run_prepare(host, request, &run, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_int_eq(attn_capture_create(attn_run_labels(run)->selection, capture, &err), ATTN_OK);
+    ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(*capture), &result, &err), ATTN_OK);
+    attn_result_release(&result);
+    return run;
+}
+
+static struct attn_host *host;
+
+/* Writes TEXT as record NUMBER. */
+static void write_text(struct attn_records *records, const char *text, size_t number)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_capture *capture;
+    struct attn_run *run;
+    struct attn_outcome outcome = {.number = number};
+
+    request.sites = "*";
+    run = run_text(host, &request, text, &capture);
+    outcome.labels = attn_run_labels(run);
+    outcome.capture = capture;
+    write_outcome(records, outcome);
+    attn_capture_free(capture);
+    attn_run_free(run);
+}
+
+static void open_host(void)
+{
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_host_open("life-is-short", NULL, &host, &err) == ATTN_OK, "%s", err.message);
+}
+
+START_TEST(an_archive_has_the_arrays_of_each_run)
+{
+    static const char *const names[] = {"ids",
+                                        "hook_embed",
+                                        "blocks.0.attn.hook_q",
+                                        "blocks.0.attn.hook_attn_scores",
+                                        "blocks.0.attn.hook_pattern",
+                                        "blocks.0.attn.hook_z"};
+    struct attn_output output = {.format = attn_format_find("npz"), .path = "one.npz"};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_result result = {0};
+    struct attn_records *records;
+
+    set_up();
+    open_host();
+    records = open_items(&(struct attn_records_item){"npz", "all.npz", NULL}, 1, false);
+    write_text(records, "Life is short", 0);
+    write_outcome(records, failure_of(1));
+    write_text(records, "eat dessert first", 2);
+    ck_assert_int_eq(access("all.npz", F_OK), -1);
+    finish(records);
+    ck_assert_uint_eq(attn_folder_count(), 1);
+    request.input.text = "eat dessert first", request.input.n_text = 17;
+    request.sites = "*", request.outputs = &output, request.n_output = 1;
+    ck_assert_int_eq(attn_run_request(host, &request, &result, NULL), ATTN_OK);
+    attn_result_release(&result);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[100];
+        struct attn_npy one, of_all;
+
+        snprintf(path, sizeof path, "one.npz/%s.npy", names[i]);
+        ck_assert_msg(attn_npy_read(path, &one), "%s", path);
+        snprintf(path, sizeof path, "all.npz/000000002/%s.npy", names[i]);
+        ck_assert_msg(attn_npy_read(path, &of_all), "%s", path);
+        ck_assert_int_eq(one.rank, of_all.rank);
+        ck_assert_mem_eq(one.shape, of_all.shape, (size_t)one.rank * sizeof *one.shape);
+        ck_assert_mem_eq(one.values, of_all.values, one.n * sizeof *one.values);
+        attn_npy_release(&one);
+        attn_npy_release(&of_all);
+    }
+    attn_host_free(host);
+    tear_down();
+}
+END_TEST
+
+/* --- Runs that are gone on with --------------------------------------------------------------- */
+
+static const struct attn_records_item all_items[] = {{"jsonl", "out", NULL},
+                                                     {"csv", "out.csv", NULL},
+                                                     {"edges", "edges.csv", NULL},
+                                                     {"npy", "arrays", NULL},
+                                                     {"npz", "out.npz", NULL}};
+enum { N_ITEM = sizeof all_items / sizeof *all_items, MOST_PARTS = 16 };
+
+/* Writes records FIRST to END of a run with a failure in its middle. */
+static void write_some(struct attn_records *records, size_t first, size_t end)
+{
+    static const char *const texts[] = {"Life is short", "eat dessert first", "dessert is first"};
+
+    for (size_t i = first; i < end; i++)
+        if (i == 2)
+            write_outcome(records, failure_of(i));
+        else
+            write_text(records, texts[i % 3], i);
+}
+
+/* Notes the sizes of all parts after a flush; returns how many there are. */
+static size_t note_sizes(struct attn_records *records, uint64_t *sizes)
+{
+    struct attn_records_part part;
+    size_t n = 0;
+
+    ck_assert_int_eq(attn_records_flush(records, true, NULL), ATTN_OK);
+    for (; attn_records_part(records, n, &part); n++) {
+        struct stat info;
+
+        ck_assert_int_eq(stat(part.path, &info), 0);
+        ck_assert_uint_eq((uint64_t)info.st_size, part.size);
+        sizes[n] = part.size;
+    }
+    return n;
+}
+
+static char *slurp(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes = malloc(1 << 20);
+
+    ck_assert_msg(file != NULL, "%s", path);
+    *size = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    return bytes;
+}
+
+START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
+{
+    static const char *const files[] = {
+        "out", "out.csv", "edges.csv", "out.npz", "arrays/entropy.npy", "arrays/n_token.npy"};
+    enum { N_FILE = sizeof files / sizeof *files, N_RECORD = 6 };
+    char *expected[N_FILE];
+    size_t expected_size[N_FILE];
+    struct attn_records *records;
+
+    set_up();
+    open_host();
+    form.n_layer = form.n_head = 1;
+    records = open_items(all_items, N_ITEM, false);
+    write_some(records, 0, N_RECORD);
+    finish(records);
+    for (size_t i = 0; i < N_FILE; i++)
+        expected[i] = slurp(files[i], &expected_size[i]);
+    for (size_t cut = 0; cut <= N_RECORD; cut++) {
+        uint64_t sizes[MOST_PARTS];
+        size_t n;
+
+        records = open_items(all_items, N_ITEM, false);
+        write_some(records, 0, cut);
+        n = note_sizes(records, sizes);
+        write_some(records, cut, N_RECORD);
+        if (cut % 2 == 0) /* it ended within the completion of the parts */
+            ck_assert_int_eq(attn_records_finish(records, false, NULL), ATTN_OK);
+        attn_records_free(records);
+        records = open_items(all_items, N_ITEM, true);
+        ck_assert_int_eq(attn_records_begin(records, cut, sizes, n, NULL), ATTN_OK);
+        write_some(records, cut, N_RECORD);
+        finish(records);
+        for (size_t i = 0; i < N_FILE; i++)
+            attn_folder_assert(files[i], expected[i], expected_size[i]);
+    }
+    for (size_t i = 0; i < N_FILE; i++)
+        free(expected[i]);
+    ck_assert_int_ne(access("out.npz.members.part", F_OK), 0);
+    attn_host_free(host);
+    tear_down();
+}
+END_TEST
+
+START_TEST(without_sizes_a_run_begins_anew)
+{
+    struct attn_records *records;
+
+    set_up();
+    records = open_one("csv");
+    write_outcome(records, outcome_of(0));
+    attn_records_free(records);
+    records = open_items(&(struct attn_records_item){"csv", "out", NULL}, 1, true);
+    ck_assert_int_eq(attn_records_begin(records, 0, NULL, 0, NULL), ATTN_OK);
+    finish(records);
+    assert_out("id,layer,head,n_token,entropy,first\n");
+    tear_down();
+}
+END_TEST
+
+START_TEST(parts_that_do_not_fit_are_refused)
+{
+    uint64_t sizes[] = {1000, 0};
+    struct attn_records *records;
+    struct attn_error err = {0};
+
+    set_up();
+    attn_folder_write("out.part", "some", 4);
+    records = open_items(&(struct attn_records_item){"csv", "out", NULL}, 1, true);
+    ck_assert_int_eq(attn_records_begin(records, 1, sizes, 1, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "'out.part' has 4 bytes, expected 1000 or more");
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OUTPUT);
+    sizes[0] = 2;
+    ck_assert_int_eq(attn_records_begin(records, 1, sizes, 2, NULL), ATTN_INVALID);
+    attn_records_free(records);
+    tear_down();
+}
+END_TEST
+
+START_TEST(archives_whose_members_are_damaged_are_refused)
+{
+    const uint64_t sizes[] = {4, 60};
+    struct attn_records *records;
+    struct attn_error err = {0};
+    char members[60] = "PK\1\2";
+
+    set_up();
+    attn_folder_write("out.part", "some", 4);
+    attn_folder_write("out.members.part", members, sizeof members);
+    records = open_items(&(struct attn_records_item){"npz", "out", NULL}, 1, true);
+    ck_assert_int_eq(attn_records_begin(records, 1, sizes, 2, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "'out.members.part' does not hold members of an archive");
+    attn_records_free(records);
+    tear_down();
+}
+END_TEST
+
+/* --- Failures --------------------------------------------------------------------------------- */
+
+START_TEST(a_full_device_is_reported)
+{
+    static const char *const formats[] = {"jsonl", "csv", "edges"};
+
+    for (size_t i = 0; i < 3; i++) {
+        const struct attn_records_item item = {formats[i], "/dev/full", NULL};
+        struct attn_records *records = NULL;
+        struct attn_error err = {0};
+        enum attn_status status;
+
+        set_up();
+        status = attn_records_open(&item, 1, &form, false, &records, &err);
+        ck_assert_int_eq(status, ATTN_OK);
+        write_outcome(records, outcome_of(0));
+        ck_assert_int_eq(attn_records_flush(records, false, &err), ATTN_IO);
+        ck_assert_str_eq(err.message, "cannot write '/dev/full': No space left on device");
+        ck_assert_int_eq(err.stage, ATTN_STAGE_OUTPUT);
+        ck_assert(!attn_records_is_abandoned(records));
+        attn_records_free(records);
+        tear_down();
+    }
+}
+END_TEST
+
+START_TEST(what_is_not_finished_stays_under_its_other_name)
+{
+    struct attn_records *records;
+    struct attn_records_part part;
+
+    set_up();
+    attn_folder_write("out", "old", 3);
+    records = open_one("jsonl");
+    ck_assert(attn_records_part(records, 0, &part));
+    ck_assert_str_eq(part.target, "out");
+    ck_assert_str_eq(part.path, "out.part");
+    ck_assert(!attn_records_part(records, 1, &part));
+    write_outcome(records, failure_of(0));
+    ck_assert_int_eq(attn_records_finish(records, true, NULL), ATTN_OK);
+    attn_records_free(records);
+    assert_out("old");
+    ck_assert_int_eq(access("out.part", F_OK), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(all_outputs_open_or_none)
+{
+    const struct attn_records_item items[] = {{"jsonl", "out", NULL}, {"csv", "absent/csv", NULL}};
+    struct attn_records *records = NULL;
+    struct attn_error err = {0};
+
+    set_up();
+    ck_assert_int_eq(attn_records_open(items, 2, &form, false, &records, &err), ATTN_IO);
+    ck_assert_ptr_null(records);
+    ck_assert_uint_eq(attn_folder_count(), 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(formats_that_need_files_refuse_streams)
+{
+    const struct attn_records_item unknown = {"xml", "out", NULL};
+    struct attn_records_item item = {"npy", NULL, NULL};
+    struct attn_records *records = NULL;
+
+    set_up();
+    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_INVALID);
+    item = (struct attn_records_item){"npz", "/dev/null", NULL};
+    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_IO);
+    ck_assert_int_eq(attn_records_open(&unknown, 1, &form, false, &records, NULL), ATTN_INVALID);
+    tear_down();
+}
+END_TEST
+
+START_TEST(memory_that_runs_out_is_reported)
+{
+    enum attn_status status = ATTN_NO_MEMORY;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_capture *capture;
+    struct attn_outcome outcome;
+    struct attn_run *run;
+
+    set_up();
+    open_host();
+    form.n_layer = form.n_head = 1;
+    form.fields = 2 * ATTN_RECORD_FIELD_BIT(TENSORS) - 1;
+    run = run_text(host, &request, "Life is short", &capture);
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_records *records = NULL;
+
+        outcome = outcome_of(0);
+        outcome.labels = attn_run_labels(run), outcome.capture = capture;
+        attn_alloc_fail_at(n);
+        status = attn_records_open(all_items, N_ITEM, &form, false, &records, NULL);
+        if (status == ATTN_OK)
+            status = attn_records_write(records, &outcome, NULL);
+        if (status == ATTN_OK)
+            status = attn_records_finish(records, false, NULL);
+        if (status == ATTN_OK)
+            status = attn_records_commit(records, NULL);
+        attn_alloc_fail_off();
+        attn_records_free(records);
+        ck_assert_int_eq(system("rm -rf ./*.part arrays/*.part"), 0);
+        ck_assert(status == ATTN_OK || status == ATTN_NO_MEMORY);
+        ck_assert_int_eq(access("out", F_OK) == 0, status == ATTN_OK);
+        ck_assert_int_lt(n, 2000);
+    }
+    attn_capture_free(capture);
+    attn_run_free(run);
+    attn_host_free(host);
+    tear_down();
+}
+END_TEST
+
+ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_why,
+           ids_of_json_are_as_they_were_but_for_ends_of_lines,
+           fields_are_in_one_order_and_null_where_there_is_none, unknown_fields_are_refused,
+           a_head_is_a_line_of_csv, csv_has_selected_heads_alone, an_edge_is_a_line,
+           a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
+           an_archive_has_the_arrays_of_each_run, a_run_that_is_gone_on_with_gives_the_same_bytes,
+           without_sizes_a_run_begins_anew, parts_that_do_not_fit_are_refused,
+           archives_whose_members_are_damaged_are_refused, a_full_device_is_reported,
+           what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,
+           formats_that_need_files_refuse_streams, memory_that_runs_out_is_reported)
