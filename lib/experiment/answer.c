@@ -208,45 +208,46 @@ static double log_sum_exp(const float *x, size_t n, int32_t *first)
     return (double)x[most] + log(sum);
 }
 
-/* The mean of -ln p over the text's own tokens but the first. */
+enum { CE_ROWS = 16 }; /* rows of logits at a time */
+
+/* The mean of -ln p over the text's own tokens but the first, of the text that was fed as number
+ * I. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
-                                      struct attn_session *session, double *mean,
+                                      struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
     const struct attn_sequence *text = &answer->run->text;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    float *logits = attn_alloc_uninitialized(n_vocab, sizeof *logits, err);
+    float *logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
     enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
     double sum = 0;
 
-    for (size_t i = 1; status == ATTN_OK && i < text->n; i++) {
-        int32_t first;
+    for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
+        const size_t n = text->n - at < CE_ROWS ? text->n - at : CE_ROWS;
 
-        status = attn_session_logits_at(session, i - 1, 1, logits, err);
-        if (status == ATTN_OK)
-            sum += log_sum_exp(logits, n_vocab, &first) - (double)logits[text->ids[i]];
+        status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
+        for (size_t row = 0; status == ATTN_OK && row < n; row++) {
+            const float *x = logits + row * n_vocab;
+            int32_t first;
+
+            sum += log_sum_exp(x, n_vocab, &first) - (double)x[text->ids[at + row]];
+        }
     }
     attn_free(logits);
     *mean = sum / (double)(text->n - 1);
     return status;
 }
 
-enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
-                                  const float *base, float *logits, struct attn_reply *reply,
-                                  struct attn_error *err)
+/* LOGITS at the position, and the cross-entropy if that is the metric. */
+static struct attn_reply reply_of(const struct attn_answer *answer, const float *base,
+                                  const float *logits, double ce)
 {
     const size_t n = attn_model_config(answer->run->model)->n_vocab;
-    struct attn_reply found = {0};
-    double total, target;
-    enum attn_status status = attn_session_logits_at(session, answer->position, 1, logits, err);
+    struct attn_reply found = {.value = ce};
+    const double total = log_sum_exp(logits, n, &found.first);
+    const double target = answer->has_target ? (double)logits[answer->target] : 0;
 
-    if (status == ATTN_OK && answer->metric == ATTN_ANSWER_CE)
-        status = cross_entropy(answer, session, &found.value, err);
-    if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_MODEL, err);
-    total = log_sum_exp(logits, n, &found.first);
     found.kl = base != NULL ? attn_logits_kl(base, logits, n) : 0;
-    target = answer->has_target ? (double)logits[answer->target] : 0;
     switch (answer->metric) {
     case ATTN_ANSWER_LOGIT_DIFF:
         found.value = target - (double)logits[answer->foil];
@@ -266,6 +267,56 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
     default: /* the cross-entropy is there */
         break;
     }
-    *reply = found;
-    return ATTN_OK;
+    return found;
+}
+
+/* The logits at the position, of each text, in one product. */
+static enum attn_status read_logits(const struct attn_answer *answer, struct attn_session *session,
+                                    const struct attn_reading *reading, struct attn_error *err)
+{
+    size_t *positions = attn_alloc(reading->n, sizeof *positions, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    for (size_t i = 0; positions != NULL && i < reading->n; i++)
+        positions[i] = i * answer->run->text.n + answer->position;
+    if (positions != NULL)
+        status = attn_session_logits_of(session, positions, reading->n, reading->logits, err);
+    attn_free(positions);
+    return status;
+}
+
+enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
+                                  const struct attn_reading *reading, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    enum attn_status status = read_logits(answer, session, reading, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < reading->n; i++) {
+        double ce = 0;
+
+        if (answer->metric == ATTN_ANSWER_CE)
+            status = cross_entropy(answer, session, i, &ce, err);
+        if (status == ATTN_OK)
+            reading->replies[i] =
+                reply_of(answer, reading->base, reading->logits + i * n_vocab, ce);
+    }
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+enum attn_status attn_answer_select(const struct attn_answer *answer,
+                                    struct attn_selection **selection, struct attn_error *err)
+{
+    struct attn_selection *made = NULL;
+    enum attn_status status =
+        attn_selection_create(attn_selection_dims(answer->run->selection), &made, err);
+
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(made, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    if (status == ATTN_OK && answer->metric != ATTN_ANSWER_CE)
+        status = attn_selection_keep_queries(made, answer->position, 1, err);
+    if (status == ATTN_OK)
+        *selection = made;
+    else
+        attn_selection_free(made);
+    return status;
 }

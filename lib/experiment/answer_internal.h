@@ -4,7 +4,7 @@
 #define ATTN_EXPERIMENT_ANSWER_INTERNAL_H
 
 #include "experiment/answer.h"
-#include "model/session.h"
+#include "model/session_pack.h"
 #include "run/run_internal.h"
 
 /* What is asked for, found in a run. */
@@ -30,12 +30,22 @@ struct attn_reply {
     int32_t first; /* the most probable token; of equal ones the first */
 };
 
-/*
- * Reads the reply of SESSION, which was fed the run's input, into REPLY, and the logits at the
- * position into LOGITS [n_vocab]. BASE are those of the unchanged run; NULL: this is that run.
- */
+/* What is read, and where it goes. */
+struct attn_reading {
+    size_t n;                   /* the session was fed the run's input so often, side by side */
+    const float *base;          /* logits of the unchanged run; NULL: this is that run */
+    float *logits;              /* [n, n_vocab] those at the position */
+    struct attn_reply *replies; /* [n] */
+};
+
+/* Reads the replies of SESSION. With ATTN_CACHE_ONE_LAYER it must have been fed with
+ * the queries of attn_answer_select watched. */
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
-                                  const float *base, float *logits, struct attn_reply *reply,
-                                  struct attn_error *err);
+                                  const struct attn_reading *reading, struct attn_error *err);
+
+/* A selection of the positions whose logits ANSWER reads. Its one site is the embedding, which a
+ * session has at hand: the queries are what it is for. The caller's. */
+enum attn_status attn_answer_select(const struct attn_answer *answer,
+                                    struct attn_selection **selection, struct attn_error *err);
 
 #endif

@@ -144,6 +144,8 @@ static enum attn_status run_source(struct job *job, struct attn_error *err)
     struct attn_answer answer = job->answer;
     struct attn_session *session = NULL;
     struct attn_reply reply = {0};
+    const struct attn_reading reading = {
+        .n = 1, .base = job->trials.logits, .logits = logits, .replies = &reply};
     enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
     answer.run = job->source;
@@ -154,7 +156,7 @@ static enum attn_status run_source(struct job *job, struct attn_error *err)
         status = attn_trial_run(&trial, &session, err);
     }
     if (status == ATTN_OK)
-        status = attn_answer_read(&answer, session, job->trials.logits, logits, &reply, err);
+        status = attn_answer_read(&answer, session, &reading, err);
     job->source_value = reply.value;
     attn_session_free(session);
     attn_free(logits);

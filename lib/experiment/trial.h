@@ -10,7 +10,7 @@
 #ifndef ATTN_EXPERIMENT_TRIAL_H
 #define ATTN_EXPERIMENT_TRIAL_H
 
-#include "model/session.h"
+#include "model/session_pack.h"
 #include "run/run_internal.h"
 
 struct attn_trial {
@@ -41,5 +41,20 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
                                   struct attn_error *err);
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
+
+/* The input of RUN, which has no source, several times at once, each time changed otherwise, from a
+ * layer on. */
+struct attn_trial_pack {
+    const struct attn_run *run;
+    const struct attn_trace *trace;
+    int layer;                                     /* where it begins */
+    const float *resid;                            /* [T, D] resid_pre of that layer */
+    const struct attn_session_sequence *sequences; /* [n] of T rows; the edits of each */
+    size_t n;
+};
+
+/* A new session, the caller's, fed all of PACK on the caller's thread. Errors have a stage. */
+enum attn_status attn_trial_run_pack(const struct attn_trial_pack *pack,
+                                     struct attn_session **session, struct attn_error *err);
 
 #endif

@@ -1,9 +1,15 @@
-/* trials.c - see trials.h. */
+/*
+ * trials.c - see trials.h. Runs that begin at the same layer go through it side by side, as many as
+ * make products fast: their rows lie one below the other, each run with its own edits.
+ */
 #include "experiment/trials.h"
 
 #include "base/memory.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
+
+enum { PACK_ROWS = 128 }; /* more make products no faster */
 
 /* --- The unchanged run ------------------------------------------------------------------------ */
 
@@ -11,14 +17,15 @@ static enum attn_status run_base(struct attn_trials *trials, struct attn_error *
 {
     struct attn_trial trial = attn_trial_of(trials->run);
     struct attn_session *session = NULL;
+    const struct attn_reading reading = {
+        .n = 1, .logits = trials->logits, .replies = &trials->base};
     enum attn_status status;
 
     if (trials->can_skip)
         trial.trace = attn_capture_trace(trials->capture);
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK)
-        status =
-            attn_answer_read(trials->answer, session, NULL, trials->logits, &trials->base, err);
+        status = attn_answer_read(trials->answer, session, &reading, err);
     trials->n_feed++;
     attn_session_free(session);
     return status;
@@ -39,6 +46,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     if (status == ATTN_OK)
         status =
             attn_selection_set_sites(trials->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE), err);
+    if (status == ATTN_OK)
+        status = attn_answer_select(answer, &trials->needed, err);
     if (status == ATTN_OK && trials->can_skip)
         status = attn_capture_create(trials->selection, &trials->capture, err);
     return status == ATTN_OK ? run_base(trials, err) : status;
@@ -48,17 +57,33 @@ void attn_trials_release(struct attn_trials *trials)
 {
     attn_capture_free(trials->capture);
     attn_selection_free(trials->selection);
+    attn_selection_free(trials->needed);
     attn_free(trials->logits);
     *trials = (struct attn_trials){.run = NULL};
 }
 
 /* --- Those with changes ----------------------------------------------------------------------- */
 
+/* A change and the first layer that it changes. */
+struct place {
+    int layer;
+    size_t change; /* its number */
+};
+
+/* Runs that go side by side. */
+struct pack {
+    const struct place *places; /* [n] of one layer */
+    size_t n;
+};
+
 /* Work of the pool. */
 struct work {
     const struct attn_trials *trials;
     const struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes;
+    struct place *places; /* [n] owns; of the changes, by layer */
+    struct pack *packs;   /* [n_pack] owns */
+    size_t n_pack;
     size_t n_total;         /* runs, those before these with them */
     atomic_size_t n_done;   /* likewise */
     atomic_flag has_failed; /* the thread that sets it first writes the failure */
@@ -74,41 +99,164 @@ static int first_layer(const struct attn_trial_change *change, int n_layer)
     for (size_t i = 0; i < change->n_edit; i++)
         if (change->edits[i].layer < first)
             first = change->edits[i].layer;
-    return first;
+    return first < n_layer ? first : 0;
 }
 
-static enum attn_status try(const struct attn_trials *trials,
-                            const struct attn_trial_change *change, float *logits,
-                            struct attn_trial_outcome *outcome, struct attn_error *err)
+static int by_layer(const void *a, const void *b)
 {
-    const int n_layer = (int)attn_model_config(trials->run->model)->n_layer;
-    const int layer = first_layer(change, n_layer);
+    const struct place *x = a, *y = b;
+
+    if (x->layer != y->layer)
+        return x->layer < y->layer ? -1 : 1;
+    return x->change < y->change ? -1 : x->change > y->change;
+}
+
+/* Whether runs go side by side: they begin at a layer, and have no source. */
+static bool packs(const struct attn_trials *trials)
+{
+    return trials->can_skip && trials->run->source.n == 0;
+}
+
+/* The runs that can go side by side. */
+static size_t most_together(const struct attn_trials *trials)
+{
+    const size_t n = trials->run->text.n;
+
+    return packs(trials) && n < PACK_ROWS ? PACK_ROWS / n : 1;
+}
+
+/* Puts the N changes together: those of one layer, about as many in each pack. */
+static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
+{
+    const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
+    const size_t most = most_together(work->trials);
+
+    work->places = attn_alloc(n, sizeof *work->places, err);
+    work->packs = attn_alloc(n, sizeof *work->packs, err);
+    if (work->places == NULL || work->packs == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        work->places[i] = (struct place){first_layer(&work->changes[i], n_layer), i};
+    qsort(work->places, n, sizeof *work->places, by_layer);
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t n_pack;
+
+        end = first + 1;
+        while (end < n && work->places[end].layer == work->places[first].layer)
+            end++;
+        for (n_pack = (end - first + most - 1) / most; n_pack > 0; n_pack--) {
+            const size_t size = (end - first) / n_pack;
+
+            work->packs[work->n_pack++] = (struct pack){work->places + first, size};
+            first += size;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* The one run of PACK, from its first layer on if it can begin there. */
+static enum attn_status try_alone(const struct work *work, const struct pack *pack,
+                                  struct attn_session **session, struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const struct attn_trial_change *change = &work->changes[pack->places[0].change];
     struct attn_trial trial = attn_trial_of(trials->run);
-    struct attn_session *session = NULL;
     enum attn_status status;
 
     trial.pool = NULL; /* its threads are busy with other trials */
     trial.edits = change->edits;
     trial.n_edit = change->n_edit;
-    if (trials->can_skip && layer < n_layer) {
-        trial.layer = layer;
-        trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer);
+    if (trials->can_skip) {
+        trial.layer = pack->places[0].layer;
+        trial.resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
     }
-    status = attn_trial_run(&trial, &session, err);
-    if (status == ATTN_OK) {
-        outcome->n_row = attn_session_n_edited_row(session);
-        status =
-            attn_answer_read(trials->answer, session, trials->logits, logits, &outcome->reply, err);
+    status = attn_trial_run(&trial, session, err);
+    if (status == ATTN_OK)
+        work->outcomes[pack->places[0].change].n_row = attn_session_n_edited_row(*session);
+    return status;
+}
+
+/* An attn_trace_fn: the selection says which positions are needed, nobody what they hold. */
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user;
+    (void)event;
+    (void)err;
+    return ATTN_OK;
+}
+
+static enum attn_status try_together(const struct work *work, const struct pack *pack,
+                                     struct attn_session **session, struct attn_error *err)
+{
+    static const struct attn_edit none; /* what a run without changes has */
+    const struct attn_trials *trials = work->trials;
+    const struct attn_trace trace = {.selection = trials->needed, .on_event = ignore};
+    struct attn_session_sequence *sequences = attn_alloc(pack->n, sizeof *sequences, err);
+    const int layer = pack->places[0].layer;
+    const struct attn_trial_pack together = {
+        .run = trials->run,
+        .trace = &trace,
+        .layer = layer,
+        .resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer),
+        .sequences = sequences,
+        .n = pack->n};
+    enum attn_status status = sequences != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t i = 0; sequences != NULL && i < pack->n; i++) {
+        const struct attn_trial_change *change = &work->changes[pack->places[i].change];
+
+        sequences[i] =
+            (struct attn_session_sequence){.n = trials->run->text.n,
+                                           .edits = change->n_edit > 0 ? change->edits : &none,
+                                           .n_edit = change->n_edit};
     }
+    if (status == ATTN_OK)
+        status = attn_trial_run_pack(&together, session, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
+        work->outcomes[pack->places[i].change].n_row = attn_session_n_edited_row_of(*session, i);
+    attn_free(sequences); /* their edits are the caller's */
+    return status;
+}
+
+/* What the runs of PACK, which SESSION was fed, reply. */
+static enum attn_status read_replies(const struct work *work, const struct pack *pack,
+                                     struct attn_session *session, struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
+    struct attn_reading reading = {.n = pack->n, .base = trials->logits};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    reading.logits = attn_alloc_uninitialized(pack->n * n_vocab, sizeof *reading.logits, err);
+    reading.replies = attn_alloc(pack->n, sizeof *reading.replies, err);
+    if (reading.logits != NULL && reading.replies != NULL)
+        status = attn_answer_read(trials->answer, session, &reading, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
+        work->outcomes[pack->places[i].change].reply = reading.replies[i];
+    attn_free(reading.logits);
+    attn_free(reading.replies);
+    return status;
+}
+
+static enum attn_status try(const struct work *work, const struct pack *pack,
+                            struct attn_error *err)
+{
+    struct attn_session *session = NULL;
+    enum attn_status status = packs(work->trials) ? try_together(work, pack, &session, err)
+                                                  : try_alone(work, pack, &session, err);
+
+    if (status == ATTN_OK)
+        status = read_replies(work, pack, session, err);
     attn_session_free(session);
     return status;
 }
 
-/* Tells of one more that is done. The caller's own thread tells for all. */
-static void tell(struct work *work, int worker)
+/* Tells of N more that are done. The caller's own thread tells for all. */
+static void tell(struct work *work, size_t n, int worker)
 {
     const struct attn_request *request = &work->trials->run->request;
-    const size_t n_done = atomic_fetch_add(&work->n_done, 1) + 1;
+    const size_t n_done = atomic_fetch_add(&work->n_done, n) + n;
 
     if (worker == 0 && request->on_progress != NULL)
         request->on_progress(request->user, n_done, work->n_total);
@@ -117,19 +265,15 @@ static void tell(struct work *work, int worker)
 static void try_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
+    const struct pack *pack = &work->packs[task];
     struct attn_error failure = {0};
-    enum attn_status status = ATTN_NO_MEMORY;
-    float *logits;
+    enum attn_status status;
 
     if (atomic_load(&work->is_over))
         return;
-    logits = attn_alloc_uninitialized(attn_model_config(work->trials->run->model)->n_vocab,
-                                      sizeof *logits, &failure);
-    if (logits != NULL)
-        status = try(work->trials, &work->changes[task], logits, &work->outcomes[task], &failure);
-    attn_free(logits);
+    status = try(work, pack, &failure);
     if (status == ATTN_OK) {
-        tell(work, worker);
+        tell(work, pack->n, worker);
         return;
     }
     atomic_store(&work->is_over, true);
@@ -139,25 +283,35 @@ static void try_task(void *context, size_t task, int worker)
     }
 }
 
+/* Multiply-adds of a run, roughly. */
+static double work_of_run(const struct attn_trials *trials)
+{
+    const struct attn_dims *dims = attn_selection_dims(trials->selection);
+
+    return 12.0 * (double)dims->n_layer * (double)dims->n_position * (double)dims->d_model *
+               (double)dims->d_model +
+           (double)dims->n_vocab * (double)dims->d_model;
+}
+
 enum attn_status attn_trials_perform(struct attn_trials *trials,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err)
 {
+    const size_t n_all = trials->n_feed + n;
     struct work work = {.trials = trials,
                         .changes = changes,
                         .outcomes = outcomes,
-                        .n_total = trials->n_feed + n > trials->n_expected ? trials->n_feed + n
-                                                                           : trials->n_expected,
+                        .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
                         .n_done = trials->n_feed,
                         .has_failed = ATOMIC_FLAG_INIT,
-                        .status = ATTN_OK,
                         .err = err};
-    const struct attn_dims *dims = attn_selection_dims(trials->selection);
-    const double per_trial = 12.0 * (double)dims->n_layer * (double)dims->n_position *
-                                 (double)dims->d_model * (double)dims->d_model +
-                             (double)dims->n_vocab * (double)dims->d_model;
 
-    attn_pool_run(attn_host_pool(trials->run->host, per_trial * (double)n), n, try_task, &work);
+    work.status = make_packs(&work, n, err);
+    if (work.status == ATTN_OK)
+        attn_pool_run(attn_host_pool(trials->run->host, work_of_run(trials) * (double)n),
+                      work.n_pack, try_task, &work);
+    attn_free(work.packs);
+    attn_free(work.places);
     trials->n_feed += n;
     return work.status;
 }

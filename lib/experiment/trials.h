@@ -20,6 +20,7 @@ struct attn_trials {
     const struct attn_answer *answer; /* borrowed */
     bool can_skip;                    /* runs may begin at a later layer */
     struct attn_selection *selection; /* owns; resid_pre of all layers */
+    struct attn_selection *needed;    /* owns; the positions that the answer reads */
     struct attn_capture *capture;     /* owns; of the unchanged run */
     float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
     struct attn_reply base;           /* its reply */

@@ -613,15 +613,21 @@ static enum attn_status unembed(struct attn_forward *f, size_t first, size_t n, 
     return f->feed.status;
 }
 
-/* Whether the last layer computed row ROW of all that was fed, so that it has logits. */
-static bool is_final(const struct attn_session *session, size_t row)
+enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
+                                             struct attn_error *err)
 {
     const struct attn_forward *f = &session->forward;
     const struct attn_feed_part *part = &f->parts[attn_forward_find_sequence(f, row)];
     const size_t position = f->feed.is_pack ? row - part->first : row;
 
-    return f->is_rewindable || position + 1 == part->row0 + part->n_row ||
-           attn_forward_watches_row(f, position);
+    if (row >= session->n_position)
+        return attn_error_set(err, ATTN_INVALID, "position %zu is not among the %zu that were fed",
+                              row, session->n_position);
+    if (!f->is_rewindable && position + 1 != part->row0 + part->n_row &&
+        !attn_forward_watches_row(f, position))
+        return attn_error_set(err, ATTN_INVALID,
+                              "position %zu was not computed to its end: nothing watches it", row);
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
@@ -637,12 +643,9 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
         return attn_error_set(err, ATTN_INVALID,
                               "%zu positions from %zu on are not among the %zu that were fed", n,
                               first, n_position);
-    for (size_t row = first; row < first + n; row++)
-        if (!is_final(session, row))
-            return attn_error_set(err, ATTN_INVALID,
-                                  "position %zu was not computed to its end: nothing watches it",
-                                  row);
-    return unembed(f, first, n, logits, err);
+    for (size_t row = first; status == ATTN_OK && row < first + n; row++)
+        status = attn_session_check_position(session, row, err);
+    return status == ATTN_OK ? unembed(f, first, n, logits, err) : status;
 }
 
 enum attn_status attn_session_logits(struct attn_session *session, const float **logits,

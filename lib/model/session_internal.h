@@ -42,6 +42,10 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
+/* Whether position ROW of all that was fed has logits: the last layer computed it. */
+enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
+                                             struct attn_error *err);
+
 /* Embeddings of N tokens into X. */
 void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_t n, float *x);
 

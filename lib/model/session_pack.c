@@ -143,31 +143,57 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* The row of the last position of sequence number SEQUENCE of the last feed, among all rows. */
-static size_t last_row(const struct attn_session *session, size_t sequence)
+/* Adds row ROW of all that was fed to those that the output layer will read, as number I. */
+static void pick_row(struct attn_forward *f, size_t row, size_t i)
 {
-    const struct attn_feed_part *part = &session->forward.parts[sequence];
+    const size_t d = f->dims.d_model;
 
+    memcpy(f->normed + i * d, f->final + row * d, d * sizeof *f->normed); /* free after a feed */
+}
+
+/* The position of the row after which sequence number I ends, or POSITIONS[i]. */
+static size_t row_of(const struct attn_session *session, const size_t *positions, size_t i)
+{
+    const struct attn_feed_part *part = &session->forward.parts[i];
+
+    if (positions != NULL)
+        return positions[i];
     return session->forward.feed.is_pack ? part->first + part->n_row - 1 : session->n_position - 1;
+}
+
+/* Logits after N positions; POSITIONS NULL: after the last ones of the N sequences. */
+static enum attn_status unembed(struct attn_session *session, const size_t *positions, size_t n,
+                                float *logits, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+
+    f->feed.status = ATTN_OK;
+    f->feed.err = err;
+    for (size_t i = 0; i < n; i++)
+        pick_row(f, row_of(session, positions, i), i);
+    attn_unembed_rows(f, f->normed, n, logits);
+    for (size_t i = 0; i < n; i++)
+        attn_unembed_edit(f, row_of(session, positions, i), 1, logits + i * f->dims.n_vocab);
+    attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
+    return f->feed.status;
 }
 
 enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
                                           struct attn_error *err)
 {
-    struct attn_forward *f = &session->forward;
-    const size_t n = f->feed.n_part, d = f->dims.d_model, n_vocab = f->dims.n_vocab;
-    float *x = f->normed; /* nobody reads it after a feed */
-    enum attn_status status = attn_session_check_logits(session, err);
+    const enum attn_status status = attn_session_check_logits(session, err);
 
     if (status != ATTN_OK)
         return status;
-    f->feed.status = ATTN_OK;
-    f->feed.err = err;
-    for (size_t i = 0; i < n; i++)
-        memcpy(x + i * d, f->final + last_row(session, i) * d, d * sizeof *x);
-    attn_unembed_rows(f, x, n, logits);
-    for (size_t i = 0; i < n; i++)
-        attn_unembed_edit(f, last_row(session, i), 1, logits + i * n_vocab);
-    attn_forward_check_finite(f, logits, n * n_vocab);
-    return f->feed.status;
+    return unembed(session, NULL, session->forward.feed.n_part, logits, err);
+}
+
+enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
+                                        size_t n, float *logits, struct attn_error *err)
+{
+    enum attn_status status = attn_session_check_logits(session, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        status = attn_session_check_position(session, positions[i], err);
+    return status == ATTN_OK ? unembed(session, positions, n, logits, err) : status;
 }

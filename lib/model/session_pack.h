@@ -45,6 +45,12 @@ ATTN_API enum attn_status attn_session_feed_many(struct attn_session *session,
 ATTN_API enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
                                                    struct attn_error *err);
 
+/* Logits after N <= n_max of the positions, counted as for attn_session_logits_at and with its
+ * errors, into LOGITS [n, n_vocab]; computed anew, in one product. */
+ATTN_API enum attn_status attn_session_logits_of(struct attn_session *session,
+                                                 const size_t *positions, size_t n, float *logits,
+                                                 struct attn_error *err);
+
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
 /* As attn_session_feed_layer: begins at LAYER with X, the rows of all sequences. Their ids are not

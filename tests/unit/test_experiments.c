@@ -452,6 +452,59 @@ static void ablate_all(struct fixture *f)
     ablate_parts(f, ATTN_ABLATE_NEURONS, ATTN_ABLATE_WITH_ZERO, "neurons");
 }
 
+enum { MOST_CHANGES = 64 };
+
+/* Runs that go side by side from the layer of their change have the bits of those from the start,
+ * each by itself. */
+static void restart_many(struct fixture *f, enum attn_answer_metric metric, const char *at)
+{
+    const struct attn_config *config = attn_model_config(attn_host_model(f->host));
+    struct attn_answer_args args = answer_of(f);
+    struct attn_edit edits[MOST_CHANGES];
+    struct attn_trial_change changes[MOST_CHANGES];
+    struct attn_trial_outcome side_by_side[MOST_CHANGES], alone[MOST_CHANGES];
+    struct attn_trials trials;
+    struct attn_answer answer;
+    struct attn_run *run;
+    size_t n = 0;
+
+    args.metric = metric, args.at = at;
+    ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
+    ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_start(run, &answer, &trials, &f->err) == ATTN_OK);
+    for (int layer = (int)config->n_layer - 1; layer >= 0; layer--)
+        for (int head = 0; head < (int)config->n_head && n < MOST_CHANGES - 1; head++) {
+            edits[n] = ATTN_EDIT_DEFAULT;
+            edits[n].site = ATTN_SITE_Z;
+            edits[n].layer = layer, edits[n].head = head;
+            edits[n].row0 = n % 2;
+            changes[n] = (struct attn_trial_change){&edits[n], 1};
+            n++;
+        }
+    changes[n++] = (struct attn_trial_change){NULL, 0};
+    ck_assert(trials.can_skip);
+    ck_assert(attn_trials_perform(&trials, changes, n, side_by_side, &f->err) == ATTN_OK);
+    trials.can_skip = false;
+    ck_assert(attn_trials_perform(&trials, changes, n, alone, &f->err) == ATTN_OK);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_double_eq(side_by_side[i].reply.value, alone[i].reply.value);
+        ck_assert_double_eq(side_by_side[i].reply.kl, alone[i].reply.kl);
+        ck_assert_int_eq(side_by_side[i].reply.first, alone[i].reply.first);
+        ck_assert_uint_eq(side_by_side[i].n_row, alone[i].n_row);
+    }
+    ck_assert_double_eq(side_by_side[n - 1].reply.value, trials.base.value);
+    ck_assert_double_ne(side_by_side[0].reply.value, trials.base.value);
+    attn_trials_release(&trials);
+    attn_run_free(run);
+}
+
+static void restart_all(struct fixture *f)
+{
+    restart_many(f, ATTN_ANSWER_LOG_PROB, NULL);
+    restart_many(f, ATTN_ANSWER_LOG_PROB, "1");
+    restart_many(f, ATTN_ANSWER_CE, NULL);
+}
+
 /* A run that begins at the layer of its change has the bits of one from the start. */
 static void restart(struct fixture *f)
 {
@@ -863,6 +916,7 @@ FOR_EACH_MODEL(a_text_does_not_differ_from_itself, differ_from_itself)
 FOR_EACH_MODEL(texts_of_two_lengths_are_compared_at_their_ends, differ_in_length)
 FOR_EACH_MODEL(parts_matter_as_in_float64, ablate_all)
 FOR_EACH_MODEL(a_run_from_a_later_layer_has_the_bits_of_a_whole_one, restart)
+FOR_EACH_MODEL(runs_side_by_side_have_the_bits_of_each_alone, restart_all)
 FOR_EACH_MODEL(parts_go_one_after_another_beside_controls, ablate_one_after_another)
 FOR_EACH_MODEL(rows_of_the_same_text_change_nothing, ablate_with_rows)
 FOR_EACH_MODEL(pieces_restore_what_they_do_in_float64, patch_all)
@@ -959,6 +1013,7 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,
            a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends,
            parts_matter_as_in_float64, a_run_from_a_later_layer_has_the_bits_of_a_whole_one,
+           runs_side_by_side_have_the_bits_of_each_alone,
            parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,

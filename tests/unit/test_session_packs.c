@@ -155,6 +155,8 @@ static void check_logits(const struct pack *pack, struct attn_session *session,
                           logits->data + (n - 1) * n_vocab, n_vocab);
     ck_assert(attn_session_logits_at(session, first, n, rows, NULL) == ATTN_OK);
     attn_assert_same_bits("logits", rows, logits->data, n * n_vocab);
+    ck_assert(attn_session_logits_of(session, &(size_t){first + n / 2}, 1, rows, NULL) == ATTN_OK);
+    attn_assert_same_bits("logits of one", rows, logits->data + n / 2 * n_vocab, n_vocab);
     free(all);
     free(rows);
 }
@@ -498,8 +500,10 @@ START_TEST(refuses_what_does_not_fit)
     struct attn_session *session;
     struct attn_error err = {0};
     const float *logits;
+    float row[64];
 
     open_pack(&pack, "tests/fixtures/gpt2-long", NULL, ATTN_COMPUTE_F32);
+    ck_assert_uint_le(pack.config->n_vocab, 64);
     session = create(&pack, NULL);
     two[0] = two[1] = (struct attn_session_sequence){.ids = pack.ids, .n = 3};
     expect_refusal(session, two, 0,
@@ -520,11 +524,15 @@ START_TEST(refuses_what_does_not_fit)
     two[1].edits = &edit, two[1].n_edit = 1;
     expect_refusal(session, two, 2, "an edit of 'z' names positions 3 to");
     two[1].edits = NULL;
-    ck_assert(attn_session_logits_last(session, NULL, &err) == ATTN_INVALID);
+    ck_assert(attn_session_logits_last(session, NULL, NULL) == ATTN_INVALID);
     ck_assert_uint_eq(attn_session_n_position(session), 0);
 
     ck_assert(attn_session_feed_many(session, two, 2, NULL) == ATTN_OK);
     ck_assert(attn_session_logits(session, &logits, NULL) == ATTN_OK);
+    ck_assert(attn_session_logits_of(session, &(size_t){6}, 1, row, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "position 6 is not among the 6 that were fed");
+    ck_assert(attn_session_logits_of(session, &(size_t){3}, 1, row, NULL) == ATTN_INVALID);
+    ck_assert(attn_session_logits_of(session, &(size_t){2}, 1, row, NULL) == ATTN_OK);
     expect_refusal(session, two, 2, "the session must be reset first");
     ck_assert(attn_session_feed(session, pack.ids, 1, NULL) == ATTN_INVALID);
     ck_assert(attn_session_rewind(session, 1, NULL) == ATTN_INVALID);

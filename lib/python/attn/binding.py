@@ -1684,6 +1684,7 @@ FUNCTIONS = {
     "attn_session_reset": (None, [c_void_p]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
+    "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
     "attn_compare": (c_int, [c_void_p, c_size_t, POINTER(POINTER(attn_comparison)), POINTER(attn_error)]),
