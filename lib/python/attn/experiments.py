@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from ctypes import POINTER, byref, c_int32, c_void_p
+from ctypes import POINTER, byref, c_int32, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from . import binding as c
 from .library import call, interruptible, lib, take_notes
 from .request import Request, choice, fill_input, ndarray, spec, texts
-from .result import string_at
 from .table import Table, table_of
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ _OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.
 class Host:
     """A struct attn_host. Who runs holds a reference, so that closing a model waits for no run and ends none."""
 
-    __slots__ = ("pointer", "cancel", "generation", "notes", "found")
+    __slots__ = ("pointer", "cancel", "generation", "notes", "found", "texts")
 
     def __init__(self, pointer, cancel, found=None):
         self.pointer, self.cancel, self.generation = pointer, cancel, library.generation
+        self.texts: dict[int, str] = {}  # of token ids, as they are met
         self.notes, self.found = take_notes(), found  # the model borrows its name from what was found
 
     def __del__(self):

@@ -6,13 +6,11 @@ import threading
 from ctypes import POINTER, byref, c_uint64, c_void_p, cast
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
-import numpy as np
-
 from . import binding as c
 from .errors import error_of
 from .library import call, lib
 from .request import Request, choice, fill_input
-from .result import Predictions, Result, lend, tensors_of
+from .result import Predictions, Result, lend, places_of, tensors_of
 from .table import table_of
 
 if TYPE_CHECKING:
@@ -20,14 +18,11 @@ if TYPE_CHECKING:
     from .model import Model
 
 WINDOW = 1024  # most texts that are read ahead of the result that is taken
-HELD = 64 << 20  # most bytes of tensors that wait to be taken, beside one result
+HELD = 64 << 20  # most bytes of tensors that wait to be taken, beside those of one hand-over
+TOGETHER = 32  # most results that are handed over at once: each hand-over wakes a thread
 
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()
-
-
-class Measures(dict):
-    """Numbers of every head: measures["entropy"] float32 [layers, heads]; NaN where there are none."""
 
 
 class _Many:
@@ -38,11 +33,17 @@ class _Many:
         self.inputs: queue.SimpleQueue = queue.SimpleQueue()
         self.results: queue.SimpleQueue = queue.SimpleQueue()
         self.room = threading.Condition()
-        self.n_held = self.n_byte_held = 0
+        self.n_byte_held = self.n_byte_ready = 0
         self.is_closing = False
         self.problem: BaseException | None = None
         self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
-        self.calls = c.attn_many_calls(*(kind(getattr(self, name)) for name, kind in c.attn_many_calls._fields_[:4]))
+        self.ready: list = []  # results that are handed over with the next ones
+        self.places: dict | None = None  # which tensors there are: the same of all
+        self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.queries)
+        self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
+        self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
+        self.calls = c.attn_many_calls(c.attn_next_fn(self.next), c.attn_done_fn(self.done))
+        self.calls.on_end = dict(c.attn_many_calls._fields_)["on_end"](self.on_end)
         self.thread = threading.Thread(target=self.compute, name="attn.map", daemon=True)
         self.thread.start()
 
@@ -54,7 +55,8 @@ class _Many:
         except BaseException as problem:
             if self.problem is None:
                 self.problem = problem
-        self.results.put((_OVER, 0))
+        self.results.put((self.ready, 0))
+        self.results.put(None)
 
     def next(self, _user, record, is_over, error):
         try:
@@ -76,22 +78,28 @@ class _Many:
     def done(self, _user, found, error):
         try:
             found = found.contents
-            number = found.record.contents.number
-            result = _result_of(found, self.again, self.kept[number][0])
-            size = sum(array.nbytes for array in result._tensors.values())
-            with self.room:
-                self.room.wait_for(lambda: self.is_closing or not self.n_held or self.n_byte_held + size <= HELD)
-                if self.is_closing:
-                    return lib.attn_error_set(error, c.ATTN_CANCELED, b"the results are not wanted any more")
-                self.n_held += 1
-                self.n_byte_held += size
-            self.results.put((result, size))
+            record = found.record.contents
+            item, keep = self.kept.pop(record.number)
+            result = self.result_of(found, record, item)
+            del keep
+            self.ready.append(result)
+            self.n_byte_ready += sum(array.nbytes for array in result._tensors.values())
+            if self.is_closing:
+                return lib.attn_error_set(error, c.ATTN_CANCELED, b"the results are not wanted any more")
+            if not found.is_followed or len(self.ready) >= TOGETHER or self.n_byte_ready > HELD // 8:
+                self.hand_over()
         except BaseException as problem:
             return self.fail(problem, error)
         return c.ATTN_OK
 
-    def release(self, _user, record):
-        self.kept.pop(record.contents.number, None)
+    def hand_over(self):
+        """Gives the results that are ready to the caller's thread, once there is room for them."""
+        ready, size = self.ready, self.n_byte_ready
+        self.ready, self.n_byte_ready = [], 0
+        with self.room:
+            self.room.wait_for(lambda: self.is_closing or not self.n_byte_held or self.n_byte_held + size <= HELD)
+            self.n_byte_held += size
+        self.results.put((ready, size))
 
     def on_end(self, _user):
         self.inputs.put(_OVER)
@@ -100,16 +108,47 @@ class _Many:
         self.problem = problem
         return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the run")
 
+    def result_of(self, found: c.attn_many_result, record: c.attn_record, item) -> Result:
+        """What FOUND holds, copied: the library frees it after the call."""
+        result = Result()
+        is_dict = isinstance(item, dict)
+        if is_dict:
+            result.id = item.get("id")
+        if record.failure:
+            result.error = error_of(record.err)
+            result.error.code = lib.attn_record_failure_code(record.failure).decode()
+            return result
+        draw, given = self.again
+        text = dict(text=item.get("text", item.get("ids")), source=item.get("source")) if is_dict else dict(text=item)
+        result._again = draw, {**given, **text}
+        labels = found.labels.contents
+        result.read_labels(labels, found.n_token, self.has_queries, self.host.texts)
+        if self.keeps_tensors:
+            if self.places is None:
+                self.places = places_of(labels.selection)
+            lent = tensors_of(found.capture, labels.selection, self.places, None)
+            result._heads, result._tensors = self.places, {place: array.copy() for place, array in lent.items()}
+        if self.names:
+            address = cast(found.measures, c_void_p).value
+            shape = len(self.names), found.n_layer, found.n_head
+            result.measures = dict(zip(self.names, lend(address, shape, None).copy()))
+        if self.has_predictions:
+            result.predictions = _predictions(found.predictions)
+        return result
+
     # --- In that of the caller ---
 
-    def take(self):
-        """The next result, or _OVER."""
-        result, size = self.results.get()
-        with self.room:
-            self.n_held -= 1
-            self.n_byte_held -= size
-            self.room.notify()
-        return result
+    def take(self) -> list | None:
+        """The next results; None when there are no more."""
+        taken = self.results.get()
+        if taken is None:
+            return None
+        results, size = taken
+        if size:
+            with self.room:
+                self.n_byte_held -= size
+                self.room.notify()
+        return results
 
     def close(self, is_interrupted: bool):
         """Ends what still runs, and waits for it."""
@@ -154,13 +193,14 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
                 except StopIteration:
                     is_read = True
                     running.inputs.put(_OVER)
-            result = running.take()
-            if result is _OVER:
+            results = running.take()
+            if results is None:
                 break
-            n_inside -= 1
-            if raises and result.error is not None:
-                raise result.error
-            yield result
+            n_inside -= len(results)
+            for result in results:
+                if raises and result.error is not None:
+                    raise result.error
+                yield result
         if running.problem is not None:
             raise running.problem
     except KeyboardInterrupt:
@@ -170,40 +210,7 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
         running.close(is_interrupted)
 
 
-# --- Results --------------------------------------------------------------------------------------
-
-
-def _result_of(found: c.attn_many_result, again, item) -> Result:
-    result = Result()
-    result.id = item.get("id") if isinstance(item, dict) else None
-    record = found.record.contents
-    if record.failure != c.ATTN_RECORD_FAILURE_NONE:
-        result.error = error_of(record.err)
-        result.error.code = lib.attn_record_failure_code(record.failure).decode()
-        return result
-    labels = found.labels.contents
-    result.read_labels(labels)
-    draw, given = again
-    if isinstance(item, dict):
-        given = dict(given, text=item.get("text", item.get("ids")), source=item.get("source"))
-    else:
-        given = dict(given, text=item)
-    result._again = draw, given
-    if found.capture:
-        lent, result._heads = tensors_of(found.capture, labels.selection, None)
-        result._tensors = {place: np.array(array) for place, array in lent.items()}
-    if found.measures:
-        result.measures = _measures(found)
-    if found.predictions.n_top or found.predictions.n_next:
-        result.predictions = _predictions(found.predictions)
-    return result
-
-
-def _measures(found: c.attn_many_result) -> Measures:
-    which = [name for name, measure in MEASURES.items() if found.which >> measure & 1]
-    address = cast(found.measures, c_void_p).value
-    numbers = np.array(lend(address, (len(which), found.n_layer, found.n_head), None))
-    return Measures(zip(which, numbers))
+# --- Parts of results -----------------------------------------------------------------------------
 
 
 def _predictions(predictions: c.attn_predictions) -> Predictions:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast
+from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from .host import Host, open_host
 from .library import call, interruptible, lib, take_notes
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
-from .result import Owner, Predictions, Result, picture_options, sink_bytes, string_at, tensors_of
+from .result import Owner, Predictions, Result, picture_options, places_of, sink_bytes, tensors_of
 from .table import table_of
 
 
@@ -128,7 +128,7 @@ class Model:
         call("attn_tokenizer_decode", self._tokenizer(host), cast(array.ctypes.data, POINTER(c_int32)), len(array),
              byref(text), byref(size))
         try:
-            return string_at(cast(text, c_void_p).value, size.value).decode("utf-8", "replace")
+            return string_at(cast(text, c_void_p).value or 0, size.value).decode("utf-8", "replace")
         finally:
             lib.attn_text_free(text)
 
@@ -256,7 +256,8 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     listener = None
     try:
         labels = lib.attn_run_labels(run).contents
-        result.read_labels(labels)
+        n = lib.attn_selection_dims(labels.selection).contents.n_position
+        result.read_labels(labels, n, bool(request.struct.queries), host.texts)
         if on_event:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)
@@ -265,7 +266,8 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
             trace = lib.attn_capture_trace(capture)
         call("attn_run_perform", run, trace, byref(found))
         if not on_event:
-            result._tensors, result._heads = tensors_of(capture, owner.more.pointer, owner)
+            result._heads = places_of(labels.selection)
+            result._tensors = tensors_of(capture, labels.selection, result._heads, owner)
         result.predictions = predictions_of(found)
     except Exception:
         if listener and listener.problem is not None:

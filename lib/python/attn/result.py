@@ -4,7 +4,8 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping
-from ctypes import POINTER, byref, c_char, c_size_t, c_void_p, cast, create_string_buffer
+from ctypes import (CFUNCTYPE, POINTER, byref, c_int, c_size_t, c_void_p, cast, create_string_buffer,
+                    string_at)
 from typing import Any, Iterator, NamedTuple
 
 import numpy as np
@@ -200,32 +201,39 @@ def heads_kept(selection, dims: c.attn_dims, site: int, layer: int) -> list[int]
     return [head for head in range(n) if has(selection, layer, head)]
 
 
-def tensors_of(capture, selection, owner):
-    """The tensors of a capture as {(site, layer): array}, and {(site, layer): heads}. Nothing is copied."""
+def places_of(selection) -> dict[tuple[int, int], list[int]]:
+    """The (site, layer) that are wanted, and which heads of them."""
     dims = lib.attn_selection_dims(selection).contents
-    shape = (c_size_t * 3)()
-    arrays, heads = {}, {}
+    places: dict[tuple[int, int], list[int]] = {}
     kept: dict[tuple, list[int]] = {}
     for site in NAMES:
         for layer in range(dims.n_layer) if _IN_LAYER[site] else (c.ATTN_NO_LAYER,):
             if not lib.attn_selection_wants(selection, site, layer):
                 continue
-            address = cast(lib.attn_capture_tensor(capture, site, layer), c_void_p).value
-            if address is None:
-                continue
-            rank = lib.attn_selection_shape(selection, site, layer, shape)
-            sizes = tuple(shape[:rank])
-            strides = None
-            if _LAYOUT[site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
-                rows, _, width = sizes
-                strides = (4 * width, 4 * rows * width, 4)
-            arrays[site, layer] = lend(address, sizes, owner, strides)
-            if _LAYOUT[site] != c.ATTN_LAYOUT_VECTOR:
-                key = _LAYOUT[site] == c.ATTN_LAYOUT_KEY, layer
-                if key not in kept:
-                    kept[key] = heads_kept(selection, dims, site, layer)
-                heads[site, layer] = kept[key]
-    return arrays, heads
+            key = _LAYOUT[site], layer
+            if key not in kept:
+                kept[key] = heads_kept(selection, dims, site, layer)
+            places[site, layer] = kept[key]
+    return places
+
+
+# As an address: a pointer of ctypes would be made and cast for each tensor.
+_tensor_at = CFUNCTYPE(c_void_p, c_void_p, c_int, c_int)(("attn_capture_tensor", lib))
+
+
+def tensors_of(capture, selection, places, owner) -> dict[tuple[int, int], np.ndarray]:
+    """The tensors of a capture by site and layer: arrays over its memory, which OWNER keeps alive."""
+    sizes, arrays = (c_size_t * 3)(), {}
+    for site, layer in places:
+        address = _tensor_at(capture, site, layer)
+        if address is None:
+            continue
+        rank = lib.attn_selection_shape(selection, site, layer, sizes)
+        shape, strides = tuple(sizes[:rank]), None
+        if _LAYOUT[site] in (c.ATTN_LAYOUT_QUERY, c.ATTN_LAYOUT_KEY):  # kept head by head
+            strides = (4 * shape[2], 4 * shape[0] * shape[2], 4)
+        arrays[site, layer] = np.asarray(_Lent(address, shape, owner, strides))
+    return arrays
 
 
 def queries_of(selection) -> np.ndarray:
@@ -239,11 +247,7 @@ def texts_of(items, sizes, n: int) -> list[str] | None:
     if not items:
         return None
     pieces = cast(items, POINTER(c_void_p))
-    return [string_at(pieces[i], sizes[i]).decode("utf-8", "replace") for i in range(n)]
-
-
-def string_at(address, size: int) -> bytes:
-    return bytes((c_char * size).from_address(address)) if size else b""
+    return [string_at(pieces[i] or 0, sizes[i]).decode("utf-8", "replace") for i in range(n)]
 
 
 # --- Results --------------------------------------------------------------------------------------
@@ -265,6 +269,7 @@ class Result:
     offsets         int64 [T, 2] each token's bytes in the text as UTF-8: text.encode()[begin:end]; or None
     queries         int64 [T'] the positions that rows of tensors are of
     source_tokens   texts [S] of what cross-attention looks at, or None
+    len(result)     T
     predictions     Predictions(top, next)
     notes           what `attn-cli run` would note: how many rows an edit changed, say
     cache           the tensors under TransformerLens's names
@@ -279,8 +284,6 @@ class Result:
 
     tokens: list[str] | None
     ids: np.ndarray | None
-    offsets: np.ndarray | None
-    queries: np.ndarray
     source_tokens: list[str] | None
     predictions: Predictions
 
@@ -288,23 +291,33 @@ class Result:
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
         self._again = None  # (model or None, input and options): what pictures are drawn from
-        self.tokens = self.ids = self.offsets = self.source_tokens = None
+        self.tokens = self.ids = self.source_tokens = None
+        self._sides = None  # where tokens begin and end, as bytes of int64
+        self._n, self._queries = 0, None  # positions; those that were chosen, None: all
         self.id = self.error = self.measures = None
         self.notes: list[str] = []
         self.predictions = Predictions(None, None)
-        self.queries = np.zeros(0, np.int64)
 
-    def read_labels(self, labels: c.attn_labels) -> None:
-        n = lib.attn_selection_dims(labels.selection).contents.n_position
-        n_source = lib.attn_selection_dims(labels.selection).contents.n_source
-        if labels.ids:
-            self.ids = np.array(lend(cast(labels.ids, c_void_p).value, (n,), None, kind="<i4"), np.int64)
-        self.tokens = texts_of(labels.tokens, labels.token_sizes, n)
-        self.source_tokens = texts_of(labels.source_tokens, labels.source_token_sizes, n_source)
-        if labels.begin and labels.end:
-            sides = (cast(side, c_void_p).value for side in (labels.begin, labels.end))
-            self.offsets = np.array([lend(side, (n,), None, kind="<i8") for side in sides]).T
-        self.queries = queries_of(labels.selection)
+    def read_labels(self, labels: c.attn_labels, n: int, has_queries: bool, texts: dict[int, str]) -> None:
+        """Copies what the N positions of a run are called. TEXTS keeps the texts of ids from run to run."""
+        self._n = n
+        if has_queries:
+            self._queries = queries_of(labels.selection)
+        ids, begin, end = labels.ids, labels.begin, labels.end
+        if begin and end:
+            self._sides = string_at(begin, 8 * n), string_at(end, 8 * n)
+        if ids:
+            self.ids = np.frombuffer(string_at(ids, 4 * n), np.int32).astype(np.int64)
+        if labels.tokens:
+            keys = self.ids.tolist() if ids else None
+            try:
+                self.tokens = [texts[id] for id in keys] if keys else texts_of(labels.tokens, labels.token_sizes, n)
+            except KeyError:
+                self.tokens = texts_of(labels.tokens, labels.token_sizes, n)
+                texts.update(zip(keys, self.tokens))
+        if labels.source_tokens:
+            n_source = lib.attn_selection_dims(labels.selection).contents.n_source
+            self.source_tokens = texts_of(labels.source_tokens, labels.source_token_sizes, n_source)
 
     def __getattr__(self, name: str) -> Any:
         site = SITES.get(ALIASES.get(name, name))
@@ -324,6 +337,16 @@ class Result:
         return [*super().__dir__(), *dict.fromkeys(NAMES[site] for site, _ in self._tensors)]
 
     @property
+    def offsets(self) -> np.ndarray | None:
+        if self._sides is None:
+            return None
+        return np.array([np.frombuffer(side, np.int64) for side in self._sides]).T
+
+    @property
+    def queries(self) -> np.ndarray:
+        return np.arange(self._n) if self._queries is None else self._queries
+
+    @property
     def cache(self) -> Cache:
         return Cache(self._tensors)
 
@@ -333,8 +356,7 @@ class Result:
 
     def __repr__(self) -> str:
         kept = ", ".join(dict.fromkeys(NAMES[site] for site, _ in self._tensors)) or "no tensors"
-        n = len(self.ids) if self.ids is not None else len(self.queries)
-        return f"<attn.Result: {n} tokens, {kept}>"
+        return f"<attn.Result: {self._n} tokens, {kept}>"
 
     # --- Pictures and files ---
 
@@ -388,6 +410,9 @@ class Result:
             return self.svg()
         except Exception:  # a result without a pattern still has its repr
             return None
+
+    def __len__(self) -> int:
+        return self._n
 
     def __getstate__(self):
         state = dict(self.__dict__)
@@ -444,4 +469,4 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
 def sink_bytes(sink) -> bytes:
     size = c_size_t()
     address = lib.attn_sink_bytes(sink, byref(size))
-    return string_at(address, size.value)
+    return string_at(address or 0, size.value)

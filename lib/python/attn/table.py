@@ -1,7 +1,7 @@
 """Tables of results: columns as numpy arrays."""
 from __future__ import annotations
 
-from ctypes import byref, c_void_p
+from ctypes import byref, c_void_p, string_at
 from typing import Any, Iterator
 
 import numpy as np
@@ -26,9 +26,8 @@ def _cell(cell: c.attn_cell) -> Any:
 
 
 def _text(cell):
-    from .result import string_at
     address = c_void_p.from_buffer(cell, c.attn_cell.text.offset).value
-    return string_at(address, cell.size).decode("utf-8", "replace")
+    return string_at(address or 0, cell.size).decode("utf-8", "replace")
 
 
 def _array(values: list, kind: int) -> np.ndarray:
