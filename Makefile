@@ -284,6 +284,11 @@ wheel: ## build the Python wheel in build/release/wheel and check it in an empty
 	@BUILD=$(BUILD) $(or $(PYTHON),python3) lib/python/build_wheel.py $(BUILD)/wheel
 	@tests/python/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(PYTHON),python3)
 
+check-wheel: wheel ## test that wheel in Debian's SUITES, default trixie: needs root and debootstrap
+	@.packaging/check_wheel.sh $(BUILD)/wheel/*.whl $(or $(SUITES),trixie)
+
+.PHONY: wheel check-wheel check-module
+
 bench: all ## attn-cli beside PyTorch, ONNX Runtime, llama.cpp and numpy, as ratios (PYTHON names the python)
 	@$(or $(PYTHON),python3) tests/bench/peers.py $(BUILD)/attn-cli $(BUILD)/bench $(BENCH_ARGS)
 
@@ -521,7 +526,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check wheel check-module probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-optional deps-lint deps-clang deps-python clean help
 .SECONDARY:
