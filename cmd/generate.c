@@ -119,7 +119,8 @@ const struct command command_generate = {
         "and a matrix of the answer says where a token looked, not why it was chosen.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
-                "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n",
+                "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
+                "  attn-cli generate -m interpreter --source \"The cat sat on the mat\" \"\"\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = generate_main,
