@@ -3,6 +3,7 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
+#include "texts_args.h"
 
 #include "attn.h"
 #include "tool.h"
@@ -14,27 +15,14 @@
 struct heads_args {
     struct question_args question;
     struct answer_args answer;
+    struct texts_args texts;
     const char *probe, *pattern, *from, *to, *sort; /* NULL: not given */
-    const char *texts;                              /* a file, or NULL */
-    bool is_lines;
-    int64_t n_run, n_most; /* 0: not given */
+    int64_t n_run, n_most;                          /* 0: not given */
     double threshold;
     bool has_effect;
 };
 
 static const struct option heads_rows[] = {
-    {.name = "texts",
-     .argument = "FILE",
-     .heading = "Heads",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct heads_args, texts),
-     .help = "in place of a text those of FILE, JSON Lines with `text` or `ids`: mean and standard "
-             "deviation, each text counts once"},
-    {.name = "lines",
-     .heading = "Heads",
-     .kind = OPTION_FLAG,
-     .offset = offsetof(struct heads_args, is_lines),
-     .help = "each line of --texts is a text"},
     {.name = "probe",
      .argument = "induction[:LEN[:REPEATS[:SEED]]]",
      .heading = "Heads",
@@ -100,6 +88,7 @@ static const struct option_group heads_options = OPTION_GROUP(heads_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct heads_args, question)),
+    {&texts_options, offsetof(struct heads_args, texts)},
     {&heads_options, 0},
     {&target_options, offsetof(struct heads_args, answer)},
     {&foil_options, offsetof(struct heads_args, answer)},
@@ -178,14 +167,14 @@ static bool asks_for_answer(const struct answer_args *answer)
 static int check(const struct heads_args *args, struct attn_survey_args *how)
 {
     int code = read_probe(args->probe, how);
-    if (code == EXIT_DONE && how->has_probe + !!args->texts + has_text(&args->question.prompt) > 1)
+    if (code == EXIT_DONE &&
+        how->has_probe + !!args->texts.path + has_text(&args->question.prompt) > 1)
         code =
             report_problem(EXIT_USAGE, NULL,
                            "--probe and --texts stand in place of a text: one of them is enough");
-    if (code == EXIT_DONE && args->is_lines && !args->texts)
-        code =
-            report_problem(EXIT_USAGE, NULL, "--lines says what --texts holds, which is not given");
-    if (code == EXIT_DONE && !how->has_probe && !args->texts)
+    if (code == EXIT_DONE)
+        code = texts_check(&args->texts);
+    if (code == EXIT_DONE && !how->has_probe && !args->texts.path)
         code = prompt_check(&args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
         code = report_problem(EXIT_USAGE, NULL,
@@ -209,12 +198,9 @@ static int read_files(const struct heads_args *args, struct attn_survey_args *ho
                       struct material *material)
 {
     struct attn_error err = {0};
-    if (args->texts) {
-        if (attn_texts_read(args->texts, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
-                            &material->texts, &err) != ATTN_OK)
-            return report_error(&err);
-        how->texts = attn_texts_items(material->texts, &how->n_text);
-    }
+    int code = texts_read(&args->texts, &material->texts, &how->texts, &how->n_text);
+    if (code != EXIT_DONE)
+        return code;
     if (args->pattern) {
         how->pattern = &material->pattern;
         if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", &material->pattern, &err) != ATTN_OK)
@@ -255,10 +241,11 @@ static int survey(const struct heads_args *args, struct question *question,
     how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = drawn_column(args, how.has_probe)};
-    question->unit = args->texts ? "texts" : how.has_probe ? "probes" : NULL;
+    question->unit = args->texts.path ? "texts" : how.has_probe ? "probes" : NULL;
+    question->reuse = args->texts.path != NULL;
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE && !how.has_probe && !args->texts)
+    if (code == EXIT_DONE && !how.has_probe && !args->texts.path)
         code = question_read(question);
     if (code == EXIT_DONE)
         code = read_files(args, &how, material);

@@ -2,6 +2,7 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
+#include "texts_args.h"
 
 #include "attn.h"
 
@@ -11,6 +12,7 @@
 
 struct score_args {
     struct question_args question;
+    struct texts_args texts;
     bool merges_words;
     int64_t stride; /* 0: not given */
 };
@@ -36,6 +38,7 @@ static const struct option_group score_options = OPTION_GROUP(score_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct score_args, question)),
+    {&texts_options, offsetof(struct score_args, texts)},
     {&score_options, 0},
     QUESTION_PARTS(offsetof(struct score_args, question)),
 };
@@ -50,13 +53,16 @@ const struct command command_score = {
         "Prints for each token of TEXT how surprising it is given what came before:\n"
         "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
         "token in its place. The first token has no score. Mean, perplexity and number\n"
-        "of scored tokens go to standard error.\n\n"
+        "of scored tokens go to standard error. Of many texts the table has one row:\n"
+        "mean and standard deviation over the texts of what a token costs; for the\n"
+        "tokens of each text there is attn-cli batch --fields surprisal.\n\n"
         "The numbers say what this model expects of this text. They depend on the\n"
         "tokenizer: compare models by bits over the same text, not by perplexity.\n"
         "A low score does not say that a sentence is true, or good.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
-                "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n",
+                "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
+                "  attn-cli score -m fable --texts sentences.txt --lines\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = score_main,
@@ -73,7 +79,23 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-static int score(const struct score_args *args, struct question *question)
+static bool has_text(const struct prompt_args *prompt)
+{
+    return prompt->plain.n > 0 || prompt->text || prompt->file || prompt->ids || prompt->embeds;
+}
+
+static int check(const struct score_args *args)
+{
+    if (args->texts.path && has_text(&args->question.prompt))
+        return report_problem(EXIT_USAGE, NULL, "--texts stands in place of a text: one is enough");
+    if (args->texts.path)
+        return EXIT_DONE;
+    const int code = texts_check(&args->texts);
+    return code == EXIT_DONE ? prompt_check(&args->question.prompt, EXAMPLE) : code;
+}
+
+static int score(const struct score_args *args, struct question *question,
+                 struct attn_texts **texts)
 {
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
@@ -81,11 +103,16 @@ static int score(const struct score_args *args, struct question *question)
     struct attn_error err = {0};
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    int code = check(args);
+    question->reuse = args->texts.path != NULL;
+    question->unit = args->texts.path ? "texts" : "tokens";
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && !args->texts.path)
         code = question_read(question);
+    if (code == EXIT_DONE)
+        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
+    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
     if (code == EXIT_DONE &&
         attn_score(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
         code = report_error(&err);
@@ -101,9 +128,11 @@ static int score_main(int argc, char **argv)
 {
     struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
     struct question question = {
-        .unit = "tokens", .command = &command_score, .args = &args.question, .example = EXAMPLE};
+        .command = &command_score, .args = &args.question, .example = EXAMPLE};
+    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = score(&args, &question);
+        code = score(&args, &question, &texts);
+    attn_texts_free(texts);
     return question_close(&question, code);
 }

@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "experiment/score_texts.h"
 #include "experiment/trial.h"
 #include "text/word.h"
 
@@ -366,6 +367,10 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
         status = attn_options_read(request, &job.request, err);
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (args.n_text > 0) {
+        keep_how(&job.request);
+        return attn_score_texts(host, &job.request, &args, table, sum, err);
+    }
     status = prepare(&job, err);
     if (status == ATTN_OK)
         status = run_windows(&job, err);

@@ -16,6 +16,12 @@
  *     first, first_prob   the most probable token in its place
  *
  * The first token has none of the last five: nothing came before it.
+ *
+ * Over many texts it has one row. Each text counts once, by the mean over its scored tokens:
+ *
+ *     texts, tokens       texts that have such tokens; these tokens
+ *     bits, bits_sd       mean and standard deviation over the texts
+ *     nats, nats_sd
  */
 #ifndef ATTN_EXPERIMENT_SCORE_H
 #define ATTN_EXPERIMENT_SCORE_H
@@ -30,11 +36,14 @@ struct attn_score_args {
     bool merges_words; /* a row a word: its first position, its text, and the sums of bits and nats
                           of its tokens; the others are missing. One that holds the first token of
                           the text has no sums */
+    const struct attn_input *texts; /* [n_text] in place of the request's input, without stride and
+                                       merges_words; or NULL */
+    size_t n_text;
 };
 
 #define ATTN_SCORE_ARGS_DEFAULT ((struct attn_score_args){.size = sizeof(struct attn_score_args)})
 
-/* Over all tokens but the first. */
+/* Over all tokens but the first of each text. */
 struct attn_score_sum {
     size_t n_token; /* that were scored */
     double nats;

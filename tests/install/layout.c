@@ -702,6 +702,8 @@ static const struct {
     {"    size", offsetof(struct attn_score_args, size)},
     {"    stride", offsetof(struct attn_score_args, stride)},
     {"    merges_words", offsetof(struct attn_score_args, merges_words)},
+    {"    texts", offsetof(struct attn_score_args, texts)},
+    {"    n_text", offsetof(struct attn_score_args, n_text)},
     {"attn_score_sum", sizeof(struct attn_score_sum)},
     {"    n_token", offsetof(struct attn_score_sum, n_token)},
     {"    nats", offsetof(struct attn_score_sum, nats)},

@@ -1410,6 +1410,8 @@ attn_score_args._fields_ = [
     ("size", c_size_t),
     ("stride", c_size_t),
     ("merges_words", c_bool),
+    ("texts", POINTER(attn_input)),
+    ("n_text", c_size_t),
 ]
 attn_score_sum._fields_ = [
     ("n_token", c_size_t),

@@ -1,0 +1,42 @@
+/* texts_args.c - see texts_args.h. */
+#include "texts_args.h"
+
+#include "report.h"
+
+static const struct option rows[] = {
+    {.name = "texts",
+     .argument = "FILE",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct texts_args, path),
+     .help = "in place of a text those of FILE, JSON Lines with `text` or `ids`: mean and standard "
+             "deviation, each text counts once"},
+    {.name = "lines",
+     .heading = "Input",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct texts_args, is_lines),
+     .help = "each line of --texts is a text"},
+};
+
+const struct option_group texts_options = OPTION_GROUP(rows);
+
+int texts_check(const struct texts_args *args)
+{
+    if (args->is_lines && !args->path)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--lines says what --texts holds, which is not given");
+    return EXIT_DONE;
+}
+
+int texts_read(const struct texts_args *args, struct attn_texts **texts,
+               const struct attn_input **items, size_t *n)
+{
+    struct attn_error err = {0};
+    if (!args->path)
+        return EXIT_DONE;
+    if (attn_texts_read(args->path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
+                        texts, &err) != ATTN_OK)
+        return report_error(&err);
+    *items = attn_texts_items(*texts, n);
+    return EXIT_DONE;
+}
