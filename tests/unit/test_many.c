@@ -87,6 +87,7 @@ static enum attn_status take(void *user, const struct attn_many_result *result,
 
     pthread_mutex_lock(&many->lock);
     ck_assert_uint_eq(result->record->number, many->n_done);
+    ck_assert(!result->is_followed || (many->n_inside > 1 && !many->is_conversation));
     many->failures[many->n_done] = result->record->failure;
     if (result->measures != NULL)
         keep(many, result->measures, n * sizeof(float));
