@@ -528,7 +528,7 @@ static enum attn_status write_manifest(struct batch *batch, struct attn_error *e
         .lines = batch->lines,
         .done = &work->done,
         .records = work->records,
-        .n_thread = (int)batch->args->running.threads,
+        .n_thread = attn_host_n_thread(batch->host),
         .started = batch->started,
         .exit_code = code_of(batch),
         .cancel = interrupt_flag(),

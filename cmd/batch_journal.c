@@ -130,18 +130,19 @@ void batch_journal_close(struct batch_journal *journal)
     free(journal);
 }
 
-enum attn_status batch_journal_create(const char *path, const struct batch_identity *identity,
-                                      size_t n_file, struct batch_journal **journal,
-                                      struct attn_error *err)
+enum attn_status batch_journal_create(const struct batch_journal_options *options,
+                                      struct batch_journal **journal, struct attn_error *err)
 {
+    const struct batch_identity *identity = &options->identity;
     struct attn_buffer text = {0};
     struct batch_journal *made = NULL;
-    enum attn_status status = open_journal(path, n_file, O_WRONLY | O_CREAT | O_TRUNC, &made, err);
+    enum attn_status status =
+        open_journal(options->path, options->n_file, O_WRONLY | O_CREAT | O_TRUNC, &made, err);
     append_fact(&text, "attn-cli", ATTN_VERSION);
     append_fact(&text, "model", identity->model);
     append_fact(&text, "options", identity->options);
     append_fact(&text, "input", identity->input);
-    append_names(&text, n_file);
+    append_names(&text, options->n_file);
     if (status == ATTN_OK)
         status = write_all(made, &text, err);
     attn_buffer_release(&text);
@@ -299,27 +300,38 @@ static enum attn_status read_whole(const char *path, struct attn_buffer *text,
     return n < 0 ? ATTN_IO : attn_buffer_check(text, err);
 }
 
-enum attn_status batch_journal_resume(const char *path, const struct batch_identity *identity,
-                                      size_t n_file, const uint64_t *most,
+/* Where the last checkpoint of TEXT that fits ends; 0: there is none. */
+static enum attn_status find_place(const struct batch_journal_options *options,
+                                   const struct attn_buffer *text,
+                                   struct batch_checkpoint *checkpoint, size_t *end,
+                                   struct attn_error *err)
+{
+    size_t at = 0;
+    struct line line;
+    const char *other = compare_facts(text, &options->identity, options->n_file, &at);
+    *end = 0;
+    if (at == 0 || !next_line(text, at, &line))
+        return ATTN_OK;
+    if (other)
+        return batch_report_other(options->path, other, "where it is removed, --resume begins anew",
+                                  err);
+    *end = find_last(text, at, options->n_file, options->most, checkpoint);
+    return ATTN_OK;
+}
+
+enum attn_status batch_journal_resume(const struct batch_journal_options *options,
                                       struct batch_checkpoint *checkpoint,
                                       struct batch_journal **journal, struct attn_error *err)
 {
     struct attn_buffer text = {0};
     struct batch_journal *made = NULL;
-    size_t at = 0, end = 0;
-    enum attn_status status = read_whole(path, &text, err);
+    size_t end = 0;
+    enum attn_status status = read_whole(options->path, &text, err);
     *journal = NULL;
-    if (status == ATTN_OK && text.size > 0) {
-        const char *other = compare_facts(&text, identity, n_file, &at);
-        struct line line;
-        if (other && at > 0 && next_line(&text, at, &line))
-            status =
-                batch_report_other(path, other, "where it is removed, --resume begins anew", err);
-        else if (at > 0)
-            end = find_last(&text, at, n_file, most, checkpoint);
-    }
+    if (status == ATTN_OK && text.size > 0)
+        status = find_place(options, &text, checkpoint, &end, err);
     if (status == ATTN_OK && end > 0)
-        status = open_journal(path, n_file, O_WRONLY, &made, err);
+        status = open_journal(options->path, options->n_file, O_WRONLY, &made, err);
     if (status == ATTN_OK && made && ftruncate(made->descriptor, (off_t)end) != 0)
         status = report_errno(made, "write", err);
     attn_buffer_release(&text);

@@ -2,8 +2,8 @@
  * batch_journal.h - how far a batch has come, on disk: what it is, and then a line for each
  * checkpoint. A process that is killed leaves it, and the next one goes on at its last line.
  *
- *     struct batch_identity identity = {.model = ..., .options = ..., .input = ...};
- *     batch_journal_create("results.jsonl.journal", &identity, n_file, &journal, &err);
+ *     struct batch_journal_options options = {.path = "results.jsonl.journal", .identity = ...};
+ *     batch_journal_create(&options, &journal, &err);
  *     batch_journal_append(journal, &checkpoint, is_synced, &err);   // after the files were flushed
  *     batch_journal_close(journal);
  *
@@ -39,19 +39,25 @@ struct batch_checkpoint {
 
 struct batch_journal;
 
+/* What a journal is opened for. Borrows. */
+struct batch_journal_options {
+    const char *path;
+    struct batch_identity identity;
+    size_t n_file;        /* files that results are in */
+    const uint64_t *most; /* [n_file] to go on: their bytes now */
+};
+
 /* Begins a new journal in place of what was there. Errors are at the stage of the output. */
-enum attn_status batch_journal_create(const char *path, const struct batch_identity *identity,
-                                      size_t n_file, struct batch_journal **journal,
-                                      struct attn_error *err);
+enum attn_status batch_journal_create(const struct batch_journal_options *options,
+                                      struct batch_journal **journal, struct attn_error *err);
 
 /*
- * Opens the journal PATH to go on: finds the last checkpoint whose sizes are at most MOST [n_file],
- * cuts the journal behind it, and stores it in CHECKPOINT, whose sizes the caller gives. *journal is
- * NULL where there is no journal, or none with such a line: there is nothing to go on with.
- * ATTN_INVALID at the stage of the options when it is of another batch than IDENTITY.
+ * Opens a journal to go on: finds the last checkpoint whose sizes are at most those of OPTIONS, cuts
+ * the journal behind it, and stores it in CHECKPOINT, whose sizes [n_file] the caller gives. *journal
+ * is NULL where there is no journal, or none with such a line: there is nothing to go on with.
+ * ATTN_INVALID at the stage of the options when it is of another batch than their identity.
  */
-enum attn_status batch_journal_resume(const char *path, const struct batch_identity *identity,
-                                      size_t n_file, const uint64_t *most,
+enum attn_status batch_journal_resume(const struct batch_journal_options *options,
                                       struct batch_checkpoint *checkpoint,
                                       struct batch_journal **journal, struct attn_error *err);
 

@@ -181,10 +181,15 @@ enum attn_status batch_manifest_write(const struct batch_manifest *manifest, str
         n++;
     struct batch_digest *digests = calloc(n + 1, sizeof(*digests));
     char **paths = calloc(n + 1, sizeof(*paths));
-    status = digests && paths ? hash(manifest, digests, paths, n, err) : attn_error_no_memory(err);
+    if (!digests || !paths) {
+        free(paths);
+        free(digests);
+        return attn_error_no_memory(err);
+    }
+    status = hash(manifest, digests, paths, n, err);
     if (status == ATTN_OK)
         status = write_manifest(manifest, digests, n, err);
-    for (size_t i = 0; paths && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         free(paths[i]);
     free(paths);
     free(digests);

@@ -30,7 +30,7 @@ struct batch_manifest {
     const char *input_digest;            /* SHA-256 of what was read of a pipe; of a file NULL */
     const struct batch_checkpoint *done; /* all of it */
     const struct attn_records *records;  /* the outputs, finished */
-    int n_thread;                        /* as given; 0: not given */
+    int n_thread;                        /* that worked */
     time_t started;
     int exit_code; /* the exit code of the run */
     const volatile sig_atomic_t *cancel;

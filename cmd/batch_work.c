@@ -257,6 +257,13 @@ void batch_work_release(struct batch_work *work)
     free(work->sizes);
 }
 
+static enum attn_status begin_journal(struct batch_work *work, struct attn_error *err)
+{
+    const struct batch_journal_options options = {
+        .path = work->journal_path, .identity = work->identity, .n_file = work->n_file};
+    return batch_journal_create(&options, &work->journal, err);
+}
+
 enum attn_status batch_work_checkpoint(struct batch_work *work, struct attn_error *err)
 {
     enum attn_status status = attn_records_flush(work->records, work->options.is_synced, err);
@@ -267,8 +274,7 @@ enum attn_status batch_work_checkpoint(struct batch_work *work, struct attn_erro
     if (!work->journal) {
         status = batch_model_wait(work->model, &work->identity.model, err);
         if (status == ATTN_OK)
-            status = batch_journal_create(work->journal_path, &work->identity, work->n_file,
-                                          &work->journal, err);
+            status = begin_journal(work, err);
     }
     read_sizes(work, work->sizes);
     work->done.milliseconds = work->milliseconds_before + (uint64_t)(1e3 * progress_seconds());
@@ -285,8 +291,11 @@ enum attn_status batch_work_resume(struct batch_work *work, bool *is_resumed,
     if (!most)
         return attn_error_no_memory(err);
     read_sizes(work, most);
-    enum attn_status status = batch_journal_resume(
-        work->journal_path, &work->identity, work->n_file, most, &work->done, &work->journal, err);
+    const struct batch_journal_options options = {.path = work->journal_path,
+                                                  .identity = work->identity,
+                                                  .n_file = work->n_file,
+                                                  .most = most};
+    enum attn_status status = batch_journal_resume(&options, &work->done, &work->journal, err);
     free(most);
     if (status != ATTN_OK)
         return status;

@@ -40,7 +40,6 @@
 #include "run/run.h"
 #include "run/texts.h"
 #include "run/record.h"
-#include "run/record_json.h"
 #include "run/many.h"
 #include "run/outcome.h"
 #include "capture/capture.h"

@@ -1,6 +1,7 @@
 /*
  * tool.h - what the command-line tool uses of the library beside attn.h: numbers as they are typed,
- * text in columns, numbers as people read them, what a model holds and costs, models that are made.
+ * text in columns, numbers as people read them, what a model holds and costs, models that are made,
+ * records of lines of JSON.
  * It is not installed and promises nothing; programs use attn.h.
  */
 #ifndef ATTN_TOOL_H
@@ -27,6 +28,7 @@
 #include "output/picture.h"
 #include "output/text_table.h"
 #include "output/token_text.h"
+#include "run/record_json.h"
 #include "text/token_table.h"
 #include "text/word_list.h"
 

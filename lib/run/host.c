@@ -181,6 +181,11 @@ void attn_host_free(struct attn_host *host)
     attn_free(host);
 }
 
+int attn_host_n_thread(const struct attn_host *host)
+{
+    return attn_pool_n_thread(host->pool);
+}
+
 const struct attn_model *attn_host_model(const struct attn_host *host)
 {
     return host->model;

@@ -38,11 +38,11 @@ struct attn_record_store {
  * that is no such object gives a record that failed, with the reason, and ATTN_OK; ATTN_NO_MEMORY
  * is the only failure. KEYS may be NULL.
  */
-ATTN_API enum attn_status attn_record_read(const char *line, size_t size,
-                                           const struct attn_record_keys *keys,
-                                           struct attn_record_store *store,
-                                           struct attn_record *record, struct attn_error *err);
+enum attn_status attn_record_read(const char *line, size_t size,
+                                  const struct attn_record_keys *keys,
+                                  struct attn_record_store *store, struct attn_record *record,
+                                  struct attn_error *err);
 
-ATTN_API void attn_record_store_release(struct attn_record_store *store);
+void attn_record_store_release(struct attn_record_store *store);
 
 #endif

@@ -472,18 +472,6 @@ class attn_record(Structure):
     pass
 
 
-class attn_buffer(Structure):
-    pass
-
-
-class attn_record_keys(Structure):
-    pass
-
-
-class attn_record_store(Structure):
-    pass
-
-
 class attn_edge(Structure):
     pass
 
@@ -1104,26 +1092,6 @@ attn_record._fields_ = [
     ("failure", c_int),
     ("err", attn_error),
 ]
-attn_buffer._fields_ = [
-    ("data", c_char_p),
-    ("size", c_size_t),
-    ("capacity", c_size_t),
-    ("has_failed", c_bool),
-]
-attn_record_keys._fields_ = [
-    ("text", c_char_p),
-    ("id", c_char_p),
-]
-attn_record_store._fields_ = [
-    ("text", attn_buffer),
-    ("id", attn_buffer),
-    ("source", attn_buffer),
-    ("ids", POINTER(c_int32)),
-    ("ids_capacity", c_size_t),
-    ("rows", POINTER(c_float)),
-    ("rows_capacity", c_size_t),
-    ("source_rows", attn_ndarray),
-]
 attn_edge._fields_ = [
     ("key", c_int32),
     ("weight", c_float),
@@ -1641,8 +1609,6 @@ FUNCTIONS = {
     "attn_texts_items": (POINTER(attn_input), [c_void_p, POINTER(c_size_t)]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_record_failure_meaning": (c_char_p, [c_int]),
-    "attn_record_read": (c_int, [c_char_p, c_size_t, POINTER(attn_record_keys), POINTER(attn_record_store), POINTER(attn_record), POINTER(attn_error)]),
-    "attn_record_store_release": (None, [POINTER(attn_record_store)]),
     "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
     "attn_edges_find": (POINTER(attn_edge), [c_void_p, c_int, c_int, c_size_t, POINTER(c_size_t)]),
