@@ -1,6 +1,7 @@
 """Attention on arrays, without a model."""
 from __future__ import annotations
 
+import functools
 from ctypes import POINTER
 
 import numpy as np
@@ -58,8 +59,12 @@ def attend(q=None, k=None, v=None, *, scores=None, sites=None, heads=None, queri
     batch = first.shape[:-2] if heads is None else (-1,)
     result = interruptible(lambda: perform(host, request, on_event), host.cancel)
     result = _Arrays._of(result, batch)
-    result._again = (lambda given, *more: draw(_host(threads), given, *more, kind=_ArraysRequest)), given
+    result._again = functools.partial(_draw, threads), given
     return result
+
+
+def _draw(threads: int, given: dict, format: str, path, sites, options: dict) -> bytes | None:
+    return draw(_host(threads), given, format, path, sites, options, _ArraysRequest)
 
 
 class _Arrays(Result):

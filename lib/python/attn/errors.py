@@ -12,11 +12,13 @@ class Error(Exception):
     message: what was found and what was expected, one line
     stage:   "options", "model", "input", "output", "check", or "" where it is not known
     hint:    what to try next, or ""
+    code:    of a text of Model.map: "empty", "bad_text", "bad_ids", "too_long", ...; else ""
     """
 
     message: str
     stage: str
     hint: str
+    code: str = ""
 
     def __init__(self, message: str, stage: str = "", hint: str = ""):
         super().__init__(message)

@@ -43,7 +43,7 @@ class _Many:
         self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
         self.calls = c.attn_many_calls(c.attn_next_fn(self.next), c.attn_done_fn(self.done))
-        self.calls.on_end = dict(c.attn_many_calls._fields_)["on_end"](self.on_end)
+        self.calls.on_end = type(self.calls.on_end)(self.on_end)
         self.thread = threading.Thread(target=self.compute, name="attn.map", daemon=True)
         self.thread.start()
 

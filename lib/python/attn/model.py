@@ -43,10 +43,10 @@ class Model:
                  compute: str = "f32", reuse: bool = False, config: str | None = None, vocab: str | None = None,
                  weights: str | None = None):
         name = os.fspath(name) if name is not None else os.environ.get("ATTN_CLI_MODEL") or DEFAULT
-        self._opened = dict(name=name, threads=threads, load=load, compute=compute, reuse=reuse, config=config,
+        self._opened: dict[str, Any] = dict(name=name, threads=threads, load=load, compute=compute, reuse=reuse, config=config,
                             vocab=vocab, weights=weights)
         self._is_closed = False
-        self._host = open_host(**self._opened)
+        self._host: Host | None = open_host(**self._opened)
         self.notes = self._host.notes
         model = lib.attn_host_model(self._host.pointer)
         self.name = lib.attn_model_name(model).decode("utf-8", "replace")
@@ -226,8 +226,8 @@ def _reopen(opened: dict) -> Model:
 
 
 def _config_of(config: c.attn_config) -> dict:
-    values = {}
-    for name, kind in config._fields_:
+    values: dict[str, Any] = {}
+    for name, *_ in config._fields_:
         value = getattr(config, name)
         if isinstance(value, bytes):
             values[name] = value.decode()
@@ -242,7 +242,7 @@ def _config_of(config: c.attn_config) -> dict:
 def _token(tokenizer, id: int) -> str:
     size = c_size_t()
     bytes_ = lib.attn_tokenizer_token(tokenizer, int(id), byref(size))
-    return string_at(cast(bytes_, c_void_p).value, size.value).decode("utf-8", "replace") if bytes_ else ""
+    return string_at(cast(bytes_, c_void_p), size.value).decode("utf-8", "replace") if bytes_ else ""
 
 
 # --- One run --------------------------------------------------------------------------------------

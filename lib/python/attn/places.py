@@ -12,15 +12,13 @@ from .table import Table, table_of
 DEFAULT = "fable"
 
 
-def _hub() -> str | None:
+def _hub() -> str:
     """The cache of Hugging Face, found as huggingface_hub finds it."""
-    value = os.environ.get
-    hub = value("HF_HUB_CACHE") or value("HUGGINGFACE_HUB_CACHE")
-    if not hub and value("HF_HOME"):
-        hub = value("HF_HOME") + "/hub"
-    if not hub and value("XDG_CACHE_HOME"):
-        hub = value("XDG_CACHE_HOME") + "/huggingface/hub"
-    return os.path.expanduser(hub or "~/.cache/huggingface/hub")
+    for name, below in (("HF_HUB_CACHE", ""), ("HUGGINGFACE_HUB_CACHE", ""), ("HF_HOME", "/hub"),
+                        ("XDG_CACHE_HOME", "/huggingface/hub")):
+        if os.environ.get(name):
+            return os.path.expanduser(os.environ[name] + below)
+    return os.path.expanduser("~/.cache/huggingface/hub")
 
 
 def _folders() -> list[str]:

@@ -24,7 +24,7 @@ def spec(value: Spec, what: str) -> bytes | None:
     if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head"):
         return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
     if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
-        return b",".join(spec(item, what) for item in value)
+        return b",".join(spec(item, what) or b"" for item in value)
     raise TypeError(f"{what} is {type(value).__name__}, expected text, a number, or a list of these")
 
 
@@ -193,6 +193,7 @@ def _range(value, what):
 def _places(layer, head) -> list[tuple[int, int]]:
     """The (layer, head) that LAYER and HEAD mean: head may be "3.6", "2.*", "3.5,3.6", (3, 6), or a number."""
     layers = [None] if layer is None else [layer] if isinstance(layer, (int, np.integer)) else list(layer)
+    heads: list[Any]
     if head is None:
         heads = [None]
     elif isinstance(head, str):

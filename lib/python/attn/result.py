@@ -11,7 +11,7 @@ from typing import Any, Iterator, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .errors import ClosedError
+from .errors import ClosedError, Error
 from .library import call, lib
 from .request import SITES, choice
 from .table import Table
@@ -54,7 +54,7 @@ class _Lent:
         self.owner = owner
 
 
-def lend(address: int, shape: tuple, owner, strides=None, kind="<f4") -> np.ndarray:
+def lend(address: int | None, shape: tuple, owner, strides=None, kind="<f4") -> np.ndarray:
     """An array over memory that OWNER keeps alive; nothing is copied."""
     return np.asarray(_Lent(address, shape, owner, strides, kind))
 
@@ -242,10 +242,8 @@ def queries_of(selection) -> np.ndarray:
     return np.array([query for query in range(n) if has(selection, query)], np.int64)
 
 
-def texts_of(items, sizes, n: int) -> list[str] | None:
+def texts_of(items, sizes, n: int) -> list[str]:
     """N texts of the library as str; bytes that are part of a character are U+FFFD."""
-    if not items:
-        return None
     pieces = cast(items, POINTER(c_void_p))
     return [string_at(pieces[i] or 0, sizes[i]).decode("utf-8", "replace") for i in range(n)]
 
@@ -290,11 +288,14 @@ class Result:
     def __init__(self):
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
-        self._again = None  # (model or None, input and options): what pictures are drawn from
+        self._again: Any = None  # (model or None, input and options): what pictures are drawn from
         self.tokens = self.ids = self.source_tokens = None
-        self._sides = None  # where tokens begin and end, as bytes of int64
-        self._n, self._queries = 0, None  # positions; those that were chosen, None: all
-        self.id = self.error = self.measures = None
+        self._sides: tuple[bytes, bytes] | None = None  # where tokens begin and end, as bytes of int64
+        self._n = 0
+        self._queries: np.ndarray | None = None  # those that were chosen; None: all
+        self.id: Any = None
+        self.error: Error | None = None
+        self.measures: dict[str, np.ndarray] | None = None
         self.notes: list[str] = []
         self.predictions = Predictions(None, None)
 
@@ -309,9 +310,9 @@ class Result:
         if ids:
             self.ids = np.frombuffer(string_at(ids, 4 * n), np.int32).astype(np.int64)
         if labels.tokens:
-            keys = self.ids.tolist() if ids else None
+            keys = [] if self.ids is None else self.ids.tolist()
             try:
-                self.tokens = [texts[id] for id in keys] if keys else texts_of(labels.tokens, labels.token_sizes, n)
+                self.tokens = [texts[id] for id in keys] or texts_of(labels.tokens, labels.token_sizes, n)
             except KeyError:
                 self.tokens = texts_of(labels.tokens, labels.token_sizes, n)
                 texts.update(zip(keys, self.tokens))
@@ -376,7 +377,7 @@ class Result:
 
     def svg(self, **options) -> str:
         """A picture of the patterns as SVG; options as of render."""
-        return self.render("svg", **options).decode()
+        return (self.render("svg", **options) or b"").decode()
 
     def show(self, **options) -> None:
         """Shows the patterns: in a notebook as a picture, elsewhere as text on standard output."""
@@ -385,7 +386,7 @@ class Result:
             display({"image/svg+xml": self.svg(**options)}, raw=True)
         else:
             width = shutil.get_terminal_size().columns
-            picture = self.render("screen", **{"width": width, **options}).decode()
+            picture = (self.render("screen", **{"width": width, **options}) or b"").decode()
             sys.stdout.write(picture.partition("\n--heads ")[0])  # what follows are options of attn-cli
 
     def save_svg(self, path, **options) -> None:

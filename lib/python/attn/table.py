@@ -54,7 +54,9 @@ class Table:
     """
 
     def __init__(self, name: str, columns: dict[str, np.ndarray], units: dict[str, str], text: str):
-        self.name, self.units, self.info, self.notes = name, units, {}, []
+        self.name, self.units = name, units
+        self.info: dict[str, Any] = {}
+        self.notes: list[str] = []
         self._columns, self._text = columns, text
 
     @property
