@@ -9,12 +9,10 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/random.h"
-#include "capture/capture.h"
 #include "experiment/ablate.h"
 #include "experiment/trial.h"
+#include "experiment/word_pairs.h"
 #include "run/many.h"
-#include "run/position.h"
-#include "text/word.h"
 #include "trace/row.h"
 
 #include <math.h>
@@ -37,6 +35,8 @@ enum value {
 };
 
 enum { MOST_METRIC_VALUES = 2, MOST_COLUMNS = 3 + 2 * N_VALUE + 2, DEFAULT_LENGTH = 50 };
+
+enum { MOST_ROWS = 1024 }; /* of a long text that are fed at a time */
 
 static const double default_threshold = 0.5;
 
@@ -80,7 +80,7 @@ struct listening {
     struct attn_run *run;
     struct attn_selection *selection;
     struct attn_measurement *measurements[N_METRIC];
-    struct attn_capture *capture; /* with from and to */
+    struct attn_word_pairs *pairs; /* with from and to */
 };
 
 static size_t n_all(const struct job *job)
@@ -116,15 +116,14 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 {
     struct listening *listening = user;
 
+    (void)err;
     for (size_t i = 0; i < N_METRIC; i++)
         attn_measurement_add(listening->measurements[i], event, NULL);
     if (listening->job->matches != NULL)
         match_rows(listening->job, event);
-    if (listening->capture == NULL)
-        return ATTN_OK;
-    const struct attn_trace *trace = attn_capture_trace(listening->capture);
-
-    return trace->on_event(trace->user, event, err);
+    if (listening->pairs != NULL && !listening->job->config->is_cross[event->layer])
+        attn_word_pairs_add(listening->pairs, event);
+    return ATTN_OK;
 }
 
 static enum attn_status check_pattern(const struct listening *listening, struct attn_error *err)
@@ -153,7 +152,8 @@ static enum attn_status listen(struct listening *listening, struct attn_error *e
         status = attn_measurement_create(metrics[i], &settings, listening->selection,
                                          job->host->pool, &listening->measurements[i], err);
     if (status == ATTN_OK && job->args->from != NULL)
-        status = attn_capture_create(listening->selection, &listening->capture, err);
+        status = attn_word_pairs_create(listening->run, job->args->from, job->args->to,
+                                        &listening->pairs, err);
     if (status != ATTN_OK || job->args->pattern == NULL)
         return status;
     attn_free(job->row);
@@ -175,6 +175,7 @@ static enum attn_status run_text(const struct listening *listening, const struct
 
     trial.trace = trace;
     trial.has_logits = false;
+    trial.n_feed = MOST_ROWS;
     status = attn_trial_run(&trial, &session, err);
     attn_session_free(session);
     return status;
@@ -218,121 +219,35 @@ static void take_matches(const struct listening *listening)
 
 /* --- From words to words ---------------------------------------------------------------------- */
 
-/* The words of a text: token i is of word of[i], the words come one after another. */
-struct words {
-    size_t *of; /* [n] owns */
-    size_t n, n_word;
-    unsigned char *from, *to; /* [n] own; the tokens that are asked about */
-    double *sums;             /* [n_word] owns; of one row */
-    double *pairs;            /* [n_word, n_word] owns; mean over rows, sum over columns */
-    size_t *n_row;            /* [n_word] owns */
-};
-
-static void release_words(struct words *words)
+/* An attn_trace_fn, of a second pass. */
+static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
 {
-    attn_free(words->of);
-    attn_free(words->from);
-    attn_free(words->to);
-    attn_free(words->sums);
-    attn_free(words->pairs);
-    attn_free(words->n_row);
+    struct listening *listening = user;
+
+    (void)err;
+    if (!listening->job->config->is_cross[event->layer])
+        attn_word_pairs_count(listening->pairs, event);
+    return ATTN_OK;
 }
 
-static enum attn_status find_words(const struct attn_run *run, struct words *words,
-                                   struct attn_error *err)
+static enum attn_status take_pairs(struct listening *listening, struct attn_error *err)
 {
-    const size_t n = run->text.n;
-    bool *begins = attn_alloc(n, sizeof *begins, err);
-    size_t n_pair;
-
-    words->n = n;
-    words->of = attn_alloc(n, sizeof *words->of, err);
-    words->from = attn_alloc(n, 1, err);
-    words->to = attn_alloc(n, 1, err);
-    if (begins == NULL || words->of == NULL || words->from == NULL || words->to == NULL) {
-        attn_free(begins);
-        return ATTN_NO_MEMORY;
-    }
-    for (size_t i = 0; i < n; i++)
-        begins[i] = true; /* without texts of tokens each is a word */
-    if (run->tokenizer != NULL && run->text.ids != NULL)
-        attn_words_mark(run->tokenizer, run->text.ids, n, begins);
-    for (size_t i = 0; i < n; i++) {
-        words->n_word += begins[i];
-        words->of[i] = words->n_word - 1;
-    }
-    attn_free(begins);
-    if (!attn_checked_mul(words->n_word, words->n_word, &n_pair))
-        return attn_error_no_memory(err);
-    words->sums = attn_alloc(words->n_word, sizeof *words->sums, err);
-    words->n_row = attn_alloc(words->n_word, sizeof *words->n_row, err);
-    words->pairs = attn_alloc(n_pair, sizeof *words->pairs, err);
-    return words->sums != NULL && words->n_row != NULL && words->pairs != NULL ? ATTN_OK
-                                                                               : ATTN_NO_MEMORY;
-}
-
-/* Merges PATTERN [n, n] of a head by words; the mean over the rows of `from` of the weight on the
- * columns of `to`. */
-static double merge(struct words *words, const float *pattern)
-{
-    const size_t n = words->n, n_word = words->n_word;
-    double weight = 0, n_from = 0;
-
-    memset(words->pairs, 0, n_word * n_word * sizeof *words->pairs);
-    memset(words->n_row, 0, n_word * sizeof *words->n_row);
-    for (size_t i = 0; i < n; i++) {
-        double *pairs = words->pairs + words->of[i] * n_word;
-
-        words->n_row[words->of[i]]++;
-        n_from += words->from[i];
-        for (size_t key = 0; key < n; key++) {
-            const double a = (double)pattern[i * n + key];
-
-            pairs[words->of[key]] += a;
-            weight += words->from[i] && words->to[key] ? a : 0;
-        }
-    }
-    return weight / n_from;
-}
-
-/* The share of pairs of a word and an earlier one whose weight is below WEIGHT. */
-static double percentile(const struct words *words, double weight)
-{
-    size_t n_below = 0, n_pair = 0;
-
-    for (size_t i = 0; i < words->n_word; i++)
-        for (size_t j = 0; j < i; j++) {
-            n_pair++;
-            n_below += words->pairs[i * words->n_word + j] / (double)words->n_row[i] < weight;
-        }
-    return (double)n_below / (double)n_pair;
-}
-
-static enum attn_status take_pairs(const struct listening *listening, struct attn_error *err)
-{
+    const struct attn_trace trace = {listening->selection, on_pairs, listening};
     const struct job *job = listening->job;
-    struct words words = {.n = 0};
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
-    if (job->args->from == NULL)
+    if (listening->pairs == NULL)
         return ATTN_OK;
-    status = find_words(listening->run, &words, err);
-    if (status == ATTN_OK)
-        status = attn_run_find_positions(listening->run, job->args->from, words.from, err);
-    if (status == ATTN_OK)
-        status = attn_run_find_positions(listening->run, job->args->to, words.to, err);
+    status = run_text(listening, &trace, err);
     for (size_t head = 0; status == ATTN_OK && head < n_all(job); head++) {
         const int layer = (int)(head / job->config->n_head);
         double *found = job->found + head * N_VALUE;
 
-        if (job->config->is_cross[layer])
-            continue;
-        found[VALUE_WEIGHT] =
-            merge(&words, attn_capture_head(listening->capture, ATTN_SITE_PATTERN, layer,
-                                            (int)(head % job->config->n_head)));
-        found[VALUE_PERCENTILE] = percentile(&words, found[VALUE_WEIGHT]);
+        if (!job->config->is_cross[layer])
+            attn_word_pairs_find(listening->pairs, layer, (int)(head % job->config->n_head),
+                                 &found[VALUE_WEIGHT], &found[VALUE_PERCENTILE]);
     }
-    release_words(&words);
     return status;
 }
 
@@ -391,7 +306,7 @@ static enum attn_status survey_text(struct job *job, const struct attn_input *in
         add_found(job);
     for (size_t i = 0; i < N_METRIC; i++)
         attn_measurement_free(listening.measurements[i]);
-    attn_capture_free(listening.capture);
+    attn_word_pairs_free(listening.pairs);
     attn_selection_free(listening.selection);
     attn_run_free(listening.run);
     return status;

@@ -40,6 +40,17 @@ bool attn_trial_can_skip(const struct attn_run *run)
     return can_skip;
 }
 
+/* Whether the text is fed in pieces. */
+static bool has_pieces(const struct attn_trial *trial)
+{
+    const struct attn_run *run = trial->run;
+    struct attn_error why_not = {0};
+
+    return trial->n_feed > 0 && trial->n_feed < run->text.n && trial->layer == ATTN_NO_LAYER &&
+           attn_layer_attention_check_next(run->attention.layers, attn_model_config(run->model),
+                                           &why_not) == ATTN_OK;
+}
+
 static enum attn_status create(const struct attn_trial *trial, const struct attn_edit *edits,
                                struct attn_session **session, struct attn_error *err)
 {
@@ -47,6 +58,7 @@ static enum attn_status create(const struct attn_trial *trial, const struct attn
     struct attn_session_options options = attn_run_session_options(run);
 
     options.n_max += trial->n_more;
+    options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
     options.cache = ATTN_CACHE_ALL_LAYERS; /* logits of every position can be had */
     options.has_logits = trial->has_logits;
     options.pool = trial->pool;
@@ -81,15 +93,35 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
     return status;
 }
 
+/* The N positions from FIRST on. */
+static enum attn_status feed_piece(const struct attn_trial *trial, size_t first, size_t n,
+                                   struct attn_session *session, struct attn_error *err)
+{
+    const struct attn_sequence *text = &trial->run->text;
+    const size_t d_model = attn_model_config(trial->run->model)->d_model;
+
+    return text->rows != NULL
+               ? attn_session_feed_embeddings(session, text->rows + first * d_model, n, err)
+               : attn_session_feed(session, text->ids + first, n, err);
+}
+
 static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
                              struct attn_error *err)
 {
     const struct attn_sequence *text = &trial->run->text;
+    enum attn_status status = ATTN_OK;
 
     if (trial->layer != ATTN_NO_LAYER)
         return attn_session_feed_layer(session, trial->layer, trial->resid, text->n, err);
-    return text->rows != NULL ? attn_session_feed_embeddings(session, text->rows, text->n, err)
-                              : attn_session_feed(session, text->ids, text->n, err);
+    if (!has_pieces(trial))
+        return feed_piece(trial, 0, text->n, session, err);
+    for (size_t first = 0; status == ATTN_OK && first < text->n; first += trial->n_feed) {
+        const size_t rest = text->n - first;
+
+        status =
+            feed_piece(trial, first, rest < trial->n_feed ? rest : trial->n_feed, session, err);
+    }
+    return status;
 }
 
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,

@@ -23,6 +23,8 @@ struct attn_trial {
     const float *resid; /* [T, D] resid_pre of that layer, of n_layer what the output reads */
     size_t n_more;      /* positions that are fed later */
     bool has_logits;    /* the output layer's, of all positions */
+    size_t n_feed;      /* positions that are fed at a time, where attention allows it, so that the
+                           memory of rows on their way does not grow with the text; 0: all */
 };
 
 /* Whether HOST has a model, and one with an output layer. ATTN_INVALID when not; has a stage. */

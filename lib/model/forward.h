@@ -101,18 +101,19 @@ struct attn_forward {
     const char *embeddings_name, *source_name; /* borrowed: files that a caller's rows come from, or
                                                   NULL */
 
-    /* Buffers, laid out by attn_plan_memory; n_position is the most rows of a feed, too. */
+    /* Buffers, laid out by attn_plan_memory. */
     struct attn_feed_part *parts; /* [n_sequence]: of the feed */
     struct attn_random *dropouts; /* [n_sequence], where there is dropout: their streams, on the way
                                      through the layers of a feed */
     size_t n_sequence;            /* most sequences of a feed */
+    size_t n_feed_row;            /* most rows of a feed */
     float *source;                /* [dims.n_source, d_source] */
-    float *resid;                 /* [n_position, D] */
-    float *normed;                /* [n_position, D] */
-    float *q, *k, *v, *z; /* [n_position, H*E], [keys, G*E], [keys, G*Ev], [n_position, H*Ev] */
-    float *mlp;           /* [n_position, F], in place of q, k, v and z */
-    float *mlp_linear;    /* [n_position, F], likewise: mlp_pre_linear of a gated MLP */
-    float *out;           /* [n_position, D]: attn_out, later mlp_out */
+    float *resid;                 /* [n_feed_row, D] */
+    float *normed;                /* [n_feed_row, D] */
+    float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
+    float *mlp;           /* [n_feed_row, F], in place of q, k, v and z */
+    float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
+    float *out;           /* [n_feed_row, D]: attn_out, later mlp_out */
     uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
     float *
         vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row of positions */

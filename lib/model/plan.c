@@ -87,7 +87,7 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
     const struct attn_heads_sizes sizes = {.shape = f->shape,
                                            .n_head = f->dims.n_head,
                                            .n_kv_head = f->dims.n_kv_head,
-                                           .n_query = f->dims.n_position,
+                                           .n_query = f->n_feed_row,
                                            .n_key = f->shape.n_max,
                                            .n_worker = f->n_worker};
     struct attn_heads_needs needs = {.n_scratch = linear_needs(f).n_scratch};
@@ -119,7 +119,7 @@ static size_t state_size(const struct attn_forward *f)
 static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
-    const size_t n = f->dims.n_position, n_key = f->shape.n_max;
+    const size_t n = f->n_feed_row, n_key = max_size(n, f->dims.n_source);
     const size_t d_q = c->n_head * c->d_head, d_k = c->n_kv_head * c->d_head;
     const size_t d_v = c->n_kv_head * c->d_value, d_z = c->n_head * c->d_value;
     const size_t n_head_float = n * (d_q + d_z) + n_key * (d_k + d_v);
@@ -167,7 +167,7 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
     f->rotaries = attn_arena_take(arena, n_layer, sizeof *f->rotaries);
     f->n_rotary = 0;
     for (size_t layer = 0; layer < n_layer; layer++) {
-        const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->dims.n_position;
+        const size_t n_pair = config->rope[layer].d_rotary / 2, n = f->n_feed_row;
         struct attn_rotary rotary = {.rope = &config->rope[layer]};
 
         if (has_earlier_rope(config, layer))
@@ -204,7 +204,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
     const bool is_bf16 = f->compute == ATTN_COMPUTE_BF16;
-    const size_t n = f->dims.n_position;
+    const size_t n = f->n_feed_row;
 
     f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
     f->dropouts =
@@ -225,7 +225,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
         f->n_logit_row = f->n_logit_row > n ? n : f->n_logit_row;
     }
     f->logits = take(arena, f->n_logit_row, c->n_vocab);
-    f->final = take(arena, f->has_logits ? n : 0, c->d_model);
+    f->final = take(arena, f->has_logits ? c->n_position : 0, c->d_model);
     f->last_logits = take(arena, f->has_logits, c->n_vocab);
     f->stage.capacity =
         attn_stage_size(&f->stage, f->model, n_run_layer(f), f->end.site == ATTN_SITE_LOGITS);

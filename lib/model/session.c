@@ -183,6 +183,15 @@ static size_t most_keys(const struct attn_dims *dims)
     return most;
 }
 
+/* Most rows of a feed. */
+static size_t most_of_a_feed(const struct attn_session_options *options)
+{
+    const bool is_less =
+        options->n_sequence <= 1 && options->n_feed > 0 && options->n_feed < options->n_max;
+
+    return is_less ? options->n_feed : options->n_max;
+}
+
 /* What the forward pass of SESSION works on, but for buffers and the gemm engine. */
 static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_model *model,
@@ -195,6 +204,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .attention = session->attention,
         .has_own_stride = session->has_own_stride,
         .n_sequence = options->n_sequence > 1 ? options->n_sequence : 1,
+        .n_feed_row = most_of_a_feed(options),
         .trace = options->trace,
         .has_logits = options->has_logits,
         .is_rewindable = options->cache == ATTN_CACHE_ALL_LAYERS,
@@ -375,6 +385,10 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
         return attn_error_set(err, ATTN_INVALID,
                               "%zu tokens after %zu are too many, the session holds %zu", n,
                               n_position, most);
+    if (n > f->n_feed_row)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%zu tokens are too many for one feed, the session takes %zu", n,
+                              f->n_feed_row);
     for (size_t layer = first; layer < config->n_layer; layer++) {
         const bool is_cross = config->is_cross[layer];
 

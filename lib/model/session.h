@@ -59,6 +59,8 @@ struct attn_session_options {
     const char *source_name;     /* messages name when their numbers are not finite or
                                                too large. NULL: the model is named in their place */
     size_t n_sequence; /* most at once (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
+    size_t n_feed;     /* most positions of one feed, which decides the memory of rows on their way;
+                          0: n_max */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \

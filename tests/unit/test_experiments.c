@@ -26,7 +26,7 @@ static const struct {
     {"tests/fixtures/family-qwen3", "family-qwen3"},
     {"tests/fixtures/family-olmo2", "family-olmo2"},
 };
-enum { N_MODEL = sizeof models / sizeof *models };
+enum { N_MODEL = sizeof models / sizeof *models, N_LONG = 1100 };
 
 /* A model with its questions. */
 struct fixture {
@@ -707,6 +707,60 @@ static void survey_heads(struct fixture *f)
     attn_table_free(table);
 }
 
+/* The weight of a head on key 3 from the queries 1050 and 1051, and the share of smaller pairs. */
+static void check_long_head(const float *pattern, const struct attn_table *table, size_t row)
+{
+    const size_t n = N_LONG;
+    const double weight = ((double)pattern[1050 * n + 3] + (double)pattern[1051 * n + 3]) / 2;
+    size_t n_below = 0;
+    double previous = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        previous += (double)pattern[i * n + i - 1] / (double)(n - 1);
+        for (size_t key = 0; key < i; key++)
+            n_below += (double)pattern[i * n + key] < weight;
+    }
+    ck_assert_double_eq_tol(number_at(table, row, "weight"), weight, 1e-12);
+    ck_assert_double_eq_tol(number_at(table, row, "percentile"),
+                            (double)n_below / ((double)n * (double)(n - 1) / 2), 1e-12);
+    ck_assert_double_eq_tol(number_at(table, row, "previous"), previous, 1e-12);
+}
+
+/* A text that is fed in pieces; each of its tokens is a word. */
+START_TEST(long_texts_are_surveyed_in_pieces)
+{
+    static int32_t ids[N_LONG];
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_capture *capture;
+    struct attn_result result = {0};
+    struct attn_error err = {0};
+    struct attn_table *table;
+    struct attn_host *host;
+    struct attn_run *run;
+
+    for (size_t i = 0; i < N_LONG; i++)
+        ids[i] = (int32_t)(i * i % 13);
+    request.input.ids = ids;
+    request.input.n_id = N_LONG;
+    request.sites = "pattern";
+    args.from = "1050-1051";
+    args.to = "3";
+    ck_assert(attn_host_open("tests/fixtures/attn-plain", NULL, &host, &err) == ATTN_OK);
+    ck_assert_msg(attn_survey(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
+    ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
+    ck_assert(attn_capture_create(attn_run_labels(run)->selection, &capture, &err) == ATTN_OK);
+    ck_assert(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK);
+    for (int layer = 0; layer < 2; layer++)
+        check_long_head(attn_capture_tensor(capture, ATTN_SITE_PATTERN, layer), table,
+                        (size_t)layer);
+    attn_capture_free(capture);
+    attn_run_free(run);
+    attn_table_free(table);
+    attn_host_free(host);
+}
+END_TEST
+
 /* Over texts each measure is a mean; a probe is a text of its own. */
 static void survey_many(struct fixture *f)
 {
@@ -1017,6 +1071,7 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
-           heads_are_measured_as_in_float64, many_texts_give_a_mean_and_a_deviation,
-           the_effect_of_a_head_is_that_of_its_ablation, numbers_are_those_of_transformer_lens,
+           heads_are_measured_as_in_float64, long_texts_are_surveyed_in_pieces,
+           many_texts_give_a_mean_and_a_deviation, the_effect_of_a_head_is_that_of_its_ablation,
+           numbers_are_those_of_transformer_lens,
            a_failing_allocation_leaves_nothing_behind)

@@ -116,6 +116,40 @@ START_TEST(feeding_in_steps_does_not_change_bits)
 }
 END_TEST
 
+/* A session that takes few rows at a time has room for these, and for the keys of all. */
+START_TEST(room_for_fewer_rows_does_not_change_bits)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+
+    options.n_feed = 5;
+    check_options(&options, 5);
+}
+END_TEST
+
+START_TEST(room_for_fewer_rows_is_less_and_holds_no_more)
+{
+    struct attn_model *model = open_model(directories[0], ATTN_MAP);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    int32_t ids[N_ID_MAX];
+    size_t whole, pieces;
+
+    options.n_max = make_ids(model, ids);
+    ck_assert(attn_session_measure(model, &options, &whole, &err) == ATTN_OK);
+    options.n_feed = 4;
+    ck_assert(attn_session_measure(model, &options, &pieces, &err) == ATTN_OK);
+    /* resid, normed, out; then q, k, v and z, or the MLP */
+    ck_assert_uint_ge(whole - pieces, (options.n_max - 4) * (3 + 4) * 10 * sizeof(float) / 2);
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, 5, &err) == ATTN_INVALID);
+    ck_assert_str_eq(err.message, "5 tokens are too many for one feed, the session takes 4");
+    ck_assert(attn_session_feed(session, ids, 4, &err) == ATTN_OK);
+    attn_session_free(session);
+    attn_model_close(model);
+}
+END_TEST
+
 START_TEST(jit_does_not_change_bits)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
@@ -787,6 +821,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
 END_TEST
 
 ATTN_SUITE("session", threads_do_not_change_bits, feeding_in_steps_does_not_change_bits,
+           room_for_fewer_rows_does_not_change_bits, room_for_fewer_rows_is_less_and_holds_no_more,
            jit_does_not_change_bits, instruction_sets_do_not_change_bits,
            jit_for_avx2_does_not_change_bits, remembering_one_layer_does_not_change_bits,
            a_model_opened_for_reuse_gives_the_same_bits, reading_and_mapping_give_the_same_bits,

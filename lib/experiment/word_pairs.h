@@ -1,0 +1,39 @@
+/*
+ * word_pairs.h - how much the rows of some words look at the columns of others, and at how many
+ * pairs of words less. For the files of this layer.
+ *
+ *     attn_word_pairs_create(run, "it", "chicken", &pairs, &err);
+ *     attn_word_pairs_add(pairs, event);          // every event of a pattern, of one pass
+ *     attn_word_pairs_count(pairs, event);        // the same events, of a second pass
+ *     attn_word_pairs_find(pairs, layer, head, &weight, &percentile);
+ *     attn_word_pairs_free(pairs);
+ *
+ * Columns of a word are summed, rows averaged. A pattern is looked at row by row: the memory is one
+ * row of words for each head, however long the text is. That is why the pairs are counted in a pass
+ * of their own, when the weight is known.
+ */
+#ifndef ATTN_EXPERIMENT_WORD_PAIRS_H
+#define ATTN_EXPERIMENT_WORD_PAIRS_H
+
+#include "run/run_internal.h"
+#include "trace/trace.h"
+
+struct attn_word_pairs;
+
+/* FROM and TO as --from and --to take them. RUN is borrowed. ATTN_INVALID, with a stage, for words
+ * that are not there. */
+enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
+                                        const char *to, struct attn_word_pairs **pairs,
+                                        struct attn_error *err);
+void attn_word_pairs_free(struct attn_word_pairs *pairs); /* NULL is allowed */
+
+/* Rows of a head come in their order, in both passes. */
+void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event);
+void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event);
+
+/* The mean over the rows of FROM of the weight on the columns of TO, and the share of all pairs of a
+ * word and an earlier one whose weight is smaller; NaN where there are none. */
+void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
+                          double *percentile);
+
+#endif
