@@ -7,10 +7,12 @@
 #include "print.h"
 #include "report.h"
 #include "request.h"
+#include "tables.h"
 
 #include "attn.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Paths, or NULL. */
 struct arrays_args {
@@ -19,6 +21,7 @@ struct arrays_args {
 
 struct attend_args {
     struct arrays_args arrays;
+    const char *measures; /* NULL: not given */
     struct label_args labels;
     struct request_args request;
 };
@@ -98,12 +101,25 @@ static const struct option selection_rows[] = {
 /* Arrays have no layers. */
 static const struct option_group attend_selection_options = OPTION_GROUP(selection_rows);
 
+static const struct option measures_rows[] = {
+    {.name = "measures",
+     .argument = "LIST",
+     .heading = "Measures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct attend_args, measures),
+     .help = "in place of tensors a table of the heads: entropy,max or all, as `attn-cli heads` "
+             "measures them; also in a file by --csv, --json, --jsonl"},
+};
+
+static const struct option_group measures_options = OPTION_GROUP(measures_rows);
+
 static const struct option_part parts[] = {
     {&arrays_options, offsetof(struct attend_args, arrays)},
     {&label_options, offsetof(struct attend_args, labels)},
     {&attention_options, offsetof(struct attend_args, request.attention)},
     {&comparison_options, offsetof(struct attend_args, request.is_compared)},
     {&attend_selection_options, offsetof(struct attend_args, request.selection)},
+    {&measures_options, 0},
     {&view_options, offsetof(struct attend_args, request.picture)},
     {&output_options, offsetof(struct attend_args, request.output)},
     {&explain_options, offsetof(struct attend_args, request.is_explained)},
@@ -127,6 +143,7 @@ const struct command command_attend = {
         "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"
         "  attn-cli attend --x x.npy --mask causal --npz out.npz\n"
         "  attn-cli attend --scores scores.npy --csv -\n"
+        "  attn-cli attend --x x.npy --mask causal --measures entropy,previous\n"
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
@@ -200,8 +217,70 @@ static int read_arrays(const struct arrays_args *args, struct attend_arrays *arr
     return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_INPUT);
 }
 
+/* --- Measures --------------------------------------------------------------------------------- */
+
+static const char *const table_formats[] = {"csv", "json", "jsonl"};
+
+static int refuse_beside_measures(const char *name)
+{
+    return report_problem(EXIT_USAGE, NULL,
+                          "--measures and --%s do not go together: measures are text, --csv, "
+                          "--json or --jsonl",
+                          name);
+}
+
+static bool is_refused(const char *name)
+{
+    static const char *const refused[] = {"sites",      "compare",     "explain",    "heatmap",
+                                          "hide-first", "renormalize", "merge-words"};
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (strcmp(name, refused[i]) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
+        if (strcmp(name, table_formats[i]) == 0)
+            return false;
+    return attn_format_find(name) != NULL;
+}
+
+/* Reads the list of measures, and refuses what shows something else. */
+static int check_measures(const struct attend_args *args, const struct served *served,
+                          uint64_t *measures)
+{
+    struct attn_error err = {0};
+    if (!args->measures)
+        return EXIT_DONE;
+    if (attn_measures_parse(args->measures, measures, &err) != ATTN_OK)
+        return report(&err, EXIT_USAGE);
+    for (struct option_walk walk = {.command = served->command}; option_next(&walk);)
+        if (served->given[walk.n - 1] && walk.option.name && is_refused(walk.option.name))
+            return refuse_beside_measures(walk.option.name);
+    return EXIT_DONE;
+}
+
+/* Computes the pattern and writes the table of its heads. */
+static int measure(struct served *served, uint64_t measures)
+{
+    const struct output_args *output = &served->args->output;
+    struct tables_args tables = {.precision = output->precision};
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
+        tables.paths[i] = output_path(output, table_formats[i]);
+    served->request.sites = "pattern";
+    served->request.n_output = 0; /* of tensors */
+    if (attn_run_prepare(served->host, &served->request, &served->run, &err) != ATTN_OK ||
+        attn_head_measures(served->run, measures, &table, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = tables_write(&tables, table, NULL, served->out);
+    attn_table_free(table);
+    return code;
+}
+
 static int perform(const struct attend_args *args, struct served *served)
 {
+    uint64_t measures = 0;
     struct attend_arrays arrays = {0};
     struct label_files labels = {0};
     int code = check_arrays(&args->arrays);
@@ -209,7 +288,9 @@ static int perform(const struct attend_args *args, struct served *served)
         code = check_use(args);
     if (code == EXIT_DONE)
         code = request_check(served);
-    if (code == EXIT_DONE && !args->request.is_compared)
+    if (code == EXIT_DONE)
+        code = check_measures(args, served, &measures);
+    if (code == EXIT_DONE && !args->request.is_compared && !measures)
         code = outputs_check_tables(&args->request.output);
     if (code == EXIT_DONE)
         code = request_open_host(served, NULL, ATTN_READ, ATTN_COMPUTE_F32);
@@ -220,7 +301,7 @@ static int perform(const struct attend_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = request_fill(served, args->arrays.keep);
     if (code == EXIT_DONE)
-        code = request_serve(served);
+        code = measures ? measure(served, measures) : request_serve(served);
     request_release(served);
     attn_ndarray_release(&arrays.q);
     attn_ndarray_release(&arrays.k);

@@ -4,7 +4,8 @@
 
 static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
-    return attn_metric_mean_of(attn_metric_weight(&row->cells, 0), row->query > 0, terms);
+    return attn_metric_mean_of(attn_metric_weight(&row->cells, 0), !row->is_cross && row->query > 0,
+                               terms);
 }
 
 static const struct attn_metric_value values_of_first[] = {{"first", NULL}};

@@ -167,7 +167,7 @@ static void find_terms(void *context, size_t task, int worker)
     struct attn_metric_row row = row_of(rows->measurement, event);
 
     (void)worker;
-    row.query = event->row0 + skipped + task;
+    row.query = event->row0 + skipped + task + event->ahead;
     row.cells = attn_event_row(event, skipped + task);
     if (rows->exact != NULL)
         row.exact = attn_event_row(rows->exact, task);
@@ -193,12 +193,12 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event)
 {
-    struct attn_metric_row row = {.query = event->row0};
+    struct attn_metric_row row = {.query = 0};
 
     if (n > 0)
         row = row_of(items[0], event);
     for (size_t r = 0; r < event->n_row; r++) {
-        row.query = event->row0 + r;
+        row.query = event->row0 + r + event->ahead;
         row.cells = attn_event_row(event, r);
         for (size_t i = 0; i < n; i++) {
             const struct attn_metric *metric = items[i]->metric;

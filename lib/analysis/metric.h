@@ -55,7 +55,7 @@ struct attn_metric_row {
         *places; /* NULL without ids, and unless the metric has_places */
     enum attn_site site;
     int layer, head;
-    size_t query;          /* its position */
+    size_t query;          /* its position among the keys */
     bool is_cross;         /* the keys are rows of a source, and no positions */
     struct attn_row cells; /* of a matrix those that count; of vectors all components */
     struct attn_row exact; /* of a comparison: the same row of exact attention */

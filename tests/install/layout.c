@@ -515,6 +515,7 @@ static const struct {
     {"    embeddings_name", offsetof(struct attn_session_options, embeddings_name)},
     {"    source_name", offsetof(struct attn_session_options, source_name)},
     {"    n_sequence", offsetof(struct attn_session_options, n_sequence)},
+    {"    n_feed", offsetof(struct attn_session_options, n_feed)},
     {"attn_session_sequence", sizeof(struct attn_session_sequence)},
     {"    ids", offsetof(struct attn_session_sequence, ids)},
     {"    n", offsetof(struct attn_session_sequence, n)},
