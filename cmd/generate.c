@@ -40,7 +40,8 @@ static const struct option generate_rows[] = {
      .min = 1,
      .max = INT32_MAX,
      .offset = offsetof(struct generate_args, n_most),
-     .help = "tokens to make, default 20; the end-of-text token ends it earlier"},
+     .help = "tokens to make, default 20; a token that ends a text (eos_token_id of "
+             "generation_config.json, else config.json) ends it earlier"},
     {.name = "temperature",
      .argument = "T",
      .heading = "Generation",

@@ -378,6 +378,43 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
     return status;
 }
 
+enum attn_status attn_generation_table(const struct attn_host *host,
+                                       const struct attn_generation *made,
+                                       struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "position", .type = ATTN_VALUE_INTEGER},
+        {.name = "id", .type = ATTN_VALUE_INTEGER},
+        {.name = "token", .type = ATTN_VALUE_TEXT},
+        {.name = "log_probability",
+         .type = ATTN_VALUE_REAL,
+         .unit = "nats",
+         .notation = ATTN_NOTATION_FIXED,
+         .digits = 4},
+    };
+    enum { N_COLUMN = sizeof columns / sizeof *columns };
+    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_table *created = NULL;
+    enum attn_status status = attn_table_create("generate", columns, N_COLUMN, &created, err);
+
+    (void)attn_host_tokenizer(host, &tokenizer, NULL); /* without one tokens have no text */
+    for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
+        const int32_t id = made->ids[made->n_prompt + i];
+        size_t size = 0;
+        const char *token = tokenizer != NULL ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
+                                        attn_cell_integer(id), attn_cell_text(token, size),
+                                        attn_cell_real(made->log_probabilities[i])};
+
+        status = attn_table_append(created, row, N_COLUMN, err);
+    }
+    if (status == ATTN_OK)
+        *table = created;
+    else
+        attn_table_free(created);
+    return status;
+}
+
 void attn_generation_release(struct attn_generation *made)
 {
     attn_free(made->ids);

@@ -17,6 +17,7 @@
 #ifndef ATTN_EXPERIMENT_GENERATE_H
 #define ATTN_EXPERIMENT_GENERATE_H
 
+#include "base/table.h"
 #include "run/run.h"
 
 /*
@@ -74,6 +75,11 @@ struct attn_generation {
 ATTN_API enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
                                         const struct attn_generate_args *args,
                                         struct attn_generation *made, struct attn_error *err);
+/* What was made as a table, a row a token: position, id, token, log_probability (nats). HOST is the
+ * one that made it; the caller owns *table. */
+ATTN_API enum attn_status attn_generation_table(const struct attn_host *host,
+                                                const struct attn_generation *made,
+                                                struct attn_table **table, struct attn_error *err);
 ATTN_API void attn_generation_release(struct attn_generation *made);
 
 ATTN_API const char *attn_generation_end_text(enum attn_generation_end end); /* "length" */

@@ -107,8 +107,8 @@ struct attn_config {
     bool has_output_bias; /* of the output layer, own or tied */
     double logits_cap;    /* logits become cap * tanh(logits / cap); 0: they stay */
     const struct attn_attention *attention; /* [n_layer], each layer's own: window, scale, cap */
-    int32_t end_ids[ATTN_CONFIG_N_END];     /* [n_end_id] tokens that end a text (eos_token_id), the
-                                           first few */
+    int32_t end_ids[ATTN_CONFIG_N_END];     /* [n_end_id] tokens that end a text (eos_token_id of
+                                           generation_config.json, else config.json), the first few */
     size_t n_end_id;
 };
 

@@ -76,13 +76,13 @@ static void add_end_id(const struct attn_node *node, struct attn_config *config)
 }
 
 /* eos_token_id is an id, or a list of some. What is no token of the model ends nothing. */
-static void read_end_ids(const struct attn_json *json, struct attn_config *config)
+void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *config)
 {
     const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
 
-    config->n_end_id = 0;
-    if (node == NULL)
+    if (node == NULL || attn_node_is_null(node))
         return;
+    config->n_end_id = 0;
     if (!attn_node_is_array(node))
         add_end_id(node, config);
     for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node != NULL;
@@ -127,6 +127,7 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     }
     config->model_type = family->model_type;
     status = family->read_config(json, config, layers, err);
-    read_end_ids(json, config);
+    config->n_end_id = 0;
+    attn_family_read_end_ids(json, config);
     return status == ATTN_OK ? attn_config_check(json, config, err) : status;
 }

@@ -36,6 +36,28 @@ static enum attn_status read_config(const struct attn_source *source, struct att
     return status;
 }
 
+/* The tokens that end a text are those of generation_config.json, where there is one: Hugging Face
+ * puts the end of a turn there. Nothing else of it is read. */
+static enum attn_status read_generation_config(const struct attn_source *source,
+                                               struct attn_model *model, struct attn_error *err)
+{
+    static const char name[] = "generation_config.json";
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    if (!attn_source_has_part(source, name))
+        return ATTN_OK;
+    status = attn_file_read_part(source, name, &file, err);
+    if (status == ATTN_OK)
+        status = attn_family_parse_config(&file, &json, err);
+    if (status == ATTN_OK)
+        attn_family_read_end_ids(json, &model->config);
+    attn_json_free(json);
+    attn_file_close(&file);
+    return status;
+}
+
 /* Tensors that the model does not use are collected into one note. */
 struct unused {
     char names[300]; /* the first few, quoted */
@@ -91,6 +113,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
         goto fail;
     }
     status = read_config(source, m, err);
+    if (status == ATTN_OK)
+        status = read_generation_config(source, m, err);
     if (status == ATTN_OK)
         status = attn_safetensors_open(source, options.load, &m->st, err);
     if (status == ATTN_OK)

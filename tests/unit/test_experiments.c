@@ -283,6 +283,21 @@ static void attribute_by_token(struct fixture *f)
 
 /* --- Generation ------------------------------------------------------------------------------- */
 
+/* What was made is its table, too. */
+static void compare_generation(struct fixture *f, const struct attn_generation *made)
+{
+    struct attn_table *table;
+
+    ck_assert(attn_generation_table(f->host, made, &table, &f->err) == ATTN_OK);
+    ck_assert_uint_eq(attn_table_n_row(table), made->n);
+    for (size_t i = 0; i < made->n; i++) {
+        ck_assert_int_eq((int64_t)number_at(table, i, "position"), (int64_t)(made->n_prompt + i));
+        ck_assert_int_eq((int64_t)number_at(table, i, "id"), made->ids[made->n_prompt + i]);
+        ck_assert_double_eq(number_at(table, i, "log_probability"), made->log_probabilities[i]);
+    }
+    attn_table_free(table);
+}
+
 /* Each token is the most probable one of a run over all before it. */
 static void generate_greedily(struct fixture *f)
 {
@@ -304,6 +319,7 @@ static void generate_greedily(struct fixture *f)
                     log(result.predictions.top[0].probability));
         attn_result_release(&result);
     }
+    compare_generation(f, &made);
     attn_generation_release(&made);
 }
 

@@ -1666,6 +1666,7 @@ FUNCTIONS = {
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
+    "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
