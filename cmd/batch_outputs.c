@@ -192,11 +192,32 @@ static bool add_item(struct batch_outputs *outputs, struct attn_records_item *it
 static int check(const struct batch_output_args *args)
 {
     int n_standard = is_standard(args->lines);
-    for (size_t i = 0; i < args->others.n; i++)
-        n_standard += is_standard(args->others.items[i].value);
+    for (size_t i = 0; i < args->others.n; i++) {
+        const struct attn_option *other = &args->others.items[i];
+        const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
+        if (is_standard(other->value) && !is_text)
+            return report_problem(EXIT_USAGE, NULL, "--%s cannot go to standard output",
+                                  other->name);
+        n_standard += is_standard(other->value);
+    }
     if (n_standard > 1)
         return report_problem(EXIT_USAGE, "-o FILE writes the lines of JSON to a file",
                               "two outputs go to standard output");
+    return EXIT_DONE;
+}
+
+/* Refuses outputs that are files of the model. */
+static int check_model(const struct attn_records_item *items, size_t n,
+                       const struct attn_host *host)
+{
+    struct attn_error err = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_format *format = attn_format_find(items[i].format);
+        struct attn_output output = {.format = format ? format : attn_format_find("csv"),
+                                     .path = items[i].path};
+        if (attn_host_check_outputs(host, &output, 1, &err) != ATTN_OK)
+            return report_error(&err);
+    }
     return EXIT_DONE;
 }
 
@@ -236,6 +257,8 @@ int batch_outputs_open(struct batch_outputs *outputs, const struct batch_output_
                            place);
     if (code == EXIT_DONE && !has_all)
         code = report_no_memory();
+    if (code == EXIT_DONE)
+        code = check_model(items, outputs->n_path, place->host);
     if (code == EXIT_DONE)
         code = open_records(outputs, items, args, many, place);
     free(items);

@@ -65,35 +65,42 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
     attn_buffer_append_string(out, run->begin ? "]" : "");
 }
 
+/* "position": 3, with BLANK behind colons and commas, where positions were chosen. */
+static void append_position(struct attn_buffer *out, const struct attn_predictions *predictions,
+                            size_t position, const char *blank)
+{
+    if (predictions->has_positions)
+        attn_buffer_append_format(out, "\"position\":%s%zu,%s", blank, position, blank);
+}
+
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines)
 {
-    const char *line = has_lines ? "\n" : "";
+    const char *line = has_lines ? "\n" : "", *blank = has_lines ? " " : "";
 
-    attn_buffer_append_format(out, "{%s\"top\": [", line);
+    attn_buffer_append_format(out, "{%s\"top\":%s[", line, blank);
     for (size_t i = 0; i < predictions->n_top; i++) {
         const struct attn_candidate *top = &predictions->top[i];
 
         attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
-        if (predictions->has_positions)
-            attn_buffer_append_format(out, "\"position\": %zu, ", top->position);
-        attn_buffer_append_format(out, "\"id\": %" PRId32 ", \"token\": ", top->id);
+        append_position(out, predictions, top->position, blank);
+        attn_buffer_append_format(out, "\"id\":%s%" PRId32 ",%s\"token\":%s", blank, top->id, blank,
+                                  blank);
         attn_json_append_escaped(out, top->token, top->token_size);
-        attn_buffer_append_string(out, ", \"probability\": ");
+        attn_buffer_append_format(out, ",%s\"probability\":%s", blank, blank);
         attn_json_append_number(out, (float)top->probability, precision);
         attn_buffer_append_char(out, '}');
     }
-    attn_buffer_append_format(out, "],%s\"next\": [", line);
+    attn_buffer_append_format(out, "],%s\"next\":%s[", line, blank);
     for (size_t i = 0; i < predictions->n_next; i++) {
         const struct attn_continuation *next = &predictions->next[i];
 
         attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
-        if (predictions->has_positions)
-            attn_buffer_append_format(out, "\"position\": %zu, ", next->position);
-        attn_buffer_append_string(out, "\"text\": ");
+        append_position(out, predictions, next->position, blank);
+        attn_buffer_append_format(out, "\"text\":%s", blank);
         attn_json_append_escaped(out, next->text, strlen(next->text));
-        attn_buffer_append_string(out, ", \"logprob\": ");
+        attn_buffer_append_format(out, ",%s\"logprob\":%s", blank, blank);
         attn_json_append_number(out, (float)next->log_probability, precision);
         attn_buffer_append_char(out, '}');
     }

@@ -21,7 +21,7 @@ void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run
 void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels *run, size_t n);
 
 /* {"top": [{"id": 5,"token": " it","probability": 0.25}],"next": [{"text": "a","logprob": -1}]}, a
- * line each where there are lines; with PRECISION as attn_number_text has it. */
+ * line each where there are lines, and no blanks where there are none; with PRECISION as attn_number_text has it. */
 void attn_json_append_predictions(struct attn_buffer *out,
                                   const struct attn_predictions *predictions, int precision,
                                   bool has_lines);

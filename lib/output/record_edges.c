@@ -4,6 +4,8 @@
 #include "output/record_format.h"
 #include "output/record_id.h"
 
+#include <string.h>
+
 static enum attn_status begin_edges(struct attn_record_writer *writer, struct attn_error *err)
 {
     (void)err;
@@ -12,25 +14,45 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
     return ATTN_OK;
 }
 
+enum { DIGITS = 20 }; /* of a size_t */
+
+/* Writes N as decimal digits; returns their end. printf would take as long as all else. */
+static char *put_integer(char *to, size_t n)
+{
+    char digits[DIGITS];
+    size_t first = DIGITS;
+
+    do {
+        digits[--first] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    memcpy(to, digits + first, DIGITS - first);
+    return to + (DIGITS - first);
+}
+
 /* The lines of the head, which begin with START. */
 static void append_head(struct attn_record_writer *writer, const struct attn_outcome *outcome,
                         int layer, int head, const struct attn_buffer *start)
 {
-    struct attn_buffer *text = &writer->text;
+    const size_t longest = start->size + 2 * (DIGITS + 1) + ATTN_NUMBER_TEXT_SIZE + 1;
 
     for (size_t query = 0; query < outcome->n_token; query++) {
         size_t n;
         const struct attn_edge *edges = attn_edges_find(outcome->edges, layer, head, query, &n);
 
         for (size_t i = 0; i < n; i++) {
-            char *to;
+            char *to = attn_buffer_reserve(&writer->text, longest);
 
-            attn_buffer_append(text, start->data, start->size);
-            attn_buffer_append_format(text, "%zu,%d,", query, edges[i].key);
-            to = attn_buffer_reserve(text, ATTN_NUMBER_TEXT_SIZE);
-            if (to)
-                text->size += attn_number_text(edges[i].weight, writer->form->precision, to);
-            attn_buffer_append_char(text, '\n');
+            if (!to)
+                return;
+            memcpy(to, start->data, start->size);
+            to = put_integer(to + start->size, query);
+            *to++ = ',';
+            to = put_integer(to, (size_t)edges[i].key);
+            *to++ = ',';
+            to += attn_number_text(edges[i].weight, writer->form->precision, to);
+            *to++ = '\n';
+            writer->text.size = (size_t)(to - writer->text.data);
         }
     }
 }
@@ -46,9 +68,11 @@ static enum attn_status write_edges(struct attn_record_writer *writer,
     attn_record_id_append(writer, &id, outcome);
     for (int layer = 0; layer < (int)writer->form->n_layer; layer++)
         for (int head = 0; head < (int)writer->form->n_head; head++) {
-            attn_buffer_reset(&start);
+            start.size = 0;
             attn_buffer_append(&start, id.data, id.size);
             attn_buffer_append_format(&start, ",%d,%d,", layer, head);
+            if (start.has_failed)
+                break;
             append_head(writer, outcome, layer, head, &start);
         }
     status = attn_buffer_check(&id, err);

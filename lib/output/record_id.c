@@ -13,7 +13,7 @@ static void note(struct attn_record_writer *writer, const struct attn_outcome *o
     const struct attn_records_form *form = writer->form;
     char message[ATTN_QUOTE_SIZE + 160];
 
-    writer->has_noted_id = true;
+    *writer->has_noted_id = true;
     if (!form->on_note)
         return;
     snprintf(
@@ -31,7 +31,7 @@ void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer
         attn_buffer_append_format(out, "%zu", outcome->number);
         return;
     }
-    if (!writer->has_noted_id && outcome->has_text_id && outcome->n_id > 0 &&
+    if (!*writer->has_noted_id && outcome->has_text_id && outcome->n_id > 0 &&
         memchr("=+-@\t\r", outcome->id[0], 6) != NULL)
         note(writer, outcome);
     attn_csv_field_append(out, outcome->id, outcome->n_id);

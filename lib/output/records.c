@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
+    bool has_noted_id; /* form.on_note was told of an id */
 };
 
 /* --- Lists of fields --------------------------------------------------------------------------- */
@@ -124,8 +126,8 @@ static enum attn_status begin_writer(struct attn_record_writer *writer, struct a
     return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
 }
 
-static enum attn_status open_writer(const struct attn_records_item *item,
-                                    const struct attn_records_form *form, bool is_resumed,
+static enum attn_status open_writer(struct attn_records *records,
+                                    const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
     const struct attn_record_format *format = find_format(item->format);
@@ -139,7 +141,8 @@ static enum attn_status open_writer(const struct attn_records_item *item,
     if (!*writer)
         return ATTN_NO_MEMORY;
     (*writer)->format = format;
-    (*writer)->form = form;
+    (*writer)->form = &records->form;
+    (*writer)->has_noted_id = &records->has_noted_id;
     (*writer)->sink = item->sink;
     if (!item->path)
         return ATTN_OK;
@@ -199,6 +202,36 @@ static enum attn_status begin(struct attn_records *records, size_t n_record, str
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
+/* Whether two outputs have one name. */
+static enum attn_status check_two(const char *a, const char *b, struct attn_error *err)
+{
+    struct attn_target of_a = {0}, of_b = {0};
+    enum attn_status status = attn_target_find(a, &of_a, err);
+
+    if (status == ATTN_OK)
+        status = attn_target_find(b, &of_b, err);
+    if (status == ATTN_OK && attn_target_is_same(&of_a, &of_b)) {
+        status = attn_error_set(err, ATTN_INVALID, "'%s' and '%s', two outputs, are the same file",
+                                attn_quote_string(a).text, attn_quote_string(b).text);
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    }
+    attn_target_release(&of_a);
+    attn_target_release(&of_b);
+    return status;
+}
+
+static enum attn_status check_items(const struct attn_records_item *items, size_t n,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i && status == ATTN_OK; j++)
+            if (items[i].path && items[j].path)
+                status = check_two(items[j].path, items[i].path, err);
+    return status;
+}
+
 enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err)
@@ -215,9 +248,9 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     opened->form = known;
     opened->n = n;
     opened->writers = attn_alloc(n, sizeof *opened->writers, err);
-    status = opened->writers ? ATTN_OK : ATTN_NO_MEMORY;
+    status = opened->writers ? check_items(items, n, err) : ATTN_NO_MEMORY;
     for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        status = open_writer(&items[i], &opened->form, is_resumed, &opened->writers[i], err);
+        status = open_writer(opened, &items[i], is_resumed, &opened->writers[i], err);
     if (status == ATTN_OK && !is_resumed)
         status = begin(opened, 0, err);
     if (status != ATTN_OK) {

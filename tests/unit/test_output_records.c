@@ -176,8 +176,8 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
     write_outcome(records, outcome);
     finish(records);
     assert_out("{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
-               "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\": [{\"id\": 5, \"token\": "
-               "\" x\", \"probability\": 0.5}],\"next\": []},\"tensors\":null}\n"
+               "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\":[{\"id\":5,\"token\":"
+               "\" x\",\"probability\":0.5}],\"next\":[]},\"tensors\":null}\n"
                "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
                "\"surprisal\":null,\"predictions\":null,\"tensors\":null}\n");
     tear_down();
@@ -658,6 +658,21 @@ START_TEST(all_outputs_open_or_none)
 }
 END_TEST
 
+START_TEST(two_outputs_are_two_files)
+{
+    const struct attn_records_item items[] = {{"jsonl", "out", NULL}, {"csv", "./out", NULL}};
+    struct attn_records *records = NULL;
+    struct attn_error err = {0};
+
+    set_up();
+    ck_assert_int_eq(attn_records_open(items, 2, &form, false, &records, &err), ATTN_INVALID);
+    ck_assert_str_eq(err.message, "'out' and './out', two outputs, are the same file");
+    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
+    ck_assert_uint_eq(attn_folder_count(), 0);
+    tear_down();
+}
+END_TEST
+
 START_TEST(formats_that_need_files_refuse_streams)
 {
     const struct attn_records_item unknown = {"xml", "out", NULL};
@@ -722,4 +737,5 @@ ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_wh
            without_sizes_a_run_begins_anew, parts_that_do_not_fit_are_refused,
            archives_whose_members_are_damaged_are_refused, a_full_device_is_reported,
            what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,
-           formats_that_need_files_refuse_streams, memory_that_runs_out_is_reported)
+           two_outputs_are_two_files, formats_that_need_files_refuse_streams,
+           memory_that_runs_out_is_reported)
