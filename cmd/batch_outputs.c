@@ -248,17 +248,20 @@ int batch_outputs_open(struct batch_outputs *outputs, const struct batch_output_
                        const struct attn_many_options *many, const struct batch_place *place)
 {
     const size_t n = 1 + args->others.n;
-    struct attn_records_item *items = calloc(n, sizeof(*items));
     int code = check(args);
+    if (code != EXIT_DONE)
+        return code;
+    struct attn_records_item *items = calloc(n, sizeof(*items));
     outputs->paths = calloc(n, sizeof(*outputs->paths));
     bool has_all = items && outputs->paths && add_item(outputs, items, "jsonl", args->lines, place);
     for (size_t i = 0; has_all && i < args->others.n; i++)
         has_all = add_item(outputs, items, args->others.items[i].name, args->others.items[i].value,
                            place);
-    if (code == EXIT_DONE && !has_all)
-        code = report_no_memory();
-    if (code == EXIT_DONE)
-        code = check_model(items, outputs->n_path, place->host);
+    if (!has_all) {
+        free(items);
+        return report_no_memory();
+    }
+    code = check_model(items, outputs->n_path, place->host);
     if (code == EXIT_DONE)
         code = open_records(outputs, items, args, many, place);
     free(items);

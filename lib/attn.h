@@ -48,6 +48,7 @@
 #include "output/color_scale.h"
 #include "output/picture.h"
 #include "output/outputs.h"
+#include "output/outcome.h"
 #include "output/records.h"
 
 /* What is watched, changed and computed. */

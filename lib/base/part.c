@@ -318,7 +318,7 @@ void attn_part_free(struct attn_part *part)
 
 void attn_part_discard(struct attn_part *part)
 {
-    if (part && part->is_made && !part->is_committed)
+    if (part && part->path && part->is_made && !part->is_committed)
         unlink(part->path);
     attn_part_free(part);
 }

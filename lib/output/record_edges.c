@@ -14,7 +14,10 @@ static enum attn_status begin_edges(struct attn_record_writer *writer, struct at
     return ATTN_OK;
 }
 
-enum { DIGITS = 20 }; /* of a size_t */
+enum {
+    DIGITS = 20,                                                   /* of a size_t */
+    LONGEST_NUMBERS = 2 * (DIGITS + 1) + ATTN_NUMBER_TEXT_SIZE + 1 /* query, key, weight, end */
+};
 
 /* Writes N as decimal digits; returns their end. printf would take as long as all else. */
 static char *put_integer(char *to, size_t n)
@@ -34,7 +37,7 @@ static char *put_integer(char *to, size_t n)
 static void append_head(struct attn_record_writer *writer, const struct attn_outcome *outcome,
                         int layer, int head, const struct attn_buffer *start)
 {
-    const size_t longest = start->size + 2 * (DIGITS + 1) + ATTN_NUMBER_TEXT_SIZE + 1;
+    const size_t longest = start->size + LONGEST_NUMBERS;
 
     for (size_t query = 0; query < outcome->n_token; query++) {
         size_t n;

@@ -33,10 +33,8 @@
 #ifndef ATTN_OUTPUT_RECORDS_H
 #define ATTN_OUTPUT_RECORDS_H
 
-#include "analysis/edges.h"
 #include "analysis/measure.h"
-#include "capture/capture.h"
-#include "output/output.h"
+#include "output/outcome.h"
 
 /* X(ID, name). What a line of JSON holds of a record, in this order. */
 #define ATTN_RECORD_FIELD_MAP(X)                                                                   \
@@ -62,26 +60,6 @@ ATTN_API const char *attn_record_field_name(enum attn_record_field field); /* "i
 /* Reads a list like "ids,measures" into a set of bits. ATTN_INVALID for an unknown name. */
 ATTN_API enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
                                                    struct attn_error *err);
-
-/* What a record came to. Everything is borrowed until attn_records_write returns. */
-struct attn_outcome {
-    size_t number;  /* its place among all, from 0 */
-    const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: its number */
-    size_t n_id;
-    bool has_text_id;                 /* the id is a text */
-    const char *failure;              /* a code as "too_long"; NULL: it did not fail. Of one that
-                                         failed all that is below is not looked at */
-    const char *message;              /* and why */
-    size_t n_token;                   /* its tokens */
-    const struct attn_labels *labels; /* its tokens and what is selected */
-    const float
-        *measures; /* [n_measure, L, H] those of the form, in the order of enum attn_measure;
-                              NaN where there is none. NULL: there are none */
-    const double *surprisal; /* [n_token] nats, NaN where there is none; or NULL */
-    const struct attn_predictions *predictions; /* or NULL */
-    const struct attn_capture *capture;         /* the selected tensors, or NULL */
-    const struct attn_edges *edges;             /* the largest keys of each query, or NULL */
-};
 
 /* What is written of each record, whatever it is. */
 struct attn_records_form {
