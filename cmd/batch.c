@@ -565,6 +565,7 @@ static int end_early(struct batch *batch, const struct attn_error *err)
 {
     struct batch_work *work = &batch->work;
     struct attn_error ignored = {0};
+    char count[ATTN_QUANTITY_SIZE];
     if (attn_records_is_abandoned(work->records))
         return EXIT_DONE; /* who read it wants no more */
     const int code = report_error(err);
@@ -573,7 +574,7 @@ static int end_early(struct batch *batch, const struct attn_error *err)
     if (!work->has_checkpoint)
         remove_parts(batch);
     else if (!batch->args->running.is_quiet)
-        note("--resume goes on behind %" PRIu64 " records", work->done.n_record);
+        note("--resume goes on at record %s", attn_quantity_count(work->done.n_record, count));
     return code;
 }
 

@@ -67,6 +67,8 @@ static void *work(void *user)
         else
             sha256_update(&context, digest->size, digest->bytes);
         batch_digest_hex(&context, digest->hex);
+        if (must_end(digests)) /* it may lack its end */
+            return NULL;
     }
     digests->is_done = true;
     return NULL;
@@ -85,7 +87,7 @@ enum attn_status batch_digests_wait(struct batch_digests *digests, struct attn_e
     if (digests->has_thread)
         attn_thread_join(&digests->thread);
     digests->has_thread = false;
-    if (must_end(digests))
+    if (!digests->is_done)
         return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     return attn_error_copy(err, &digests->err);
 }

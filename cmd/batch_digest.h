@@ -42,7 +42,7 @@ struct batch_digests {
     const volatile sig_atomic_t *cancel; /* not 0: end early; or NULL */
 
     atomic_bool is_unwanted; /* end early */
-    atomic_bool is_done;     /* waiting takes no time */
+    atomic_bool is_done;     /* all were read to their ends */
     struct attn_thread thread;
     bool has_thread;
     struct attn_error err; /* why it failed */

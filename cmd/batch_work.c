@@ -140,16 +140,17 @@ static void show_progress(struct batch_work *work)
     const struct batch_checkpoint *done = &work->done;
     if (!is_told && !progress_is_due())
         return;
-    const double all = (double)batch_lines_end(work->lines) - (double)work->begin_of_work;
-    const double read = (double)done->end - (double)work->begin_of_work;
+    const double first = (double)work->first;
+    const double end = (double)batch_lines_end(work->lines), at = (double)done->end;
+    const double left_bytes = end - at, read = at - (double)work->begin_of_work;
     int size = snprintf(line, sizeof(line), "%s records, %.0f records/s, %s failed",
                         attn_quantity_count(done->n_record, count),
                         (double)(done->n_record - work->n_before) / fmax(seconds, 1e-3),
                         attn_quantity_count(work->n_failed, failed));
-    if (all > 0 && read > 0)
+    if (left_bytes > 0 && read > 0)
         snprintf(line + size, sizeof(line) - (size_t)size, ", %.0f %%, %s left",
-                 fmin(100, 100 * read / all),
-                 progress_time(seconds * fmax(0, all - read) / read, left));
+                 100 * (at - first) / (end - first),
+                 progress_time(seconds * left_bytes / read, left));
     if (is_told) {
         note("%s", line);
         work->told = seconds;
@@ -331,10 +332,11 @@ enum attn_status batch_work_run(struct batch_work *work, struct attn_host *host,
         .on_end = end_reading,
         .user = work,
     };
-    uint64_t begin;
-    batch_lines_range(work->lines, &begin, &work->begin_of_work);
+    batch_lines_range(work->lines, &work->first, &work->begin_of_work);
     enum attn_status status = attn_run_many(host, many, &calls, err);
     progress_clear();
+    if (status == ATTN_OK && *interrupt_flag() != 0) /* then lines have ended early */
+        status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     if (status == ATTN_OK && work->read_err.status != ATTN_OK)
         status = attn_error_copy(err, &work->read_err);
     return status;

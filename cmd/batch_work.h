@@ -55,6 +55,7 @@ struct batch_work {
     size_t n_file;
     uint64_t n_failed;            /* of these */
     uint64_t n_before;            /* records that an earlier process did */
+    uint64_t first;               /* where the lines begin */
     uint64_t begin_of_work;       /* where the lines began that are read now */
     uint64_t milliseconds_before; /* of earlier processes */
 
