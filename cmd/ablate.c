@@ -4,6 +4,7 @@
 #include "question.h"
 #include "references.h"
 #include "report.h"
+#include "texts_args.h"
 
 #include "attn.h"
 #include "tool.h"
@@ -15,6 +16,7 @@
 struct ablate_args {
     struct question_args question;
     struct answer_args answer;
+    struct texts_args texts;
     const char *parts, *with, *control; /* NULL: not given */
     const char *reference;
     bool is_cumulative;
@@ -54,6 +56,7 @@ static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct ablate_args, question)),
+    {&texts_options, offsetof(struct ablate_args, texts)},
     {&target_options, offsetof(struct ablate_args, answer)},
     {&foil_options, offsetof(struct ablate_args, answer)},
     {&at_options, offsetof(struct ablate_args, answer)},
@@ -76,7 +79,8 @@ const struct command command_ablate = {
         "the most probable token is still the same. The first row is the whole model.\n\n"
         "The numbers say what the rest of the model makes of the text without the part.\n"
         "A small change does not say that the part does nothing: others may stand in.\n"
-        "A large one may be any damage: --control shows what random heads do.\n",
+        "A large one may be any damage: --control shows what random heads do. Over\n"
+        "--texts the numbers are means and standard deviations, same_first is a share.\n",
     .examples =
         "  " EXAMPLE "\n"
         "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
@@ -148,7 +152,7 @@ static int read_control(const char *value, struct attn_ablate_args *how)
 
 static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
 {
-    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = read_parts(args->parts, how);
     if (code == EXIT_DONE)
@@ -163,7 +167,7 @@ static int read_how(const struct ablate_args *args, struct attn_ablate_args *how
 }
 
 static int ablate(const struct ablate_args *args, struct question *question,
-                  struct references *references)
+                  struct references *references, struct attn_texts **texts)
 {
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -176,12 +180,17 @@ static int ablate(const struct ablate_args *args, struct question *question,
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change"};
+    if (args->texts.path)
+        question->unit = "texts";
     if (code == EXIT_DONE && args->reference)
         code = references_read(args->reference, references);
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && !args->texts.path)
         code = question_read(question);
+    if (code == EXIT_DONE)
+        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
+    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
@@ -203,9 +212,11 @@ static int ablate_main(int argc, char **argv)
     struct question question = {
         .command = &command_ablate, .args = &args.question, .reuse = true, .example = EXAMPLE};
     struct references references = {0};
+    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = ablate(&args, &question, &references);
+        code = ablate(&args, &question, &references, &texts);
     references_release(&references);
+    attn_texts_free(texts);
     return question_close(&question, code);
 }

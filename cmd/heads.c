@@ -153,11 +153,6 @@ static int read_probe(const char *value, struct attn_survey_args *how)
     return EXIT_DONE;
 }
 
-static bool has_text(const struct prompt_args *prompt)
-{
-    return prompt->plain.n > 0 || prompt->text || prompt->file || prompt->ids || prompt->embeds;
-}
-
 static bool asks_for_answer(const struct answer_args *answer)
 {
     return answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
@@ -168,14 +163,12 @@ static int check(const struct heads_args *args, struct attn_survey_args *how)
 {
     int code = read_probe(args->probe, how);
     if (code == EXIT_DONE &&
-        how->has_probe + !!args->texts.path + has_text(&args->question.prompt) > 1)
+        how->has_probe + !!args->texts.path + prompt_has_text(&args->question.prompt) > 1)
         code =
             report_problem(EXIT_USAGE, NULL,
                            "--probe and --texts stand in place of a text: one of them is enough");
-    if (code == EXIT_DONE)
-        code = texts_check(&args->texts);
-    if (code == EXIT_DONE && !how->has_probe && !args->texts.path)
-        code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (code == EXIT_DONE && (!how->has_probe || args->texts.is_lines))
+        code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_run > 0 && !how->has_probe)
         code = report_problem(EXIT_USAGE, NULL,
                               "--runs is the number of probes, and --probe is "

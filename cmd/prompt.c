@@ -82,6 +82,11 @@ static const struct option numbers_rows[] = {
 
 const struct option_group prompt_numbers_options = OPTION_GROUP(numbers_rows);
 
+bool prompt_has_text(const struct prompt_args *args)
+{
+    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
+}
+
 int prompt_check(const struct prompt_args *args, const char *hint)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;

@@ -29,6 +29,9 @@ extern const struct option_group prompt_text_options;
 /* The same: numbers in place of a text, --ids and --embeds. */
 extern const struct option_group prompt_numbers_options;
 
+/* Whether there is a text, or ids or embeddings in its place. */
+bool prompt_has_text(const struct prompt_args *args);
+
 /* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
  * Returns an exit code. */
 int prompt_check(const struct prompt_args *args, const char *hint);

@@ -79,21 +79,6 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-static bool has_text(const struct prompt_args *prompt)
-{
-    return prompt->plain.n > 0 || prompt->text || prompt->file || prompt->ids || prompt->embeds;
-}
-
-static int check(const struct score_args *args)
-{
-    if (args->texts.path && has_text(&args->question.prompt))
-        return report_problem(EXIT_USAGE, NULL, "--texts stands in place of a text: one is enough");
-    if (args->texts.path)
-        return EXIT_DONE;
-    const int code = texts_check(&args->texts);
-    return code == EXIT_DONE ? prompt_check(&args->question.prompt, EXAMPLE) : code;
-}
-
 static int score(const struct score_args *args, struct question *question,
                  struct attn_texts **texts)
 {
@@ -103,7 +88,7 @@ static int score(const struct score_args *args, struct question *question,
     struct attn_error err = {0};
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    int code = check(args);
+    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     question->reuse = args->texts.path != NULL;
     question->unit = args->texts.path ? "texts" : "tokens";
     if (code == EXIT_DONE)

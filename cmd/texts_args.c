@@ -20,12 +20,15 @@ static const struct option rows[] = {
 
 const struct option_group texts_options = OPTION_GROUP(rows);
 
-int texts_check(const struct texts_args *args)
+int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                const char *example)
 {
     if (args->is_lines && !args->path)
         return report_problem(EXIT_USAGE, NULL,
                               "--lines says what --texts holds, which is not given");
-    return EXIT_DONE;
+    if (args->path && prompt_has_text(prompt))
+        return report_problem(EXIT_USAGE, NULL, "--texts stands in place of a text: one is enough");
+    return args->path ? EXIT_DONE : prompt_check(prompt, example);
 }
 
 int texts_read(const struct texts_args *args, struct attn_texts **texts,

@@ -3,6 +3,7 @@
 #define CMD_TEXTS_ARGS_H
 
 #include "options.h"
+#include "prompt.h"
 
 #include "attn.h"
 
@@ -13,8 +14,10 @@ struct texts_args {
 
 extern const struct option_group texts_options; /* fills a struct texts_args: --texts, --lines */
 
-/* Whether the options go together. Reports a failure; an exit code. */
-int texts_check(const struct texts_args *args);
+/* Whether there is a text, or many in its place: prompt_check without --texts. Reports a failure;
+ * an exit code. */
+int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                const char *example);
 
 /* Reads the file, if there is one: ITEMS [*n] are borrowed from *texts, the caller's
  * (attn_texts_free). Likewise. */

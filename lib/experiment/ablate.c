@@ -4,6 +4,8 @@
  */
 #include "experiment/ablate.h"
 
+#include "experiment/ablate_texts.h"
+
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -609,6 +611,8 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
 
     if (status != ATTN_OK)
         return status;
+    if (args.n_text > 0)
+        return attn_ablate_texts(host, request, &args, table, sum, err);
     status = prepare(&job, request, err);
     if (status == ATTN_OK)
         status = ablate(&job, err);

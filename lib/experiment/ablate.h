@@ -17,6 +17,9 @@
  *     control, control_sd    with controls: mean change for random choices of as many heads, and
  *                            its standard deviation
  *
+ * Over many texts each counts once: value, change and kl are means, same_first is a share, and the
+ * columns value_sd, change_sd, kl_sd and `texts` follow. The answer is the same in all of them.
+ *
  * A run with a change in layer l begins with the stream that the base had there: the bits are those
  * of a run from the start.
  */
@@ -60,6 +63,10 @@ struct attn_ablate_args {
     uint64_t seed;      /* which reference is taken, and which heads controls choose */
     bool is_cumulative; /* parts go one after another, that with the least change first */
     size_t n_control;   /* random choices; 0: no controls */
+    const struct attn_input
+        *texts; /* [n_text] in place of the request's input, without is_cumulative
+                                       and controls; or NULL */
+    size_t n_text;
 };
 
 #define ATTN_ABLATE_ARGS_DEFAULT                                                                   \

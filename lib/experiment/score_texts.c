@@ -1,6 +1,7 @@
 /* score_texts.c - see score_texts.h. */
 #include "experiment/score_texts.h"
 
+#include "experiment/text_means.h"
 #include "run/many.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 struct scoring {
     const struct attn_request *request;
     const struct attn_score_args *args;
-    size_t n_given, n_text; /* n_text: those that had a token to score */
-    double mean, squares;   /* of the nats a token: over texts, and of the differences from that */
+    size_t n_given;
+    struct attn_moments nats; /* a token, over the texts that had one to score */
     struct attn_score_sum sum;
 };
 
@@ -25,16 +26,6 @@ static enum attn_status give_text(void *user, struct attn_record *record, bool *
     if (!*is_over)
         record->input = scoring->args->texts[scoring->n_given++];
     return ATTN_OK;
-}
-
-/* Adds a text with the mean NATS a token. */
-static void add(struct scoring *scoring, double nats)
-{
-    const double before = scoring->mean;
-
-    scoring->n_text++;
-    scoring->mean += (nats - before) / (double)scoring->n_text;
-    scoring->squares += (nats - before) * (nats - scoring->mean);
 }
 
 /* An attn_done_fn. */
@@ -56,7 +47,7 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
     scoring->sum.nats += nats;
     scoring->sum.n_token += result->n_token - 1;
     if (result->n_token > 1)
-        add(scoring, nats / (double)(result->n_token - 1));
+        attn_moments_add(&scoring->nats, nats / (double)(result->n_token - 1));
     if (scoring->request->on_progress != NULL)
         scoring->request->on_progress(scoring->request->user, i + 1, n);
     return ATTN_OK;
@@ -78,19 +69,19 @@ static enum attn_status tabulate(const struct scoring *scoring, struct attn_tabl
                                                  REAL("nats_sd", "nats")};
 #undef REAL
     enum { N_COLUMN = sizeof columns / sizeof *columns };
-    const double sd = sqrt(scoring->squares / ((double)scoring->n_text - 1));
-    struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)scoring->n_text),
+    const double sd = sqrt(scoring->nats.squares / ((double)scoring->nats.n - 1));
+    struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)scoring->nats.n),
                                       attn_cell_integer((int64_t)scoring->sum.n_token)};
     struct attn_table *made = NULL;
     enum attn_status status = attn_table_create("score", columns, N_COLUMN, &made, err);
 
     for (size_t i = 2; i < N_COLUMN; i++)
         row[i] = attn_cell_missing();
-    if (scoring->n_text > 0) {
-        row[2] = attn_cell_real(scoring->mean / M_LN2);
-        row[4] = attn_cell_real(scoring->mean);
+    if (scoring->nats.n > 0) {
+        row[2] = attn_cell_real(scoring->nats.mean / M_LN2);
+        row[4] = attn_cell_real(scoring->nats.mean);
     }
-    if (scoring->n_text > 1) {
+    if (scoring->nats.n > 1) {
         row[3] = attn_cell_real(sd / M_LN2);
         row[5] = attn_cell_real(sd);
     }

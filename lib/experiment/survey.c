@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/random.h"
 #include "experiment/ablate.h"
+#include "experiment/text_means.h"
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
 #include "run/many.h"
@@ -40,14 +41,8 @@ enum { MOST_ROWS = 1024 }; /* of a long text that are fed at a time */
 
 static const double default_threshold = 0.5;
 
-/* Mean and sum of squares of one value over texts. */
-struct moments {
-    size_t n;
-    double mean, squares; /* squares: of the differences from the mean */
-};
-
 struct head {
-    struct moments values[N_VALUE];
+    struct attn_moments values[N_VALUE];
 };
 
 /* What a pattern of one's own is compared by. */
@@ -257,16 +252,9 @@ static enum attn_status take_pairs(struct listening *listening, struct attn_erro
 static void add_found(struct job *job)
 {
     job->n_text++;
-    for (size_t i = 0; i < n_all(job) * N_VALUE; i++) {
-        struct moments *m = &job->heads[i / N_VALUE].values[i % N_VALUE];
-        const double x = job->found[i], before = m->mean;
-
-        if (isnan(x))
-            continue;
-        m->n++;
-        m->mean += (x - before) / (double)m->n;
-        m->squares += (x - before) * (x - m->mean);
-    }
+    for (size_t i = 0; i < n_all(job) * N_VALUE; i++)
+        if (!isnan(job->found[i]))
+            attn_moments_add(&job->heads[i / N_VALUE].values[i % N_VALUE], job->found[i]);
 }
 
 static enum attn_status survey_run(struct listening *listening, struct attn_error *err)
@@ -484,7 +472,7 @@ static enum attn_status add_effects(struct job *job, const struct attn_request *
     args.answer = job->args->answer;
     status = attn_ablate(job->host, request, &args, &effects, &sum, err);
     for (size_t head = 0; status == ATTN_OK && head < n_all(job); head++)
-        job->heads[head].values[VALUE_EFFECT] = (struct moments){
+        job->heads[head].values[VALUE_EFFECT] = (struct attn_moments){
             .n = 1, .mean = attn_table_cell(effects, head + 1, 4).real}; /* row 0: the base */
     attn_table_free(effects);
     return status;
@@ -541,7 +529,7 @@ static const char *type_of(const struct job *job, const struct head *head)
     const char *type = NULL;
 
     for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
-        const struct moments *m = &head->values[detectors[i]];
+        const struct attn_moments *m = &head->values[detectors[i]];
 
         if (m->n > 0 && m->mean > most) {
             most = m->mean;
@@ -611,7 +599,7 @@ static void list_columns(const struct job *job, struct columns *columns)
         add_column(columns, "texts", ATTN_VALUE_INTEGER, NULL);
 }
 
-static struct attn_cell value_cell(const struct moments *m, int value)
+static struct attn_cell value_cell(const struct attn_moments *m, int value)
 {
     if (m->n == 0)
         return is_count(value) ? attn_cell_integer(0) : attn_cell_missing();

@@ -625,6 +625,8 @@ static const struct {
     {"    seed", offsetof(struct attn_ablate_args, seed)},
     {"    is_cumulative", offsetof(struct attn_ablate_args, is_cumulative)},
     {"    n_control", offsetof(struct attn_ablate_args, n_control)},
+    {"    texts", offsetof(struct attn_ablate_args, texts)},
+    {"    n_text", offsetof(struct attn_ablate_args, n_text)},
     {"attn_ablate_sum", sizeof(struct attn_ablate_sum)},
     {"    n_row", offsetof(struct attn_ablate_sum, n_row)},
     {"    sites", offsetof(struct attn_ablate_sum, sites)},

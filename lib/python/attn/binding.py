@@ -1307,6 +1307,8 @@ attn_ablate_args._fields_ = [
     ("seed", c_uint64),
     ("is_cumulative", c_bool),
     ("n_control", c_size_t),
+    ("texts", POINTER(attn_input)),
+    ("n_text", c_size_t),
 ]
 attn_ablate_sum._fields_ = [
     ("n_row", c_size_t),
