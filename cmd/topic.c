@@ -39,7 +39,8 @@ const struct topic topics[] = {
              "it; ' it' has the space; it#2 is its second place in the text. A word of several\n"
              "tokens is all of them.\n\n"
              "--sites takes names of tensors and globs: pattern,z (the default), 'resid_*', '*'.\n"
-             "'attn-cli run --sites help' lists them with their shapes.\n\n"
+             "'attn-cli run --sites help' lists them with their shapes. Globs leave out what\n"
+             "is derived from others: rollout, weighted_pattern, value_zeroing.\n\n"
              "What a list names and the model or the text lacks is an error, with what there is.\n",
      .examples =
          "  attn-cli run -m fable --heads 2.2,3.* \"The cat sat on the mat\"\n"
