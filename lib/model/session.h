@@ -41,8 +41,7 @@ struct attn_session_options {
     enum attn_cache cache;
     bool has_logits;                /* attn_session_logits will be called */
     bool reads_once;                /* there will be one feed: mapped weights are read from their
-                                       file, a matrix at a time, which takes half the time
-                                       of mapping their pages; speed only */
+                                       file, in half the time of mapping them; speed only */
     struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
     const struct attn_trace *trace; /* borrowed; NULL: nothing is watched. Only what it wants, and
                                          what has_logits needs, is computed */
@@ -51,16 +50,13 @@ struct attn_session_options {
     const struct attn_attention *attention; /* [n_layer], copied; NULL: the model's own */
     const volatile sig_atomic_t *cancel;    /* borrowed; polled between layers and row blocks; not
                                                0: the feed ends with ATTN_CANCELED */
-    bool needs_float32;                     /* multiply in float32, whatever the model was opened
-                                               for: a run to compare with */
-    enum attn_gemm gemm;                    /* in float32 speed only */
-    enum attn_isa isa;                      /* the best that may be used; likewise */
-    const char *embeddings_name; /* borrowed; the files of embeddings and source, which */
-    const char *source_name;     /* messages name when their numbers are not finite or
-                                               too large. NULL: the model is named in their place */
+    bool needs_float32;          /* multiply in float32, whatever the model was opened for */
+    enum attn_gemm gemm;         /* in float32 speed only */
+    enum attn_isa isa;           /* the best that may be used; likewise */
+    const char *embeddings_name; /* borrowed; the files of embeddings and source, which messages */
+    const char *source_name;     /* name when numbers are not finite or too large; or NULL */
     size_t n_sequence; /* most at once (session_pack.h), with ATTN_CACHE_ONE_LAYER; 0: 1 */
-    size_t n_feed;     /* most positions of one feed, which decides the memory of rows on their way;
-                          0: n_max */
+    size_t n_feed;     /* most positions of one feed: memory of rows on their way; 0: n_max */
 };
 
 #define ATTN_SESSION_OPTIONS_DEFAULT                                                               \

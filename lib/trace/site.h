@@ -119,8 +119,8 @@ ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
-bool attn_site_has_heads(enum attn_site site); /* false: layout VECTOR or PAIRS */
-bool attn_site_has_keys(enum attn_site site);  /* its columns are keys: MATRIX or PAIRS */
+bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
+bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
 
 /* All derived sites, as bits. */
 uint64_t attn_sites_derived(void);

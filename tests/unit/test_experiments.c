@@ -1089,5 +1089,4 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
            heads_are_measured_as_in_float64, long_texts_are_surveyed_in_pieces,
            many_texts_give_a_mean_and_a_deviation, the_effect_of_a_head_is_that_of_its_ablation,
-           numbers_are_those_of_transformer_lens,
-           a_failing_allocation_leaves_nothing_behind)
+           numbers_are_those_of_transformer_lens, a_failing_allocation_leaves_nothing_behind)
