@@ -87,10 +87,22 @@ static const struct attn_record_format *find_format(const char *name)
     return NULL;
 }
 
+/* Where a text goes. */
+static struct attn_sink *sink_of(const struct attn_record_writer *writer)
+{
+    return writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+}
+
+/* Whether nobody reads any more what goes into a pipe. */
+static bool is_closed(const struct attn_record_writer *writer)
+{
+    return attn_sink_is_closed_pipe(sink_of(writer));
+}
+
 /* Hands the text that was made to where it goes. */
 static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
 {
-    struct attn_sink *sink = writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+    struct attn_sink *sink = sink_of(writer);
     enum attn_status status = attn_buffer_check(&writer->text, err);
 
     if (status != ATTN_OK)
@@ -291,56 +303,87 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     return begin(records, sizes ? n_record : 0, err);
 }
 
+/* Something that is done to each writer. */
+typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const void *argument,
+                                    struct attn_error *err);
+
+/* Takes STEP of all writers, but of those into pipes that nobody reads. That a pipe is closed is a
+ * failure when nothing else is written. */
+static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
+                                  struct attn_error *err)
+{
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (!is_closed(records->writers[i]) || attn_records_is_abandoned(records))
+            status = step(records->writers[i], argument, &found);
+        if (status == ATTN_OK ||
+            (is_closed(records->writers[i]) && !attn_records_is_abandoned(records)))
+            continue;
+        attn_error_copy(err, &found);
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    }
+    return ATTN_OK;
+}
+
+/* ARGUMENT is the outcome. */
+static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    enum attn_status status = writer->format->write(writer, argument, err);
+
+    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+}
+
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_outcome *outcome, struct attn_error *err)
 {
+    enum attn_status status = take_step(records, write_outcome, outcome, err);
+
+    for (size_t i = 0; i < records->n; i++)
+        records->writers[i]->n_record++;
+    return status;
+}
+
+/* ARGUMENT says whether devices are waited for. */
+static enum attn_status flush_writer(struct attn_record_writer *writer, const void *argument,
+                                     struct attn_error *err)
+{
+    const bool *is_synced = argument;
     enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
-        struct attn_record_writer *writer = records->writers[i];
-
-        status = writer->format->write(writer, outcome, err);
-        if (status == ATTN_OK && writer->format->is_text)
-            status = write_text(writer, err);
-        writer->n_record++;
-    }
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+        status = attn_part_flush(writer->parts[p], *is_synced, err);
+    if (writer->n_part > 0)
+        return status;
+    attn_sink_flush(writer->sink);
+    return attn_sink_check(writer->sink, err);
 }
 
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
                                     struct attn_error *err)
 {
+    return take_step(records, flush_writer, &is_synced, err);
+}
+
+static enum attn_status finish_writer(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    const bool *is_synced = argument;
     enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
-        const struct attn_record_writer *writer = records->writers[i];
-
-        for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
-            status = attn_part_flush(writer->parts[p], is_synced, err);
-        if (writer->n_part == 0 && status == ATTN_OK) {
-            attn_sink_flush(writer->sink);
-            status = attn_sink_check(writer->sink, err);
-        }
-    }
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    if (writer->format->finish)
+        status = writer->format->finish(writer, err);
+    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+        status = attn_part_finish(writer->parts[p], *is_synced, err);
+    return status == ATTN_OK && writer->n_part == 0 ? flush_writer(writer, argument, err) : status;
 }
 
 enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
                                      struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
-    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
-        struct attn_record_writer *writer = records->writers[i];
-
-        if (writer->format->finish)
-            status = writer->format->finish(writer, err);
-        for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
-            status = attn_part_finish(writer->parts[p], is_synced, err);
-    }
-    if (status == ATTN_OK)
-        status = attn_records_flush(records, false, err);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return take_step(records, finish_writer, &is_synced, err);
 }
 
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
@@ -354,13 +397,8 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
 
 bool attn_records_is_abandoned(const struct attn_records *records)
 {
-    for (size_t i = 0; i < records->n; i++) {
-        const struct attn_record_writer *writer = records->writers[i];
-        const struct attn_sink *sink =
-            writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
-
-        if (sink && attn_sink_is_closed_pipe(sink))
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < records->n; i++)
+        if (!is_closed(records->writers[i]))
+            return false;
+    return true;
 }

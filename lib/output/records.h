@@ -133,7 +133,8 @@ ATTN_API enum attn_status attn_records_finish(struct attn_records *records, bool
                                               struct attn_error *err);
 ATTN_API enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err);
 
-/* Whether the reader of a pipe went away, and this is why writing failed. */
+/* Whether all outputs are pipes whose readers went away, and this is why writing failed. One such
+ * pipe among other outputs is no failure: nothing more goes into it. */
 ATTN_API bool attn_records_is_abandoned(const struct attn_records *records);
 
 /* Frees; parts without a name stay as they are. NULL is allowed. */

@@ -11,6 +11,7 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -623,6 +624,36 @@ START_TEST(a_full_device_is_reported)
 }
 END_TEST
 
+START_TEST(a_pipe_that_nobody_reads_ends_nothing_else)
+{
+    struct attn_records_item items[] = {{"jsonl", NULL, NULL}, {"csv", "out", NULL}};
+    struct attn_records *records;
+    int ends[2];
+
+    set_up();
+    signal(SIGPIPE, SIG_IGN);
+    for (size_t n = 1; n <= 2; n++) {
+        ck_assert_int_eq(pipe(ends), 0);
+        close(ends[0]);
+        ck_assert_int_eq(
+            attn_sink_create_descriptor(ends[1], "standard output", &items[0].sink, NULL), ATTN_OK);
+        records = open_items(items, n, false);
+        write_outcome(records, outcome_of(0));
+        ck_assert_int_eq(attn_records_flush(records, false, NULL), n == 1 ? ATTN_IO : ATTN_OK);
+        ck_assert_int_eq(attn_records_is_abandoned(records), n == 1);
+        if (n == 2)
+            finish(records);
+        else
+            attn_records_free(records);
+        attn_sink_free(items[0].sink);
+        close(ends[1]);
+    }
+    assert_out("id,layer,head,n_token,entropy,first\n0,0,0,3,,1\n0,0,1,3,0.25,1.25\n"
+               "0,1,0,3,0.5,1.5\n0,1,1,3,0.75,1.75\n");
+    tear_down();
+}
+END_TEST
+
 START_TEST(what_is_not_finished_stays_under_its_other_name)
 {
     struct attn_records *records;
@@ -736,6 +767,7 @@ ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_wh
            an_archive_has_the_arrays_of_each_run, a_run_that_is_gone_on_with_gives_the_same_bytes,
            without_sizes_a_run_begins_anew, parts_that_do_not_fit_are_refused,
            archives_whose_members_are_damaged_are_refused, a_full_device_is_reported,
+           a_pipe_that_nobody_reads_ends_nothing_else,
            what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,
            two_outputs_are_two_files, formats_that_need_files_refuse_streams,
            memory_that_runs_out_is_reported)
