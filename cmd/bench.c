@@ -51,7 +51,7 @@ static const struct option measuring_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct bench_args, parts),
      .help = "what to measure, default all: limit, product, pack, softmax, attention, prefill, "
-             "decode, load, write; separated by commas"},
+             "decode, batch, load, write; separated by commas"},
     {.name = "seconds",
      .argument = "S",
      .heading = "Measuring",

@@ -28,6 +28,7 @@ static const double least_round = 1e-3;
     X(attention)                                                                                   \
     X(prefill)                                                                                     \
     X(decode)                                                                                      \
+    X(batch)                                                                                       \
     X(load)                                                                                        \
     X(write)
 

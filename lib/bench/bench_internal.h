@@ -46,7 +46,8 @@ double attn_bench_now(void);
 /* bench_limits.c: both limits, in some milliseconds. */
 struct attn_bench_limits attn_bench_find_limits(struct attn_bench *bench);
 
-/* One function a part: bench_products.c, bench_attention.c, bench_sessions.c, bench_files.c. */
+/* One function a part: bench_products.c, bench_attention.c, bench_sessions.c, bench_batch.c,
+ * bench_files.c. */
 typedef enum attn_status (*attn_bench_part_fn)(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_limit(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_product(struct attn_bench *bench, struct attn_error *err);
@@ -55,6 +56,7 @@ enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error 
 enum attn_status attn_bench_attention(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_prefill(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_decode(struct attn_bench *bench, struct attn_error *err);
+enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *err);
 enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *err);
 

@@ -13,6 +13,7 @@ struct step {
     const struct attn_feed_part *part;
     struct attn_attention attention; /* as it is for this sequence */
     struct attn_heads heads;
+    struct attn_dropout dropout; /* which the heads have, where there is some */
 };
 
 /* --- callbacks of heads.h --------------------------------------------------------------------- */
@@ -185,14 +186,13 @@ static void attend(struct step *step, float *q)
 {
     struct attn_forward *f = step->f;
     const size_t n_row = step->part->n_row;
-    struct attn_dropout dropout;
 
     if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
             attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, n_row, f->dims.d_head);
     if (step->attention.dropout > 0 || step->attention.dropout_mask.cells != NULL) {
-        dropout = find_dropout(step);
-        step->heads.feed.dropout = &dropout;
+        step->dropout = find_dropout(step);
+        step->heads.feed.dropout = &step->dropout;
     }
     if (f->n_engine_row != n_row)
         attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer, n_row);

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import batches
 import processes
 import shapes
 
@@ -32,8 +33,10 @@ TUNED = {
 }
 
 
-PARTS = ["prefill", "decode", "write", "process", "files"]
+PARTS = ["prefill", "decode", "write", "process", "files", "batch"]
 FRESH = {"process", "files"}  # those of processes.py
+OTHER = FRESH | {"batch"}  # not of attn-cli bench
+FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,14 +105,31 @@ class Worker:
         self.process.wait()
 
 
+def open_worker(args, peer, model, folder):
+    try:
+        return Worker(peer, model, args.threads, folder)
+    except ChildProcessError as error:
+        print(f"left out: {peer.label} ({error})", file=sys.stderr)
+        return None
+
+
 def open_workers(args, model, folder):
-    workers = []
-    for peer in args.peers:
-        try:
-            workers.append(Worker(peer, model, args.threads, folder))
-        except ChildProcessError as error:
-            print(f"left out: {peer.label} ({error})", file=sys.stderr)
-    return workers
+    """None where nothing is asked of them."""
+    if not set(args.parts) - {"batch"}:
+        return []
+    workers = [open_worker(args, peer, model, folder) for peer in args.peers]
+    return [worker for worker in workers if worker is not None]
+
+
+def show_batches(args, model, folder):
+    """Of transformers, the peer whose users pad and batch."""
+    def open_one(peer, which):
+        is_peer = peer.script == "hf_transformers.py" and peer.compute == "float32"
+        return open_worker(args, peer, which, folder) if is_peer else None
+
+    batches.Batches(args, [("GPT-2 124M", model, (50257, 192, 24, 32)),
+                           ("fable", os.path.abspath(FABLE), (2041, 8192, 256, 256))],
+                    open_one, folder).show()
 
 
 SIZES = ("d_model=768", "n_head=12", "n_layer=12", "d_mlp=3072", "act_fn=gelu_new",
@@ -155,7 +175,7 @@ def measure_ours(args, model, folder, options):
     """Rows of one run of attn-cli bench by (part, name)."""
     command = [args.tool, "bench", "-m", model, "-t", str(args.threads), "--format", "csv",
                "--seconds", "0", *options, "--parts",
-               ",".join(part for part in args.parts if part not in FRESH)]
+               ",".join(part for part in args.parts if part not in OTHER)]
     text = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder).stdout
     return {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
             for row in csv.DictReader(io.StringIO(text))}
@@ -263,7 +283,7 @@ def main():
     print(f"{args.family or 'GPT-2 124M'}, {args.threads} threads, medians of {args.rounds} rounds;"
           " ratio: times as long as attn-cli")
     print("; ".join(versions))
-    if set(args.parts) - FRESH:
+    if set(args.parts) - OTHER:
         show(*measure(args, model, scratch, workers))
     for worker in workers:
         if worker.peer.is_model:
@@ -273,6 +293,8 @@ def main():
         processes.Bench(args, model, workers, os.path.dirname(HERE)).show()
     for worker in workers:
         worker.close()
+    if "batch" in args.parts and args.family is None:
+        show_batches(args, model, scratch)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ START_TEST(measures_every_part_that_is_asked_for)
     struct attn_error err = {0};
 
     ck_assert_msg(run(NULL, &seen, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_str_eq(seen.parts, "limit;product;pack;softmax;attention;prefill;decode;load;");
+    ck_assert_str_eq(seen.parts, "limit;product;pack;softmax;attention;prefill;decode;batch;load;");
     seen = (struct seen){.parts = ""};
     ck_assert(run("decode,softmax", &seen, &err) == ATTN_OK);
     ck_assert_str_eq(seen.parts, "softmax;decode;");
@@ -84,6 +84,12 @@ START_TEST(counts_what_a_part_needs)
     ck_assert(run("attention", &seen, &err) == ATTN_OK);
     ck_assert_uint_eq(seen.n_row, 1);
     ck_assert(seen.n_flop == 2 * 3 * 21 * 10);
+
+    /* the same texts one at a time and together */
+    seen = (struct seen){.parts = ""};
+    ck_assert(run("batch", &seen, &err) == ATTN_OK);
+    ck_assert_uint_eq(seen.n_row, 2);
+    ck_assert(seen.n_flop > 0);
 }
 END_TEST
 
@@ -124,7 +130,7 @@ START_TEST(an_unknown_part_is_refused)
 
     ck_assert(run("decode,encode", &seen, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message, "unknown part 'encode', expected some of "
-                                  "limit,product,pack,softmax,attention,prefill,decode,load,write");
+                                  "limit,product,pack,softmax,attention,prefill,decode,batch,load,write");
     ck_assert_uint_eq(seen.n_row, 0);
 }
 END_TEST

@@ -25,6 +25,24 @@ class Transformers:
 
         return run
 
+    def batch(self, texts, size):
+        """TEXTS, lists of ids, SIZE at a time in their order, padded to the longest of them."""
+        batches = []
+        for first in range(0, len(texts), size):
+            some = texts[first:first + size]
+            longest = max(map(len, some))
+            batches.append((
+                self.torch.tensor([ids + [0] * (longest - len(ids)) for ids in some]),
+                self.torch.tensor([[1] * len(ids) + [0] * (longest - len(ids)) for ids in some])))
+
+        def run():
+            with self.torch.inference_mode():
+                for ids, mask in batches:
+                    self.model(ids, attention_mask=mask, output_attentions=True, use_cache=False,
+                               logits_to_keep=1)
+
+        return run
+
     def decode(self, n):
         ids = self.torch.tensor([worker.token_ids(n + 1, self.model.config.vocab_size)])
         with self.torch.inference_mode():
