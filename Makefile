@@ -262,6 +262,20 @@ check-module: all ## run the tests of the Python module attn (PYTHON names the p
 	@ATTN_CLI=$(abspath $(BUILD)/attn-cli) LIBATTN=$(abspath $(BUILD)/libattn.so) PYTHONPATH=$(abspath lib/python) \
 	    $(or $(PYTHON),python3) -m unittest discover -s tests/python
 
+check-slurm: $(BUILD)/attn-cli ## run the recipe for Slurm on a Slurm of one node, on loopback: needs root
+	@tests/engines/check_slurm.sh
+
+check-parallel: $(BUILD)/attn-cli ## run the recipes for GNU parallel
+	@tests/engines/check_parallel.sh
+
+check-spark: $(BUILD)/attn-cli ## run those for Spark on two workers (PYTHON names a python with pyspark, pandas, pyarrow)
+	@tests/engines/check_spark.sh $(or $(PYTHON),python3)
+
+check-engines: $(BUILD)/attn-cli ## run those for Ray and Snakemake (PYTHON names a python with ray[data], snakemake)
+	@tests/engines/check_engines.sh $(or $(PYTHON),python3)
+
+.PHONY: check-slurm check-parallel check-spark check-engines deps-engines
+
 check-browser: ## look at the page of --html in Chromium; where there is none, say so
 	@missing=$$(tests/tools/dependencies.sh missing browser); if [ -n "$$missing" ]; then \
 	    echo "check-browser: skipped, $$missing is missing: make deps-browser installs it"; else \
@@ -492,6 +506,9 @@ deps: ## install what build, tests and lint need (Debian, Ubuntu)
 
 deps-browser: ## install the browser of check-browser
 	@tests/tools/dependencies.sh install browser
+
+deps-engines: ## install Slurm and GNU parallel, for check-slurm and check-parallel
+	@tests/tools/dependencies.sh install engines
 
 deps-python:
 	@PYTHON="$(PYTHON)" tests/tools/dependencies.sh install python

@@ -3,7 +3,8 @@
 #
 #   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, packages, python,
+#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, engines,
+#                                            packages, python,
 #                                            clang, fuzz, browser lack on Debian and Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 set -eu
@@ -106,6 +107,14 @@ missing() {
         ;;
     clang)
         [ -n "$clang" ] || echo clang
+        ;;
+    engines) # that run shards of batch
+        has_program slurmctld || echo slurmctld
+        has_program slurmd || echo slurmd
+        has_program sbatch || echo slurm-client
+        has_program munged || echo munge
+        has_program parallel || echo parallel
+        has_program pkill || echo procps
         ;;
     packages) # Debian's: what builds and judges them
         has_program dpkg-buildpackage || echo dpkg-dev
