@@ -51,8 +51,7 @@ struct attn_many_item {
 
 /* Reads GIVEN, and says whether the request can be served at all. Errors have a stage. */
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
-                                     const struct attn_many_options *given,
-                                     struct attn_error *err);
+                                     const struct attn_many_options *given, struct attn_error *err);
 
 void attn_many_task_release(struct attn_many_task *task);
 
