@@ -258,7 +258,8 @@ check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq an
 	@PATH="$(abspath $(BUILD)):$$PATH" $(or $(PYTHON),python3) tests/tools/check_adversary.py $(ADVERSARY) $(BUILD)/judged
 	@$(MAKE) check-ctypes check-module
 
-check-module: all ## run the tests of the Python module attn (PYTHON names the python; the tests say what they skip)
+check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)
+	@$(MAKE) all
 	@ATTN_CLI=$(abspath $(BUILD)/attn-cli) LIBATTN=$(abspath $(BUILD)/libattn.so) PYTHONPATH=$(abspath lib/python) \
 	    $(or $(PYTHON),python3) -m unittest discover -s tests/python
 
