@@ -408,6 +408,19 @@ static void open_host(void)
     ck_assert_msg(attn_host_open("life-is-short", NULL, &host, &err) == ATTN_OK, "%s", err.message);
 }
 
+/* How many members the end of the archive PATH says it has. */
+static unsigned count_members(const char *path)
+{
+    unsigned char end[22];
+    FILE *file = fopen(path, "rb");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fseek(file, -(long)sizeof end, SEEK_END), 0);
+    ck_assert_uint_eq(fread(end, 1, sizeof end, file), sizeof end);
+    fclose(file);
+    return end[10] | (unsigned)end[11] << 8;
+}
+
 START_TEST(an_archive_has_the_arrays_of_each_run)
 {
     static const char *const names[] = {"ids",
@@ -434,6 +447,7 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
     request.sites = "*", request.outputs = &output, request.n_output = 1;
     ck_assert_int_eq(attn_run_request(host, &request, &result, NULL), ATTN_OK);
     attn_result_release(&result);
+    ck_assert_uint_eq(count_members("all.npz"), 2 * count_members("one.npz"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[100];
         struct attn_npy one, of_all;
@@ -448,6 +462,28 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
         attn_npy_release(&one);
         attn_npy_release(&of_all);
     }
+    attn_host_free(host);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_capture_knows_which_cells_count)
+{
+    enum { N = 12 };
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_capture *capture;
+    struct attn_run *run;
+
+    set_up();
+    open_host();
+    request.sites = "pattern,z";
+    run = run_text(host, &request,
+                   "Life is short eat dessert first Life is short eat dessert first", &capture);
+    for (size_t i = 0; i < (size_t)N * N; i++)
+        ck_assert_int_eq(attn_capture_has_cell(capture, ATTN_SITE_PATTERN, 0, i), i % N <= i / N);
+    ck_assert(attn_capture_has_cell(capture, ATTN_SITE_Z, 0, 0));
+    attn_capture_free(capture);
+    attn_run_free(run);
     attn_host_free(host);
     tear_down();
 }
@@ -764,10 +800,10 @@ ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_wh
            fields_are_in_one_order_and_null_where_there_is_none, unknown_fields_are_refused,
            a_head_is_a_line_of_csv, csv_has_selected_heads_alone, an_edge_is_a_line,
            a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
-           an_archive_has_the_arrays_of_each_run, a_run_that_is_gone_on_with_gives_the_same_bytes,
-           without_sizes_a_run_begins_anew, parts_that_do_not_fit_are_refused,
-           archives_whose_members_are_damaged_are_refused, a_full_device_is_reported,
-           a_pipe_that_nobody_reads_ends_nothing_else,
+           an_archive_has_the_arrays_of_each_run, a_capture_knows_which_cells_count,
+           a_run_that_is_gone_on_with_gives_the_same_bytes, without_sizes_a_run_begins_anew,
+           parts_that_do_not_fit_are_refused, archives_whose_members_are_damaged_are_refused,
+           a_full_device_is_reported, a_pipe_that_nobody_reads_ends_nothing_else,
            what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,
            two_outputs_are_two_files, formats_that_need_files_refuse_streams,
            memory_that_runs_out_is_reported)
