@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = os.environ.get("BUILD", "build/release")
 NAME, MODULE = "attn-cli", "attn"
+BUILT_IN = ("fable", "life-is-short")  # models that the library holds itself
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "librt.so.1", "libdl.so.2", "ld-linux-x86-64.so.2"}
 COPYRIGHTS = {"libxsmm": "libxsmm-dev", "cJSON": "libcjson-dev", "PCRE2": "libpcre2-dev", "zlib": "zlib1g-dev"}
 
@@ -114,6 +115,9 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     files = {f"{MODULE}/{path.name}": path.read_bytes() for path in (HERE / MODULE).iterdir()
              if path.suffix == ".py" or path.name == "py.typed"}
     files[f"{MODULE}/libattn.so"] = library.read_bytes()
+    for path in (ROOT / "models").glob("*/*.*"):  # folders, like that of a training, have no dot
+        if path.parent.name not in BUILT_IN:
+            files[f"{MODULE}/models/{path.parent.name}/{path.name}"] = path.read_bytes()
     return write(wheel_directory, files, platform(library))
 
 

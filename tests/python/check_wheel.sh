@@ -35,6 +35,7 @@ mkdir "$scratch/tests"
 cp ./*.py "$scratch/tests"
 cd "$scratch"
 "$scratch/venv/bin/python" -c 'import attn; assert "site-packages" in attn.__file__, attn.__file__
+attn.open("interpreter").run("猫", source="The cat")
 print("attn", attn.__version__, attn.open("fable").run("Life is short").pattern[2, 2][1])'
 env -u ATTN_CLI "$scratch/venv/bin/python" -m unittest discover -s tests 2>&1 | tail -3 | tee "$scratch/log"
 grep -q '^OK' "$scratch/log" || fail 'a test failed: run it with make check-module'

@@ -22,10 +22,11 @@ def _hub() -> str:
 
 
 def _folders() -> list[str]:
-    """ATTN_CLI_MODEL_PATH, the models of an installation, and those of the sources."""
+    """ATTN_CLI_MODEL_PATH, the models in the wheel, those of an installation, and those of the sources."""
     named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(":") if folder]
     library = os.path.dirname(os.path.abspath(path)) if os.sep in path else "/usr/lib"
-    near = [os.path.join(library, "..", "share", "attn-cli", "models"), os.path.join(library, "..", "..", "models"),
+    near = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "models"),
+            os.path.join(library, "..", "share", "attn-cli", "models"), os.path.join(library, "..", "..", "models"),
             os.path.join(sys.prefix, "share", "attn-cli", "models")]
     return named + [os.path.realpath(folder) for folder in near if os.path.isdir(folder)]
 
