@@ -1,6 +1,7 @@
 /* table_heatmap.c - see table_heatmap.h. */
 #include "output/table_heatmap.h"
 
+#include "base/escape.h"
 #include "base/path.h"
 #include "output/color_line.h"
 #include "output/text_table.h"
@@ -188,14 +189,17 @@ static enum attn_status draw_title(struct page *page, struct attn_error *err)
 
     if (title && *title == '\0')
         return ATTN_OK;
+    page->scratch.size = 0;
     if (title) {
-        attn_color_line_string(&page->line, title);
+        attn_escape_append(&page->scratch, title, strlen(title));
+        append_right(page, 0, 0);
         return attn_color_line_write(&page->line, page->sink, err);
     }
     if (page->grid->model) {
         const char *model = attn_path_last(page->grid->model, &n);
 
-        attn_color_line_append(&page->line, model, n);
+        attn_escape_append(&page->scratch, model, n);
+        append_right(page, 0, 0);
         attn_color_line_string(&page->line, ": ");
     }
     attn_color_line_string(&page->line, page->grid->name);
