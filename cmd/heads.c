@@ -19,7 +19,7 @@ struct heads_args {
     const char *probe, *pattern, *from, *to, *sort; /* NULL: not given */
     int64_t n_run, n_most;                          /* 0: not given */
     double threshold;
-    bool has_effect;
+    bool has_effect, is_similarity;
 };
 
 static const struct option heads_rows[] = {
@@ -62,6 +62,12 @@ static const struct option heads_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct heads_args, has_effect),
      .help = "beside it how the answer changes without the head, as `ablate` measures it"},
+    {.name = "similarity",
+     .heading = "Heads",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct heads_args, is_similarity),
+     .help = "in place of measures pairs of heads, most alike first: js, the Jensen-Shannon "
+             "divergence of their rows, mean over the rows"},
     {.name = "threshold",
      .argument = "X",
      .heading = "Heads",
@@ -113,6 +119,7 @@ const struct command command_heads = {
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
+                "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
@@ -177,6 +184,49 @@ static int check(const struct heads_args *args, struct attn_survey_args *how)
         code = report_problem(EXIT_USAGE, NULL,
                               "an answer is asked for by --effect, which is not "
                               "given");
+    return code;
+}
+
+/* Options that --similarity has no use for. */
+static int check_similarity(const struct heads_args *args)
+{
+    const char *name = args->probe           ? "probe"
+                       : args->texts.path    ? "texts"
+                       : args->pattern       ? "pattern"
+                       : args->from          ? "from"
+                       : args->to            ? "to"
+                       : args->sort          ? "sort"
+                       : args->has_effect    ? "effect"
+                       : args->threshold > 0 ? "threshold"
+                                             : NULL;
+    return name ? report_problem(EXIT_USAGE, NULL,
+                                 "--similarity compares the heads over one text, which --%s does "
+                                 "not go with",
+                                 name)
+                : EXIT_DONE;
+}
+
+static int compare_heads(const struct heads_args *args, struct question *question)
+{
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
+    int code = check_similarity(args);
+    if (code == EXIT_DONE)
+        code = check(args, &how);
+    question->grid =
+        (struct attn_table_grid){.rows = "number", .columns = "other_number", .values = "js"};
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = question_read(question);
+    prompt_say_special(&args->question.prompt, &question->request);
+    if (code == EXIT_DONE && attn_similarity(question->host, &question->request,
+                                             (size_t)args->n_most, &table, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    attn_table_free(table);
     return code;
 }
 
@@ -260,7 +310,8 @@ static int heads_main(int argc, char **argv)
     struct material material = {.texts = NULL};
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = survey(&args, &question, &material);
+        code = args.is_similarity ? compare_heads(&args, &question)
+                                  : survey(&args, &question, &material);
     attn_ndarray_release(&material.pattern);
     attn_texts_free(material.texts);
     return question_close(&question, code);

@@ -88,6 +88,7 @@
 #include "experiment/lens.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"
+#include "experiment/similarity.h"
 #include "experiment/survey.h"
 
 /* Tables and files. */
