@@ -4,9 +4,8 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "formats/json.h"
+#include "run/record_json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct attn_texts {
@@ -22,80 +21,37 @@ struct line {
     size_t size, number;
 };
 
-static enum attn_status report_line(const struct attn_texts *texts, const struct line *line,
-                                    struct attn_error *err)
-{
-    return attn_error_set(err, ATTN_FORMAT,
-                          "line %zu of '%s' is no object with 'text', a string, or 'ids', a list "
-                          "of integers",
-                          line->number, attn_quote_string(texts->file.path).text);
-}
-
 /* --- JSON ------------------------------------------------------------------------------------- */
 
-static enum attn_status take_text(struct attn_texts *texts, const char *text,
-                                  struct attn_error *err)
+/* A copy of the SIZE bytes at DATA, which the texts own. */
+static void *keep(struct attn_texts *texts, const void *data, size_t size, struct attn_error *err)
 {
-    struct attn_input *item = &texts->items[texts->n];
+    void *copy = attn_alloc(size, 1, err);
 
-    item->n_text = strlen(text);
-    item->text = texts->owned[texts->n] = attn_strndup(text, item->n_text, err);
-    return item->text != NULL ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-static enum attn_status take_ids(struct attn_texts *texts, const struct attn_node *list,
-                                 const struct line *line, struct attn_error *err)
-{
-    struct attn_input *item = &texts->items[texts->n];
-    int32_t *ids;
-    size_t n = 0;
-
-    for (const struct attn_node *node = attn_node_first(list); node != NULL;
-         node = attn_node_next(node))
-        n++;
-    ids = texts->owned[texts->n] = attn_alloc(n, sizeof *ids, err);
-    if (ids == NULL)
-        return ATTN_NO_MEMORY;
-    item->ids = ids;
-    for (const struct attn_node *node = attn_node_first(list); node != NULL;
-         node = attn_node_next(node)) {
-        int64_t id;
-
-        if (!attn_node_int(node, &id) || id < 0 || id > INT32_MAX)
-            return report_line(texts, line, err);
-        ids[item->n_id++] = (int32_t)id;
-    }
-    return ATTN_OK;
+    if (copy != NULL && size > 0)
+        memcpy(copy, data, size);
+    return texts->owned[texts->n] = copy;
 }
 
 static enum attn_status read_json(struct attn_texts *texts, const struct line *line,
-                                  struct attn_error *err)
+                                  struct attn_record_store *store, struct attn_error *err)
 {
-    static const char *const names[] = {"ids", NULL};
-    char path[ATTN_QUOTE_SIZE + 32];
-    const struct attn_file file = {.data = (const unsigned char *)line->text,
-                                   .size = line->size,
-                                   .storage = ATTN_FILE_BORROWED,
-                                   .descriptor = -1,
-                                   .path = path};
-    const struct attn_node *text, *ids;
-    struct attn_json *json = NULL;
-    enum attn_status status;
+    struct attn_input *item = &texts->items[texts->n];
+    struct attn_record record = {.number = texts->n};
+    enum attn_status status = attn_record_read(line->text, line->size, NULL, store, &record, err);
 
-    snprintf(path, sizeof path, "%s:%zu", attn_quote_string(texts->file.path).text, line->number);
-    status = attn_json_parse_named(&file, names, &json, err);
     if (status != ATTN_OK)
         return status;
-    text = attn_node_find(attn_json_root(json), "text");
-    ids = attn_node_find(attn_json_root(json), "ids");
-    if (text != NULL && attn_node_string(text) != NULL && ids == NULL)
-        status = take_text(texts, attn_node_string(text), err);
-    else if (ids != NULL && attn_node_is_array(ids) && text == NULL)
-        status = take_ids(texts, ids, line, err);
+    if (record.failure != ATTN_RECORD_FAILURE_NONE)
+        return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s': %s", line->number,
+                              attn_quote_string(texts->file.path).text, record.err.message);
+    item->n_text = record.input.n_text;
+    item->n_id = record.input.n_id;
+    if (record.input.text != NULL)
+        item->text = keep(texts, record.input.text, item->n_text, err);
     else
-        status = report_line(texts, line, err);
-    attn_json_free(json);
-    return status;
+        item->ids = keep(texts, record.input.ids, item->n_id * sizeof *item->ids, err);
+    return texts->owned[texts->n] != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* --- Lines ------------------------------------------------------------------------------------ */
@@ -113,6 +69,7 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
 {
     const char *at = (const char *)texts->file.data, *end = at + texts->file.size;
     struct line line = {.number = 0};
+    struct attn_record_store store = {.ids = NULL};
     enum attn_status status = ATTN_OK;
 
     while (status == ATTN_OK && at < end) {
@@ -123,10 +80,11 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
         if (form == ATTN_TEXTS_LINES)
             read_line(texts, &line);
         else
-            status = read_json(texts, &line, err);
+            status = read_json(texts, &line, &store, err);
         texts->n++; /* what was taken of a line that failed is freed with it */
         at = line_end + 1;
     }
+    attn_record_store_release(&store);
     return status;
 }
 
