@@ -44,10 +44,10 @@ right() {
 random_ids() {
     batch "$1" random --top 1 --queries 50-98 --fields ids,predictions |
         awk '{ match($0, /"ids":\[[^]]*/); n = split(substr($0, RSTART + 7, RLENGTH - 7), ids, ",")
-               for (rest = $0; match(rest, /"position": [0-9]+, "id": [0-9]+/);) {
-                   split(substr(rest, RSTART, RLENGTH), word, /[ ,]+/)
+               for (rest = $0; match(rest, /"position": ?[0-9]+, ?"id": ?[0-9]+/);) {
+                   split(substr(rest, RSTART, RLENGTH), word, /[^0-9]+/)
                    rest = substr(rest, RSTART + RLENGTH)
-                   all++; good += word[4] == ids[word[2] + 2]
+                   all++; good += word[3] == ids[word[2] + 2]
                } }
              END { printf "%.1f", 100 * good / all }'
 }
