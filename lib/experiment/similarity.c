@@ -189,11 +189,13 @@ static enum attn_status prepare(struct job *job, const struct attn_request *give
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = attn_options_read(given, &request, err);
 
+    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     if (attn_host_model(job->host) == NULL) {
         attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+        attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+        return ATTN_INVALID;
     }
     request.selection = NULL;
     request.sites = "pattern";
