@@ -129,8 +129,9 @@ START_TEST(an_unknown_part_is_refused)
     struct attn_error err = {0};
 
     ck_assert(run("decode,encode", &seen, &err) == ATTN_INVALID);
-    ck_assert_str_eq(err.message, "unknown part 'encode', expected some of "
-                                  "limit,product,pack,softmax,attention,prefill,decode,batch,load,write");
+    ck_assert_str_eq(err.message,
+                     "unknown part 'encode', expected some of "
+                     "limit,product,pack,softmax,attention,prefill,decode,batch,load,write");
     ck_assert_uint_eq(seen.n_row, 0);
 }
 END_TEST
