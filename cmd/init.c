@@ -105,8 +105,9 @@ const struct command command_init = {
         "\n"
         "GROUP is embed, pos, heads (W_Q, W_K, W_V of one head after the other), qkv (W_Q\n"
         "of all heads, then W_K, then W_V), W_O, mlp or unembed. DIST is randn or\n"
-        "randn:STD, rand (from 0 to 1), linear (as nn.Linear begins, with its bias) or\n"
-        "gpt2 (normal, 0.02). With @SEED the generator begins anew, otherwise it goes on.\n"
+        "randn:STD, normal:MEAN:STD, rand (from 0 to 1), randperm (0 to n-1 in any order,\n"
+        "for each matrix), linear (as nn.Linear begins, with its bias) or gpt2 (normal,\n"
+        "0.02). With @SEED the generator begins anew, otherwise it goes on.\n"
         "Norms begin as 1 and 0, biases as 0; --set bias=true gives every map one.\n",
     .examples =
         "  attn-cli init toy --set d_model=8 --set n_head=2 --vocab-from \"to be or not\"\n"

@@ -20,8 +20,9 @@
 static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
 
 enum {
-    PIECE = 1 << 16,       /* numbers of a table that are drawn at a time; a multiple of 16 */
-    MOST_DROPPED = 1 << 28 /* numbers that are drawn and not kept: some seconds */
+    PIECE = 1 << 16,        /* numbers of a table that are drawn at a time; a multiple of 16 */
+    MOST_DROPPED = 1 << 28, /* numbers that are drawn and not kept: some seconds */
+    MOST_PERMUTED = 1 << 24 /* the whole numbers that float32 has without gaps */
 };
 
 /* --- the text form of a draw ------------------------------------------------------------------ */
@@ -50,11 +51,32 @@ static int find(const char *const *names, int n, const char *text, size_t size)
 
 static enum attn_status refuse(const char *text, struct attn_error *err)
 {
-    attn_error_set(err, ATTN_INVALID, "'%s' draws nothing, expected GROUP=DIST[:STD][@SEED]",
+    attn_error_set(err, ATTN_INVALID, "'%s' draws nothing, expected GROUP=DIST[@SEED]",
                    attn_quote_string(text).text);
-    attn_error_hint(err, "GROUP: embed, pos, heads, qkv, W_O, mlp, unembed; DIST: randn, rand, "
-                         "linear, gpt2; :STD for randn");
+    attn_error_hint(err, "GROUP: embed, pos, heads, qkv, W_O, mlp, unembed; DIST: randn[:STD], "
+                         "normal:MEAN:STD, rand, randperm, linear, gpt2");
     return ATTN_INVALID;
+}
+
+/* Reads the numbers behind the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
+ * which has it or none, ":MEAN:STD" of normal. */
+static bool read_numbers(const char *text, size_t size, struct attn_draw *draw)
+{
+    const bool is_normal = draw->distribution == ATTN_DISTRIBUTION_NORMAL;
+    const char *colon;
+
+    if (size == 0)
+        return !is_normal;
+    text++, size--;
+    if (is_normal) {
+        colon = memchr(text, ':', size);
+        if (!colon || !attn_parse_double(text, (size_t)(colon - text), &draw->mean))
+            return false;
+        size -= (size_t)(colon + 1 - text);
+        text = colon + 1;
+    }
+    return (is_normal || draw->distribution == ATTN_DISTRIBUTION_RANDN) &&
+           attn_parse_double(text, size, &draw->deviation) && draw->deviation > 0;
 }
 
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err)
@@ -73,13 +95,10 @@ enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struc
     parsed.group = (enum attn_draw_group)group;
     parsed.distribution = (enum attn_distribution)distribution;
     at = name + size;
-    if (*at == ':') {
-        size = strcspn(++at, "@");
-        if (parsed.distribution != ATTN_DISTRIBUTION_RANDN ||
-            !attn_parse_double(at, size, &parsed.deviation) || parsed.deviation <= 0)
-            return refuse(text, err);
-        at += size;
-    }
+    size = strcspn(at, "@");
+    if (!read_numbers(at, size, &parsed))
+        return refuse(text, err);
+    at += size;
     if (*at == '@') {
         parsed.has_seed = true;
         if (!attn_parse_uint(at + 1, strlen(at + 1), &parsed.seed))
@@ -253,31 +272,55 @@ static enum attn_status draw_linear(struct drawer *drawer, const struct map *map
     return ATTN_OK;
 }
 
-static void draw_block(struct drawer *drawer, const struct attn_draw *draw, float *data, size_t n,
-                       bool ends_branch)
+static enum attn_status draw_permutation(struct drawer *drawer, float *data, size_t n,
+                                         struct attn_error *err)
+{
+    size_t *order;
+
+    if (n > MOST_PERMUTED)
+        return attn_error_set(err, ATTN_INVALID,
+                              "randperm draws %zu numbers, expected at most %d, which float32 "
+                              "tells apart",
+                              n, MOST_PERMUTED);
+    order = attn_alloc_uninitialized(n, sizeof *order, err);
+    if (!order)
+        return ATTN_NO_MEMORY;
+    attn_random_permutation(&drawer->random, order, n);
+    for (size_t i = 0; i < n; i++)
+        data[i] = (float)order[i];
+    attn_free(order);
+    return ATTN_OK;
+}
+
+static enum attn_status draw_block(struct drawer *drawer, const struct attn_draw *draw, float *data,
+                                   size_t n, bool ends_branch, struct attn_error *err)
 {
     double deviation = draw->deviation;
 
+    if (draw->distribution == ATTN_DISTRIBUTION_RANDPERM)
+        return draw_permutation(drawer, data, n, err);
     if (draw->distribution == ATTN_DISTRIBUTION_RAND) {
         attn_random_fill_uniform(&drawer->random, data, n, 0, 1);
-        return;
+        return ATTN_OK;
     }
     if (draw->distribution == ATTN_DISTRIBUTION_GPT2)
         deviation = ends_branch ? gpt2_deviation / sqrt(2 * (double)drawer->config->n_layer)
                                 : gpt2_deviation;
-    attn_random_fill_normal(&drawer->random, data, n, 0, (float)deviation);
+    attn_random_fill_normal(&drawer->random, data, n, (float)draw->mean, (float)deviation);
+    return ATTN_OK;
 }
 
 static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *draw,
                                  const struct map *map, struct attn_error *err)
 {
     const size_t n = map->in * map->width;
+    enum attn_status status = ATTN_OK;
 
     if (draw->distribution == ATTN_DISTRIBUTION_LINEAR)
         return draw_linear(drawer, map, err);
-    for (size_t i = 0; i < map->n_block; i++)
-        draw_block(drawer, draw, map->data + i * n, n, map->ends_branch);
-    return ATTN_OK;
+    for (size_t i = 0; i < map->n_block && status == ATTN_OK; i++)
+        status = draw_block(drawer, draw, map->data + i * n, n, map->ends_branch, err);
+    return status;
 }
 
 /* --- groups ----------------------------------------------------------------------------------- */
@@ -285,27 +328,29 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
 /*
  * Draws more rows than are kept: the numbers of a table depend on how long it is. It is drawn in
  * pieces of whole blocks of 16, each into the same memory; only the last piece may be of another
- * size, for its end is drawn anew (base/random.h).
+ * size, for its end is drawn anew (base/random.h). A permutation is one piece.
  */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
                                        struct attn_error *err)
 {
     const size_t n = drawer->n_embedding_row * drawer->config->d_model;
-    const size_t room = n < 2 * (size_t)PIECE ? n : 2 * (size_t)PIECE;
+    const bool is_whole = draw->distribution == ATTN_DISTRIBUTION_RANDPERM;
+    const size_t room = is_whole || n < 2 * (size_t)PIECE ? n : 2 * (size_t)PIECE;
     float *drawn = attn_alloc_uninitialized(room, sizeof *drawn, err);
+    enum attn_status status = ATTN_OK;
 
     if (!drawn)
         return ATTN_NO_MEMORY;
-    for (size_t at = 0, size; at < n; at += size) {
+    for (size_t at = 0, size; at < n && status == ATTN_OK; at += size) {
         size = n - at > room ? PIECE : n - at;
-        draw_block(drawer, draw, drawn, size, false);
-        if (at < weight->n)
+        status = draw_block(drawer, draw, drawn, size, false, err);
+        if (status == ATTN_OK && at < weight->n)
             memcpy(weight->data + at, drawn,
                    (size < weight->n - at ? size : weight->n - at) * sizeof *drawn);
     }
     attn_free(drawn);
-    return ATTN_OK;
+    return status;
 }
 
 /* The bias of weight I: it follows in the list, if there is one. */
@@ -408,8 +453,8 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
         return attn_error_set(err, ATTN_INVALID, "the weights of '%s' are drawn twice", name);
     if (is_table && draw->distribution == ATTN_DISTRIBUTION_LINEAR)
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' is a table without inputs, expected randn, rand or gpt2 in "
-                              "place of linear",
+                              "'%s' is a table without inputs, which linear begins by, expected "
+                              "another distribution",
                               name);
     if (draw->group == ATTN_DRAW_HEADS && !has_heads(drawer->weights))
         return attn_error_set(err, ATTN_INVALID,

@@ -32,7 +32,10 @@ enum attn_draw_group {
 /* X(NAME, name) */
 #define ATTN_DISTRIBUTION_MAP(X)                                                                   \
     X(RANDN, "randn")   /* normal, mean 0 */                                                       \
+    X(NORMAL, "normal") /* normal, of a mean and a deviation that are given */                     \
     X(RAND, "rand")     /* uniform, 0 <= x < 1 */                                                  \
+    X(RANDPERM,                                                                                    \
+      "randperm")       /* 0 .. n-1 in any order, n the numbers of a matrix or of one head's */    \
     X(LINEAR, "linear") /* as nn.Linear begins, its bias too; W_Q of all heads is one layer */     \
     X(GPT2, "gpt2")     /* normal, 0.02; what ends a branch 0.02 / sqrt(2 n_layer) */
 
@@ -46,12 +49,13 @@ enum attn_distribution {
 struct attn_draw {
     enum attn_draw_group group;
     enum attn_distribution distribution;
-    double deviation; /* of randn */
+    double mean;      /* of normal */
+    double deviation; /* of randn and normal, above 0 */
     bool has_seed;    /* the generator begins anew with SEED; otherwise it goes on */
     uint64_t seed;
 };
 
-/* "GROUP=DIST[:STD][@SEED]"; ATTN_INVALID says what is expected. */
+/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID says what is expected. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
 const char *attn_draw_group_name(enum attn_draw_group group);

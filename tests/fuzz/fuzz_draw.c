@@ -21,12 +21,14 @@ static void check_taken(const struct attn_draw *draw)
 {
     struct attn_draw again = {.deviation = 0};
     struct attn_error err = {0};
-    char text[128], deviation[64] = "", seed[32] = "";
+    char text[160], numbers[96] = "", seed[32] = "";
 
     FUZZ_CHECK(draw->group < ATTN_N_DRAW_GROUP && draw->distribution < ATTN_N_DISTRIBUTION);
     FUZZ_CHECK(draw->deviation > 0 && draw->deviation <= 1.7976931348623157e308);
     if (draw->distribution == ATTN_DISTRIBUTION_RANDN)
-        snprintf(deviation, sizeof deviation, ":%.17g", draw->deviation);
+        snprintf(numbers, sizeof numbers, ":%.17g", draw->deviation);
+    else if (draw->distribution == ATTN_DISTRIBUTION_NORMAL)
+        snprintf(numbers, sizeof numbers, ":%.17g:%.17g", draw->mean, draw->deviation);
     else
         FUZZ_CHECK(draw->deviation == 1);
     if (draw->has_seed)
@@ -34,17 +36,17 @@ static void check_taken(const struct attn_draw *draw)
     else
         FUZZ_CHECK(draw->seed == 0);
     snprintf(text, sizeof text, "%s=%s%s%s", attn_draw_group_name(draw->group),
-             distributions[draw->distribution], deviation, seed);
+             distributions[draw->distribution], numbers, seed);
     FUZZ_CHECK(attn_draw_parse(text, &again, &err) == ATTN_OK);
     FUZZ_CHECK(again.group == draw->group && again.distribution == draw->distribution);
-    FUZZ_CHECK(again.deviation == draw->deviation);
+    FUZZ_CHECK(again.mean == draw->mean && again.deviation == draw->deviation);
     FUZZ_CHECK(again.has_seed == draw->has_seed && again.seed == draw->seed);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = attn_fuzz_string(data, size);
-    const struct attn_draw untouched = {ATTN_DRAW_MLP, ATTN_DISTRIBUTION_RAND, 3, true, 4};
+    const struct attn_draw untouched = {ATTN_DRAW_MLP, ATTN_DISTRIBUTION_RAND, 2, 3, true, 4};
     struct attn_draw draw = untouched;
     struct attn_error err = {0};
     enum attn_status status = attn_draw_parse(text, &draw, &err);
@@ -54,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_taken(&draw);
     else
         FUZZ_CHECK(draw.group == untouched.group && draw.distribution == untouched.distribution &&
-                   draw.deviation == 3 && draw.has_seed && draw.seed == 4);
+                   draw.mean == 2 && draw.deviation == 3 && draw.has_seed && draw.seed == 4);
     free(text);
     return 0;
 }

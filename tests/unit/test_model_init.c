@@ -229,6 +229,32 @@ START_TEST(heads_of_one_projection_are_drawn_one_by_one)
 }
 END_TEST
 
+/* A permutation of a table that is drawn longer than it is kept, and one of each head's matrix. */
+START_TEST(permutations_and_normal_numbers_are_drawn)
+{
+    static const struct recipe recipe = {
+        .words = "a",
+        .settings = {"d_model=5", "n_head=2", "d_head=2", "d_value=20", "out_proj=true"},
+        .draws = {"embed=randperm@123", "heads=randperm@123", "W_O=normal:-3:0.25@123"},
+        .n_embedding_row = 2,
+    };
+    struct attn_npy order = golden("rng_123/randperm_10");
+    struct attn_random random;
+    float drawn[200];
+
+    open_made(&recipe);
+    for (size_t i = 0; i < 5; i++)
+        ck_assert(weight("embed.W_E", 5)[i] == (float)order.values[i]);
+    for (size_t i = 0; i < 10; i++)
+        ck_assert(weight("blocks.0.attn.W_Q", 20)[i] == (float)order.values[i]);
+    attn_npy_release(&order);
+    attn_random_seed(&random, 123);
+    attn_random_fill_normal(&random, drawn, 200, -3, 0.25F);
+    attn_assert_same_bits("W_O", weight("blocks.0.attn.W_O", 200), drawn, 200);
+    close_made();
+}
+END_TEST
+
 /* Two query heads share a key head: the second draws no W_K and W_V. */
 START_TEST(heads_draw_only_the_key_heads_there_are)
 {
@@ -448,7 +474,11 @@ START_TEST(refuses_what_makes_no_model)
          "the weights of 'qkv' are drawn twice"},
         {{"a", {"d_model=4"}, {"embed=linear"}, 0, NULL},
          ATTN_INVALID,
-         "'embed' is a table without inputs, expected randn, rand or gpt2 in place of linear"},
+         "'embed' is a table without inputs, which linear begins by, expected another "
+         "distribution"},
+        {{"a", {"d_model=4096", "n_head=1"}, {"embed=randperm"}, 4097, NULL},
+         ATTN_INVALID,
+         "randperm draws 16781312 numbers, expected at most 16777216, which float32 tells apart"},
         {{"a", {"model_type=gpt2", "n_embd=4", "n_head=1", "n_layer=1"}, {"heads=rand"}, 0, NULL},
          ATTN_INVALID,
          "model_type 'gpt2' has q, k and v of all heads in one matrix, expected 'qkv' in place of "
@@ -472,10 +502,34 @@ END_TEST
 START_TEST(draws_are_read_strictly)
 {
     static const char *const bad[] = {
-        "",           "embed",         "embed=",         "embed=normal",
-        "Embed=rand", "embed=rand@",   "embed=rand@-1",  "embed=rand@1x",
-        "=rand",      "embed=rand:2",  "embed=randn:",   "embed=randn:0",
-        "heads=",     "embed=randn:x", "embed=randn@1:2"};
+        "",
+        "embed",
+        "embed=",
+        "embed=uniform",
+        "Embed=rand",
+        "embed=rand@",
+        "embed=rand@-1",
+        "embed=rand@1x",
+        "=rand",
+        "embed=rand:2",
+        "embed=randn:",
+        "embed=randn:0",
+        "heads=",
+        "embed=randn:x",
+        "embed=randn@1:2",
+        "embed=randn:1:2",
+        "embed=normal",
+        "embed=normal:",
+        "embed=normal:1",
+        "embed=normal:1:",
+        "embed=normal::1",
+        "embed=normal:1:0",
+        "embed=normal:nan:1",
+        "embed=normal:0:1:2",
+        "embed=normal:0@1:1",
+        "embed=randperm:4",
+        "embed=gpt2:1",
+    };
     struct attn_error err = {0};
     struct attn_draw draw;
 
@@ -488,6 +542,9 @@ START_TEST(draws_are_read_strictly)
     ck_assert_int_eq(attn_draw_parse("W_O=randn:0.25@18446744073709551615", &draw, &err), ATTN_OK);
     ck_assert(draw.group == ATTN_DRAW_W_O && draw.distribution == ATTN_DISTRIBUTION_RANDN);
     ck_assert(draw.deviation == 0.25 && draw.has_seed && draw.seed == UINT64_MAX);
+    ck_assert_int_eq(attn_draw_parse("pos=normal:-1.5:2e-2@7", &draw, &err), ATTN_OK);
+    ck_assert(draw.group == ATTN_DRAW_POS && draw.distribution == ATTN_DISTRIBUTION_NORMAL);
+    ck_assert(draw.mean == -1.5 && draw.deviation == 0.02 && draw.has_seed && draw.seed == 7);
     ck_assert_int_eq(attn_draw_parse("unembed=gpt2", &draw, &err), ATTN_OK);
     ck_assert(draw.group == ATTN_DRAW_UNEMBED && draw.distribution == ATTN_DISTRIBUTION_GPT2);
     ck_assert(!draw.has_seed);
@@ -540,7 +597,8 @@ START_TEST(survives_every_failed_allocation)
 END_TEST
 
 ATTN_SUITE("model_init", makes_the_model_of_the_first_article, linear_layers_of_all_heads_are_split,
-           heads_of_one_projection_are_drawn_one_by_one, heads_draw_only_the_key_heads_there_are,
+           heads_of_one_projection_are_drawn_one_by_one, permutations_and_normal_numbers_are_drawn,
+           heads_draw_only_the_key_heads_there_are,
            heads_that_begin_as_linear_layers_have_their_biases, what_is_not_drawn_begins_as_gpt2,
            large_tables_are_drawn_as_one, a_config_with_biases_has_them_everywhere,
            refuses_what_makes_no_model, draws_are_read_strictly, survives_every_failed_allocation)
