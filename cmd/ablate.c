@@ -32,12 +32,13 @@ static const struct option ablate_rows[] = {
          "what is switched off at a time: a head (default), a layer's attention, its MLP, both, "
          "or a neuron of the MLP of layer L"},
     {.name = "with",
-     .argument = "zero|mean|resample:SEED",
+     .argument = "zero|mean|uniform|resample:SEED",
      .heading = "Ablation",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct ablate_args, with),
      .help = "what stands in its place: zeros (default), its mean over the positions of the text "
-             "or of all of --reference, or its rows in one text of --reference"},
+             "or of all of --reference, or its rows in one text of --reference; uniform: a head "
+             "looks at every key alike that it sees"},
     {.name = "cumulative",
      .heading = "Ablation",
      .kind = OPTION_FLAG,
@@ -129,11 +130,15 @@ static int read_with(const char *value, struct attn_ablate_args *how)
         how->with = ATTN_ABLATE_WITH_MEAN;
         return EXIT_DONE;
     }
+    if (strcmp(value, "uniform") == 0) {
+        how->with = ATTN_ABLATE_WITH_UNIFORM;
+        return EXIT_DONE;
+    }
     how->with = ATTN_ABLATE_WITH_RESAMPLE;
     if (begins_with(value, "resample:", &rest) && attn_parse_uint(rest, strlen(rest), &how->seed))
         return EXIT_DONE;
     return report_problem(EXIT_USAGE, NULL,
-                          "'--with' is '%s', expected zero, mean or resample:SEED", value);
+                          "'--with' is '%s', expected zero, mean, uniform or resample:SEED", value);
 }
 
 static int read_control(const char *value, struct attn_ablate_args *how)
@@ -159,7 +164,8 @@ static int read_how(const struct ablate_args *args, struct attn_ablate_args *how
         code = read_with(args->with, how);
     if (code == EXIT_DONE)
         code = read_control(args->control, how);
-    if (code == EXIT_DONE && args->reference && how->with == ATTN_ABLATE_WITH_ZERO)
+    if (code == EXIT_DONE && args->reference &&
+        (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
         code = report_problem(EXIT_USAGE, NULL,
                               "--reference is for --with mean or --with resample:SEED");
     how->is_cumulative = args->is_cumulative;

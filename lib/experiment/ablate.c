@@ -1,6 +1,7 @@
 /*
  * ablate.c - see ablate.h. Every part is a list of edits, so a set of parts is one, too: what is
- * tried is always a set.
+ * tried is always a set. Weights become uniform by products of queries and keys that are all 0:
+ * what is masked stays masked, whatever the kind of attention.
  */
 #include "experiment/ablate.h"
 
@@ -26,11 +27,11 @@ struct part {
 
 /* What stands in the place of one site. */
 struct material {
-    enum attn_site site;
-    float **rows;  /* [n_layer] own; as a capture holds them: [H, T, Ev] of z, else [T, n] */
-    double **sums; /* [n_layer] own; of the columns of all rows, while a mean is made */
-    size_t n_row;  /* of them */
-    size_t n_col;  /* of all heads together */
+    enum attn_site site; /* qk where weights become uniform */
+    float **rows;        /* [n_layer] own; as a capture holds them: [H, T, Ev] of z, else [T, n] */
+    double **sums;       /* [n_layer] own; of the columns of all rows, while a mean is made */
+    size_t n_row;        /* of them */
+    size_t n_col;        /* of all heads together */
 };
 
 struct job {
@@ -76,6 +77,8 @@ static void find_sites(struct job *job)
     };
 
     memcpy(job->sites, sites[job->args->parts], sizeof job->sites);
+    if (job->args->with == ATTN_ABLATE_WITH_UNIFORM)
+        job->sites[0] = ATTN_SITE_QK;
     job->n_site = job->args->parts == ATTN_ABLATE_LAYERS && job->config->d_mlp > 0 ? 2 : 1;
 }
 
@@ -92,6 +95,11 @@ static enum attn_status check(const struct job *job, struct attn_error *err)
         (args->layer < 0 || (size_t)args->layer >= job->config->n_layer))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no layer %d, expected 0 to %zu",
                               name.text, args->layer, job->config->n_layer - 1);
+    if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->parts != ATTN_ABLATE_HEADS &&
+        args->parts != ATTN_ABLATE_ATTN)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' have no weights that could be uniform, expected heads or attn",
+                              part_name(args->parts, false));
     if (args->with == ATTN_ABLATE_WITH_RESAMPLE && args->n_reference == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "no --reference is given, whose rows would stand in place of these");
@@ -151,6 +159,17 @@ static enum attn_status list_parts(struct job *job, struct attn_error *err)
 
 /* --- What stands in their place --------------------------------------------------------------- */
 
+static bool needs_rows(const struct job *job)
+{
+    return job->args->with == ATTN_ABLATE_WITH_MEAN || job->args->with == ATTN_ABLATE_WITH_RESAMPLE;
+}
+
+/* Whether SITE is told head by head, and an edit names one. */
+static bool is_of_heads(enum attn_site site)
+{
+    return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
+}
+
 static enum attn_status allocate_material(const struct job *job, enum attn_site site,
                                           struct material *material, struct attn_error *err)
 {
@@ -158,7 +177,7 @@ static enum attn_status allocate_material(const struct job *job, enum attn_site 
     const size_t n_head = attn_site_layout(site) == ATTN_LAYOUT_QUERY ? dims->n_head : 1;
 
     *material = (struct material){.site = site, .n_col = n_head * attn_site_width(site, dims)};
-    if (job->args->with == ATTN_ABLATE_WITH_ZERO)
+    if (!needs_rows(job))
         return ATTN_OK;
     material->rows = attn_alloc(dims->n_layer, sizeof *material->rows, err);
     material->sums = attn_alloc(dims->n_layer, sizeof *material->sums, err);
@@ -320,7 +339,7 @@ static enum attn_status make_material(struct job *job, struct attn_error *err)
 {
     struct source source = {.n_position = job->run->text.n,
                             .is_mean = job->args->with == ATTN_ABLATE_WITH_MEAN};
-    const bool has_heads = job->sites[0] == ATTN_SITE_Z;
+    const bool has_heads = is_of_heads(job->sites[0]);
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; status == ATTN_OK && i < job->n_site; i++) {
@@ -331,7 +350,7 @@ static enum attn_status make_material(struct job *job, struct attn_error *err)
         status = allocate_material(job, ATTN_SITE_Z, &job->head_material, err);
         source.items[source.n++] = &job->head_material;
     }
-    if (status != ATTN_OK || job->args->with == ATTN_ABLATE_WITH_ZERO)
+    if (status != ATTN_OK || !needs_rows(job))
         return status;
     return fill_material(job, &source, err);
 }
@@ -350,8 +369,8 @@ static struct attn_edit edit_of(const struct job *job, const struct part *part,
     edit.site = material->site;
     edit.layer = part->layer;
     edit.op = ATTN_EDIT_ZERO;
-    if (material->site == ATTN_SITE_Z)
-        edit.head = part->index;
+    if (is_of_heads(material->site))
+        edit.head = part->index; /* -1: all */
     if (is_neuron) {
         edit.col0 = (size_t)part->index;
         edit.col1 = edit.col0 + 1;
@@ -457,7 +476,7 @@ static enum attn_status try_control(struct job *job, size_t n_head, struct contr
 {
     const size_t n_all = job->config->n_layer * job->config->n_head, n = job->args->n_control;
     const struct material *material =
-        job->sites[0] == ATTN_SITE_Z ? &job->material[0] : &job->head_material;
+        is_of_heads(job->sites[0]) ? &job->material[0] : &job->head_material;
     size_t *order = attn_alloc(n_all, sizeof *order, err);
     struct sets sets = {0};
     double sum = 0, squares = 0;
@@ -594,9 +613,11 @@ static enum attn_status ablate(struct job *job, struct attn_error *err)
 
 static void sum_up(const struct job *job, struct attn_ablate_sum *sum)
 {
+    const enum attn_site site = job->sites[0] == ATTN_SITE_QK ? ATTN_SITE_PATTERN : job->sites[0];
+
     *sum = (struct attn_ablate_sum){.n_row = job->n_changed,
                                     .sites = job->n_site > 1 ? "attn_out and mlp_out"
-                                                             : attn_site_name(job->sites[0]),
+                                                             : attn_site_name(site),
                                     .n_feed = job->trials.n_feed};
 }
 

@@ -50,6 +50,8 @@ enum attn_ablate_with {
     ATTN_ABLATE_WITH_MEAN, /* its mean over the positions of the text, or of all references */
     ATTN_ABLATE_WITH_RESAMPLE, /* what it is at the same positions of one reference, drawn among those that are as long
                                   as the text */
+    ATTN_ABLATE_WITH_UNIFORM, /* the same weight for every key that a query sees in place of the
+                                 pattern; of HEADS and ATTN */
 };
 
 struct attn_ablate_args {

@@ -315,6 +315,15 @@ def setting(heads, values):
     return edit
 
 
+def uniform_heads(sites, layer, n_head):
+    """z [T, H, E] of a layer whose heads weigh all keys alike that they see."""
+    b = f"blocks.{layer}.attn."
+    visible = sites[b + "hook_pattern"] > 0
+    v = sites[b + "hook_v"] if b + "hook_v" in sites else sites[b + "hook_qkv"][:, 2::3]
+    return np.stack([visible[h] / visible[h].sum(1, keepdims=True) @ v[:, h * v.shape[1] // n_head]
+                     for h in range(n_head)], axis=1)
+
+
 def ablate(model, ids, question):
     sites = model.run(ids)
     base = sites["logits"]
@@ -342,6 +351,12 @@ def ablate(model, ids, question):
         for part, names in outs.items():
             found[f"ablate_{part}_{how}"] = np.array(
                 [run({name: replace(name) for name in names[i]}) for i in layers])
+    uniform = {name: uniform_heads(sites, i, model.n_head) for i, name in enumerate(z)}
+    found["ablate_heads_uniform"] = np.array(
+        [run({name: setting([h], lambda x, h, name=name: uniform[name][:, h])})
+         for name in z for h in range(model.n_head)])
+    found["ablate_attn_uniform"] = np.array([run({name: lambda x, name=name: uniform[name]})
+                                             for name in z])
     if model.has_mlp:
         n = sites["blocks.1.mlp.hook_post"].shape[1]
         found["ablate_neurons_zero"] = np.array(

@@ -428,14 +428,17 @@ static void differ_in_length(struct fixture *f)
 static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
                          enum attn_ablate_with with, const char *name)
 {
+    static const char *const hows[] = {[ATTN_ABLATE_WITH_ZERO] = "zero",
+                                       [ATTN_ABLATE_WITH_MEAN] = "mean",
+                                       [ATTN_ABLATE_WITH_UNIFORM] = "uniform"};
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum;
     struct attn_table *table;
     struct attn_npy golden;
+    size_t n_each = 1; /* rows that the first part changes for a position */
     char array[64];
 
-    snprintf(array, sizeof array, "ablate_%s_%s", name,
-             with == ATTN_ABLATE_WITH_ZERO ? "zero" : "mean");
+    snprintf(array, sizeof array, "ablate_%s_%s", name, hows[with]);
     if (!read_golden(f, array, &golden))
         return;
     attn_npy_release(&golden);
@@ -449,9 +452,11 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_parts parts,
     compare_column(f, table, 1, "value", array, 0);
     compare_column(f, table, 1, "kl", array, 1);
     compare_column(f, table, 1, "same_first", array, 2);
-    ck_assert_uint_eq(sum.n_row,
-                      f->request.input.n_id *
-                          (parts == ATTN_ABLATE_LAYERS && strstr(sum.sites, "and") ? 2 : 1));
+    if (parts == ATTN_ABLATE_LAYERS && strstr(sum.sites, "and"))
+        n_each = 2;
+    else if (parts == ATTN_ABLATE_ATTN && with == ATTN_ABLATE_WITH_UNIFORM)
+        n_each = attn_model_config(attn_host_model(f->host))->n_head;
+    ck_assert_uint_eq(sum.n_row, f->request.input.n_id * n_each);
     attn_table_free(table);
 }
 
@@ -459,7 +464,9 @@ static void ablate_all(struct fixture *f)
 {
     ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_ZERO, "heads");
     ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_MEAN, "heads");
+    ablate_parts(f, ATTN_ABLATE_HEADS, ATTN_ABLATE_WITH_UNIFORM, "heads");
     ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_ZERO, "attn");
+    ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_UNIFORM, "attn");
     ablate_parts(f, ATTN_ABLATE_ATTN, ATTN_ABLATE_WITH_MEAN, "attn");
     ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_ZERO, "mlp");
     ablate_parts(f, ATTN_ABLATE_MLP, ATTN_ABLATE_WITH_MEAN, "mlp");

@@ -19,7 +19,8 @@ _METRICS = {"auto": c.ATTN_ANSWER_AUTO, "logit_diff": c.ATTN_ANSWER_LOGIT_DIFF, 
             "logit": c.ATTN_ANSWER_LOGIT, "prob": c.ATTN_ANSWER_PROB, "kl": c.ATTN_ANSWER_KL, "ce": c.ATTN_ANSWER_CE}
 _PARTS = {"heads": c.ATTN_ABLATE_HEADS, "attn": c.ATTN_ABLATE_ATTN, "mlp": c.ATTN_ABLATE_MLP,
           "layers": c.ATTN_ABLATE_LAYERS}
-_WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE}
+_WITH = {"zero": c.ATTN_ABLATE_WITH_ZERO, "mean": c.ATTN_ABLATE_WITH_MEAN, "resample": c.ATTN_ABLATE_WITH_RESAMPLE,
+         "uniform": c.ATTN_ABLATE_WITH_UNIFORM}
 
 
 def _answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=None, metric="auto") -> None:
@@ -97,7 +98,8 @@ def ablate(self: Model, text, *, target=None, foil=None, at=None, metric: str = 
     target, foil  texts of one token, or ids; at: the position whose next token is meant, default the last
     metric        logit_diff (default with a foil), log_prob (default, nats), logit, prob, kl (nats), ce (nats)
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
-    with_         "zero", "mean", "resample"; references: texts that means or rows come from
+    with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
+                  come from
     cumulative    parts go one after another; control: so many random choices beside each
     """
     request, args = Request(text, **options), c.ATTN_ABLATE_ARGS_DEFAULT()
