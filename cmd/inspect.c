@@ -44,8 +44,8 @@ static const struct option inspect_rows[] = {
      .min = 1,
      .max = MAX_LENGTH,
      .offset = offsetof(struct inspect_args, length),
-     .help = "count the cost of a run of T tokens; default: as many as the model takes, or 1024 "
-             "when it has no limit"},
+     .help = "count the cost of a run of T tokens, also with other kinds of attention; default: as "
+             "many as the model takes, or 1024 when it has no limit"},
     {.name = "source-length",
      .argument = "S",
      .heading = "Output",
@@ -171,6 +171,7 @@ static int find_cost(const struct inspect_args *args, struct inspection *inspect
     const struct attn_config *config = attn_model_config(inspection->model);
     size_t n_ctx = config->n_ctx, n = n_ctx > MAX_LENGTH ? USUAL_LENGTH : n_ctx;
     struct attn_error err = {0};
+    inspection->has_kinds = args->length > 0;
     if (args->length > 0)
         n = (size_t)args->length;
     if (n > n_ctx)

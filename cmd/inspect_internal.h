@@ -18,6 +18,7 @@ struct inspection {
     struct attn_tokenizer *tokenizer;             /* owns; NULL: there is none */
     struct attn_error no_tokenizer;               /* why */
     struct attn_cost cost;                        /* of a model */
+    bool has_kinds;                               /* what other kinds of attention would cost */
     struct attn_table *tables[INSPECTION_N_PART]; /* own; NULL: what there is nothing to say of */
 };
 

@@ -114,6 +114,10 @@ static void put_run(struct page *page)
     put_row(page, ATTN_INSPECTED_MEMORY, 0);
     print_text(page->out, ",\n    ");
     put_rows(page, "outputs", ATTN_INSPECTED_OUTPUTS, "\n      ", ",\n      ");
+    if (page->inspection->tables[ATTN_INSPECTED_KINDS]) {
+        print_text(page->out, ",\n    ");
+        put_rows(page, "kinds", ATTN_INSPECTED_KINDS, "\n      ", ",\n      ");
+    }
     print_text(page->out, "}");
 }
 

@@ -18,6 +18,8 @@ static bool is_there(const struct inspection *inspection, enum attn_inspected pa
     case ATTN_INSPECTED_TOKENIZER:
     case ATTN_INSPECTED_SPECIAL:
         return inspection->tokenizer;
+    case ATTN_INSPECTED_KINDS:
+        return inspection->model && inspection->has_kinds;
     default:
         return inspection->model;
     }

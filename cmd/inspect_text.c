@@ -380,6 +380,25 @@ static void put_sites(struct page *page)
     }
 }
 
+/* What the attention of the run costs, and which kinds cost less. */
+static void put_kinds(struct page *page)
+{
+    const struct attn_table *kinds = table_of(page, ATTN_INSPECTED_KINDS);
+    const struct attn_table *work = table_of(page, ATTN_INSPECTED_MULTIPLY_ADDS);
+    double share = (double)number_of(work, 0, "matrices") / (double)number_of(work, 0, "total");
+    char text[ATTN_QUANTITY_SIZE];
+    print(page->out, "\nAttention matrices are %.1f %% of this run; by kind:\n", 100 * share);
+    print(page->out, "  %-16s  %12s  %13s  %8s\n", "kind", "pairs", "multiply-adds", "of exact");
+    for (size_t i = 0; i < attn_table_n_row(kinds); i++) {
+        struct attn_cell kind = cell_of(kinds, i, "kind");
+        print(page->out, "  %-16.*s", (int)kind.size, kind.text);
+        print(page->out, "  %12s", attn_quantity_count(number_of(kinds, i, "n_pair"), text));
+        print(page->out, "  %13s",
+              attn_quantity_operations(number_of(kinds, i, "multiply_adds"), text));
+        print(page->out, "  %6.1f %%\n", 100 * cell_of(kinds, i, "share").real);
+    }
+}
+
 static void put_cost(struct page *page)
 {
     static const char *const operations[] = {"q, k, v and output projections", "attention matrices",
@@ -398,6 +417,8 @@ static void put_cost(struct page *page)
               n_source == 1 ? "" : "s");
     print_text(page->out, "\n");
     put_amounts(page, table_of(page, ATTN_INSPECTED_MULTIPLY_ADDS), operations);
+    if (table_of(page, ATTN_INSPECTED_KINDS))
+        put_kinds(page);
     put_title(page, "Its memory");
     put_amounts(page, table_of(page, ATTN_INSPECTED_MEMORY), memory);
     put_title(page, "Its tensors: the shape in one layer, the size of all layers");

@@ -239,3 +239,58 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     attn_selection_free(selection);
     return status;
 }
+
+/* --- Of other kinds of attention -------------------------------------------------------------- */
+
+/* Adds a layer of ATTENTION, whose stride is resolved. */
+static void add_kind(const struct attn_config *c, const struct attn_attention *attention,
+                     uint64_t n, uint64_t n_key, struct attn_kind_cost *cost)
+{
+    const uint64_t d_qk = c->d_head, d_v = c->d_value, width = d_qk + d_v;
+    const uint64_t n_pair = attn_attention_n_pair(attention, n, n_key, 0, 0);
+    uint64_t work = attn_saturated_mul(n_pair, width * c->n_head);
+
+    if (attention->kind == ATTN_ATTENTION_LINEAR) /* a state takes every key, a query reads it */
+        work = attn_saturated_mul(n * c->n_head + n_key * c->n_kv_head, d_qk * (d_v + 1));
+    else if (attention->kind == ATTN_ATTENTION_LOWRANK) /* and keys and values are mixed */
+        work = attn_saturated_add(
+            work, attn_saturated_mul(attention->count * n_key, width * c->n_kv_head));
+    cost->n_pair = attn_saturated_add(cost->n_pair, attn_saturated_mul(n_pair, c->n_head));
+    cost->matrices = attn_saturated_add(cost->matrices, work);
+}
+
+enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
+                                     const char *kind, struct attn_kind_cost *found,
+                                     struct attn_error *err)
+{
+    const struct attn_config *c = &model->config;
+    struct attn_kind_cost sum = {0}, self = {0}; /* self: of one layer of its own keys */
+    enum attn_status status = ATTN_OK;
+
+    for (size_t layer = 0; layer < c->n_layer && status == ATTN_OK; layer++) {
+        const size_t n = cost->n_position, n_key = c->is_cross[layer] ? cost->n_source : n;
+        struct attn_attention attention = c->attention[layer];
+        struct attn_kind_cost one = {0};
+
+        if (c->is_cross[layer])
+            attention.mask = ATTN_MASK_NONE;
+        status = attn_attention_parse(kind, &attention, err);
+        if (status == ATTN_OK)
+            status = attn_attention_check(&attention, c->is_cross[layer], err);
+        if (status == ATTN_OK)
+            status = attn_attention_check_keys(&attention, n_key, err);
+        if (status != ATTN_OK)
+            return status;
+        attn_attention_resolve_stride(&attention, n_key);
+        if (c->is_cross[layer] || self.matrices == 0)
+            add_kind(c, &attention, n, n_key, &one);
+        else
+            one = self; /* the layers of a model have one mask */
+        if (!c->is_cross[layer])
+            self = one;
+        sum.n_pair = attn_saturated_add(sum.n_pair, one.n_pair);
+        sum.matrices = attn_saturated_add(sum.matrices, one.matrices);
+    }
+    *found = sum;
+    return ATTN_OK;
+}

@@ -60,4 +60,19 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
 
 struct attn_parameters attn_model_parameters(const struct attn_model *model);
 
+/* What the attention of all layers costs. */
+struct attn_kind_cost {
+    uint64_t n_pair; /* of a query and a key, added over heads and layers; 0 of linear attention */
+    uint64_t matrices; /* multiply-adds, those of q k^T and pattern v where there are pairs */
+};
+
+/*
+ * The attention of the run that COST is of, when every layer attends by KIND, "window:64", within
+ * the mask that it has. ATTN_INVALID when KIND is none, or a layer cannot be of it: low-rank
+ * attention that is causal.
+ */
+enum attn_status attn_cost_find_kind(const struct attn_model *model, const struct attn_cost *cost,
+                                     const char *kind, struct attn_kind_cost *found,
+                                     struct attn_error *err);
+
 #endif

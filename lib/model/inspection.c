@@ -549,6 +549,63 @@ static enum attn_status find_outputs(const struct attn_inspection *inspection,
     return status;
 }
 
+/* Appends the row of KIND; FULL: of exact attention. */
+static enum attn_status append_kind(const struct attn_inspection *inspection, const char *kind,
+                                    struct attn_kind_cost *full, struct attn_table *table,
+                                    struct attn_error *err)
+{
+    struct attn_kind_cost cost;
+    const enum attn_status status =
+        attn_cost_find_kind(inspection->model, inspection->cost, kind, &cost, NULL);
+
+    if (status != ATTN_OK)
+        return status == ATTN_INVALID ? ATTN_OK : status; /* the model cannot have it */
+    if (full->matrices == 0)
+        *full = cost;
+    const struct attn_cell row[] = {word_cell(kind), count_cell(cost.n_pair),
+                                    count_cell(cost.matrices),
+                                    attn_cell_real((double)cost.matrices / (double)full->matrices)};
+
+    return attn_table_append(table, row, sizeof row / sizeof *row, err);
+}
+
+static enum attn_status find_kinds(const struct attn_inspection *inspection,
+                                   struct attn_table **table, struct attn_error *err)
+{
+    static const struct attn_column columns[] = {
+        {.name = "kind", .type = ATTN_VALUE_TEXT},
+        {.name = "n_pair", .type = ATTN_VALUE_INTEGER},
+        {.name = "multiply_adds", .type = ATTN_VALUE_INTEGER, .unit = "multiply-adds"},
+        {.name = "share",
+         .type = ATTN_VALUE_REAL,
+         .notation = ATTN_NOTATION_FIXED,
+         .digits = 4,
+         .range = ATTN_RANGE_SHARE},
+    };
+    static const struct {
+        const char *name;
+        bool has_width;
+    } kinds[] = {{"full", false},  {"window", true}, {"strided", true}, {"block", true},
+                 {"random", true}, {"log", false},   {"lowrank", true}, {"linear", false}};
+    struct attn_kind_cost full = {0};
+    size_t width = 1;
+    enum attn_status status =
+        make("kinds", columns, sizeof columns / sizeof *columns, NULL, table, err);
+
+    while (width * width < inspection->cost->n_position)
+        width++;
+    for (size_t i = 0; status == ATTN_OK && i < sizeof kinds / sizeof *kinds; i++) {
+        char kind[ATTN_ATTENTION_TEXT_SIZE];
+
+        if (kinds[i].has_width)
+            snprintf(kind, sizeof kind, "%s:%zu", kinds[i].name, width);
+        else
+            snprintf(kind, sizeof kind, "%s", kinds[i].name);
+        status = append_kind(inspection, kind, &full, *table, err);
+    }
+    return status;
+}
+
 /* --- All of them ------------------------------------------------------------------------------ */
 
 /* What a table is about. */

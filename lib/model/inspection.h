@@ -31,7 +31,9 @@
  * shape, file, offset, bytes. tokenizer: kind (word, char, bpe), n_vocab. special: id and token of
  * each special token. files: name, bytes; those of weights come last. run: n_token, n_source,
  * n_pair. multiply_adds: of each part, total. memory: bytes of each part. outputs: a row a site,
- * n_layer, shape in one layer (missing where layers differ), bytes of all layers. non_finite: a row
+ * n_layer, shape in one layer (missing where layers differ), bytes of all layers. kinds: exact
+ * attention, then others that the model can have, of a width of sqrt(n_token), rounded up: kind,
+ * n_pair, multiply_adds, share of those of exact attention. non_finite: a row
  * a tensor that holds such values, name, n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
@@ -47,6 +49,7 @@
     X(MULTIPLY_ADDS, multiply_adds, COST)                                                          \
     X(MEMORY, memory, COST)                                                                        \
     X(OUTPUTS, outputs, COST)                                                                      \
+    X(KINDS, kinds, COST)                                                                          \
     X(NON_FINITE, non_finite, WEIGHTS)
 
 enum attn_inspected {

@@ -116,6 +116,56 @@ START_TEST(counts_all_pairs_without_a_mask_and_no_projections)
 }
 END_TEST
 
+/* N tokens of DIRECTORY, and 4 rows of a source, by KIND; {0, 0}: the model cannot have it. */
+static struct attn_kind_cost find_kind(const char *directory, size_t n, const char *kind)
+{
+    struct attn_model *model = open_model(directory);
+    struct attn_kind_cost found = {0};
+    struct attn_cost cost;
+    enum attn_status status = attn_cost_find(model, n, 4, &cost, NULL);
+
+    ck_assert_int_eq(status, ATTN_OK);
+    status = attn_cost_find_kind(model, &cost, kind, &found, NULL);
+    ck_assert(status == ATTN_OK || status == ATTN_INVALID);
+    attn_model_close(model);
+    return found;
+}
+
+static void expect_kind(const char *directory, size_t n, const char *kind, uint64_t n_pair,
+                        uint64_t matrices)
+{
+    const struct attn_kind_cost found = find_kind(directory, n, kind);
+
+    ck_assert_msg(found.n_pair == n_pair, "%s: %llu pairs", kind, (unsigned long long)found.n_pair);
+    ck_assert_msg(found.matrices == matrices, "%s: %llu multiply-adds", kind,
+                  (unsigned long long)found.matrices);
+}
+
+START_TEST(counts_other_kinds_of_attention)
+{
+    static const char gpt2[] = "models/tiny-gpt2", grouped[] = "tests/fixtures/attn-grouped";
+    static const char journey[] = "models/your-journey", cross[] = "tests/fixtures/attn-cross";
+
+    /* L 3, H 3, E 5, Ev 5: rows of 1, 2, 3, 4, then 13 of 5 keys. */
+    expect_kind(gpt2, 17, "full", 9 * 153, 9 * 153 * 10);
+    expect_kind(gpt2, 17, "window:5", 9 * 75, 9 * 75 * 10);
+    expect_kind(gpt2, 17, "window:99", 9 * 153, 9 * 153 * 10);
+    expect_kind(gpt2, 17, "linear", 0, 9 * (17 + 17) * 5 * 6);
+    expect_kind(gpt2, 17, "lowrank:5", 0, 0); /* it is causal */
+    ck_assert_uint_eq(find_kind(gpt2, 17, "strided").n_pair,
+                      find_kind(gpt2, 17, "strided:5").n_pair);
+    /* L 2, H 6, G 2, E 3, Ev 5: the state of a key head serves three query heads. */
+    expect_kind(grouped, 8, "linear", 0, 2 * (8 * 6 + 8 * 2) * 3 * 6);
+    /* No mask, E 3, Ev 3: 3 mixtures of 6 keys, and of their values. */
+    expect_kind(journey, 6, "lowrank:3", 6 * 3, 6 * 3 * 6 + 3 * 6 * 6);
+    expect_kind(journey, 6, "lowrank:7", 0, 0);
+    /* L 3, layers 0 and 2 attend to 4 rows; H 4, E 3, Ev 5. */
+    expect_kind(cross, 7, "full", 4 * (28 + 28 + 28), 4 * (28 + 28 + 28) * 8);
+    /* A window of the model gives way. */
+    expect_kind("tests/fixtures/family-qwen2", 24, "full", 2 * 4 * 300, 2 * 4 * 300 * 20);
+}
+END_TEST
+
 START_TEST(reads_of_the_tables_only_the_rows_it_needs)
 {
     /* Tied: the output layer reads the whole embedding; of 17 rows of positions 5. */
@@ -284,7 +334,8 @@ END_TEST
 
 ATTN_SUITE("cost", counts_a_gpt2, counts_windows_and_gates, counts_grouped_heads,
            counts_rows_of_a_source, counts_all_pairs_without_a_mask_and_no_projections,
-           reads_of_the_tables_only_the_rows_it_needs, parameters_are_the_elements_of_the_tensors,
-           groups_parameters, counts_bytes_of_half_precision, measures_the_memory_of_a_session,
+           counts_other_kinds_of_attention, reads_of_the_tables_only_the_rows_it_needs,
+           parameters_are_the_elements_of_the_tensors, groups_parameters,
+           counts_bytes_of_half_precision, measures_the_memory_of_a_session,
            measures_without_allocating_the_session, refuses_lengths_that_do_not_fit,
            reports_every_failed_allocation)
