@@ -159,7 +159,7 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
     struct attn_candidate top[] = {
         {.position = 2, .id = 5, .token = " x", .token_size = 2, .probability = 0.5}};
     const struct attn_predictions found = {.top = top, .n_top = 1};
-    const double surprisal[] = {NAN, 0.5, 2};
+    const double surprisal[] = {(double)NAN, 0.5, 2};
     struct attn_records *records;
     struct attn_outcome outcome;
 
@@ -329,7 +329,7 @@ START_TEST(a_record_is_a_row_of_every_array)
                                    {.position = 2, .id = 9, .probability = 0.25}};
     const struct attn_predictions found = {.top = top, .n_top = 4, .has_positions = true};
     const struct attn_predictions fewer = {.top = top, .n_top = 1};
-    const double none = NAN;
+    const double none = (double)NAN;
     const double entropy[] = {none, 0.25, 0.5,  0.75,  none, none,
                               none, none, none, 20.25, 20.5, 20.75};
     const double p[] = {0.5, 0.25, none, none, 0.75, none};
