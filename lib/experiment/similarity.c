@@ -163,7 +163,8 @@ static enum attn_status tabulate(const struct job *job, size_t n_most, struct at
          .type = ATTN_VALUE_REAL,
          .unit = "nats",
          .notation = ATTN_NOTATION_FIXED,
-         .digits = 4}};
+         .digits = 4,
+         .range = ATTN_RANGE_POSITIVE}};
     enum { N_COLUMN = sizeof columns / sizeof *columns };
     const size_t n = n_most > 0 && n_most < job->n_pair ? n_most : job->n_pair;
     struct attn_table *made = NULL;
