@@ -186,17 +186,18 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
+/* The session keeps TRACE. */
 static enum attn_status try_together(const struct work *work, const struct pack *pack,
-                                     struct attn_session **session, struct attn_error *err)
+                                     const struct attn_trace *trace, struct attn_session **session,
+                                     struct attn_error *err)
 {
     static const struct attn_edit none; /* what a run without changes has */
     const struct attn_trials *trials = work->trials;
-    const struct attn_trace trace = {.selection = trials->needed, .on_event = ignore};
     struct attn_session_sequence *sequences = attn_alloc(pack->n, sizeof *sequences, err);
     const int layer = pack->places[0].layer;
     const struct attn_trial_pack together = {
         .run = trials->run,
-        .trace = &trace,
+        .trace = trace,
         .layer = layer,
         .resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer),
         .sequences = sequences,
@@ -242,8 +243,9 @@ static enum attn_status read_replies(const struct work *work, const struct pack 
 static enum attn_status try(const struct work *work, const struct pack *pack,
                             struct attn_error *err)
 {
+    const struct attn_trace trace = {.selection = work->trials->needed, .on_event = ignore};
     struct attn_session *session = NULL;
-    enum attn_status status = packs(work->trials) ? try_together(work, pack, &session, err)
+    enum attn_status status = packs(work->trials) ? try_together(work, pack, &trace, &session, err)
                                                   : try_alone(work, pack, &session, err);
 
     if (status == ATTN_OK)

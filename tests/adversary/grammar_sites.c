@@ -78,8 +78,10 @@ static void put_wrong(struct attn_case *c, int defect, struct attn_buffer *out)
 
 static void make(struct attn_case *c)
 {
-    const uint64_t rare = ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
-                          ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK); /* the model has none */
+    const uint64_t rare = /* the model has none */
+        ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
+        ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K) |
+        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);
