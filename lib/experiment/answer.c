@@ -193,18 +193,24 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-/* ln sum exp(x [n]) */
-static double log_sum_exp(const float *x, size_t n, int32_t *first)
+/* The first of the largest of X [n]. */
+static size_t find_most(const float *x, size_t n)
 {
-    double sum = 0;
     size_t most = 0;
 
     for (size_t i = 1; i < n; i++)
         if (x[i] > x[most])
             most = i;
+    return most;
+}
+
+/* ln sum exp(x [n]), whose largest is number MOST */
+static double log_sum_exp(const float *x, size_t n, size_t most)
+{
+    double sum = 0;
+
     for (size_t i = 0; i < n; i++)
         sum += exp((double)x[i] - (double)x[most]);
-    *first = (int32_t)most;
     return (double)x[most] + log(sum);
 }
 
@@ -228,9 +234,8 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
         status = attn_session_logits_at(session, i * text->n + at - 1, n, logits, err);
         for (size_t row = 0; status == ATTN_OK && row < n; row++) {
             const float *x = logits + row * n_vocab;
-            int32_t first;
 
-            sum += log_sum_exp(x, n_vocab, &first) - (double)x[text->ids[at + row]];
+            sum += log_sum_exp(x, n_vocab, find_most(x, n_vocab)) - (double)x[text->ids[at + row]];
         }
     }
     attn_free(logits);
@@ -243,8 +248,8 @@ static struct attn_reply reply_of(const struct attn_answer *answer, const float 
                                   const float *logits, double ce)
 {
     const size_t n = attn_model_config(answer->run->model)->n_vocab;
-    struct attn_reply found = {.value = ce};
-    const double total = log_sum_exp(logits, n, &found.first);
+    const size_t most = find_most(logits, n);
+    struct attn_reply found = {.value = ce, .first = (int32_t)most};
     const double target = answer->has_target ? (double)logits[answer->target] : 0;
 
     found.kl = base != NULL ? attn_logits_kl(base, logits, n) : 0;
@@ -253,13 +258,13 @@ static struct attn_reply reply_of(const struct attn_answer *answer, const float 
         found.value = target - (double)logits[answer->foil];
         break;
     case ATTN_ANSWER_LOG_PROB:
-        found.value = target - total;
+        found.value = target - log_sum_exp(logits, n, most);
         break;
     case ATTN_ANSWER_LOGIT:
         found.value = target;
         break;
     case ATTN_ANSWER_PROB:
-        found.value = exp(target - total);
+        found.value = exp(target - log_sum_exp(logits, n, most));
         break;
     case ATTN_ANSWER_KL:
         found.value = found.kl;
