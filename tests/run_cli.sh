@@ -186,6 +186,7 @@ for stray in "${strays[@]}"; do
 done
 
 chosen=() files=()
+declare -A first_of=() end_of=() # the cases of each file
 for what; do
     if [ ! -e "${what%:*}" ]; then
         echo "there is no ${what%:*}"
@@ -194,10 +195,14 @@ for what; do
     fi
     mapfile -t found < <(find "${what%:*}" -name '*.test' | LC_ALL=C sort)
     for file in "${found[@]}"; do
-        first=${#name_of[@]} n_chosen=${#chosen[@]}
-        read_cases "$file"
-        files+=("$file")
-        for ((i = first; i < ${#name_of[@]}; i++)); do
+        n_chosen=${#chosen[@]}
+        if [ -z "${first_of[$file]-}" ]; then
+            first_of[$file]=${#name_of[@]}
+            read_cases "$file"
+            end_of[$file]=${#name_of[@]}
+            files+=("$file")
+        fi
+        for ((i = first_of[$file]; i < end_of[$file]; i++)); do
             [[ $what != *:* || ${what##*:} = "${name_of[i]}" ]] && chosen+=("$i")
         done
         if [ ${#chosen[@]} -eq "$n_chosen" ]; then
