@@ -206,15 +206,14 @@ static int check(const struct batch_output_args *args)
     return EXIT_DONE;
 }
 
-/* Refuses outputs that are files of the model. */
+/* Refuses outputs that are files of the model, by the names of their options. */
 static int check_model(const struct attn_records_item *items, size_t n,
                        const struct attn_host *host)
 {
     struct attn_error err = {0};
     for (size_t i = 0; i < n; i++) {
-        const struct attn_format *format = attn_format_find(items[i].format);
-        struct attn_output output = {.format = format ? format : attn_format_find("csv"),
-                                     .path = items[i].path};
+        const struct attn_format option = {.name = i == 0 ? "output" : items[i].format};
+        const struct attn_output output = {.format = &option, .path = items[i].path};
         if (attn_host_check_outputs(host, &output, 1, &err) != ATTN_OK)
             return report_error(&err);
     }
