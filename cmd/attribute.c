@@ -3,6 +3,7 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
+#include "texts_args.h"
 
 #include "attn.h"
 
@@ -14,6 +15,7 @@ enum attribute_by { BY_PART, BY_TOKEN };
 struct attribute_args {
     struct question_args question;
     struct answer_args answer;
+    struct texts_args texts;
     int by; /* enum attribute_by */
     int64_t n_most;
 };
@@ -40,6 +42,7 @@ static const struct option_group attribute_options = OPTION_GROUP(attribute_rows
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct attribute_args, question)),
+    {&texts_options, offsetof(struct attribute_args, texts)},
     {&target_options, offsetof(struct attribute_args, answer)},
     {&foil_options, offsetof(struct attribute_args, answer)},
     {&at_options, offsetof(struct attribute_args, answer)},
@@ -61,7 +64,8 @@ const struct command command_attribute = {
         "says.\n\n"
         "The numbers say who writes the answer into the stream directly. They do not say\n"
         "who found it: a head that only tells later heads where to look has a small\n"
-        "share here. `attn-cli ablate` measures that.\n",
+        "share here. `attn-cli ablate` measures that. Over --texts they\n"
+        "are means and standard deviations.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n",
@@ -70,7 +74,8 @@ const struct command command_attribute = {
     .main = attribute_main,
 };
 
-static int attribute(const struct attribute_args *args, struct question *question)
+static int attribute(const struct attribute_args *args, struct question *question,
+                     struct attn_texts **texts)
 {
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -87,15 +92,20 @@ static int attribute(const struct attribute_args *args, struct question *questio
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    if (args->texts.path)
+        question->unit = "texts";
+    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE && args->n_most > 0 && !how.by_token)
         code = report_problem(EXIT_USAGE, NULL,
                               "--limit is the number of rows of --by token, "
                               "which is not given");
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && !args->texts.path)
         code = question_read(question);
+    if (code == EXIT_DONE)
+        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
+    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
     if (code == EXIT_DONE &&
         attn_attribute(question->host, &question->request, &how, &table, &err) != ATTN_OK)
         code = report_error(&err);
@@ -109,9 +119,11 @@ static int attribute_main(int argc, char **argv)
 {
     struct attribute_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
-        .command = &command_attribute, .args = &args.question, .example = EXAMPLE};
+        .command = &command_attribute, .args = &args.question, .reuse = true, .example = EXAMPLE};
+    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = attribute(&args, &question);
+        code = attribute(&args, &question, &texts);
+    attn_texts_free(texts);
     return question_close(&question, code);
 }

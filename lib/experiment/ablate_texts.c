@@ -11,48 +11,39 @@ static enum attn_status check_args(const struct attn_ablate_args *args, struct a
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static enum attn_status add_text(struct attn_host *host, const struct attn_request *request,
-                                 const struct attn_ablate_args *args, struct attn_text_means *means,
-                                 struct attn_ablate_sum *sum, struct attn_error *err)
-{
-    struct attn_ablate_sum one = {.n_row = 0};
-    struct attn_table *table = NULL;
-    enum attn_status status = attn_ablate(host, request, args, &table, &one, err);
+/* What each text is asked, and what all of them took. */
+struct job {
+    struct attn_host *host;
+    struct attn_ablate_args args;
+    struct attn_ablate_sum sum;
+};
 
-    if (status != ATTN_OK)
-        return status;
-    sum->n_row += one.n_row;
-    sum->n_feed += one.n_feed;
-    sum->sites = one.sites;
-    return attn_text_means_add(means, table, err);
+static enum attn_status ablate_text(void *user, const struct attn_request *request,
+                                    struct attn_table **table, struct attn_error *err)
+{
+    struct job *job = user;
+    struct attn_ablate_sum one = {.n_row = 0};
+    enum attn_status status = attn_ablate(job->host, request, &job->args, table, &one, err);
+
+    job->sum.n_row += one.n_row;
+    job->sum.n_feed += one.n_feed;
+    job->sum.sites = one.sites;
+    return status;
 }
 
 enum attn_status attn_ablate_texts(struct attn_host *host, const struct attn_request *given,
                                    const struct attn_ablate_args *args, struct attn_table **table,
                                    struct attn_ablate_sum *sum, struct attn_error *err)
 {
-    struct attn_ablate_args one = *args;
-    struct attn_ablate_sum all = {.n_row = 0};
-    struct attn_request request = *given;
-    struct attn_text_means means = {.n_text = 0};
+    struct job job = {.host = host, .args = *args};
     enum attn_status status = check_args(args, err);
 
-    one.texts = NULL;
-    one.n_text = 0;
-    request.on_progress = NULL; /* it counts texts */
-    request.example = NULL;     /* the hint is which text it was */
-    for (size_t i = 0; status == ATTN_OK && i < args->n_text; i++) {
-        request.input = args->texts[i];
-        status = add_text(host, &request, &one, &means, &all, err);
-        if (status != ATTN_OK)
-            attn_error_hint(err, "in text %zu of %zu", i + 1, args->n_text);
-        else if (given->on_progress != NULL)
-            given->on_progress(given->user, i + 1, args->n_text);
-    }
+    job.args.texts = NULL;
+    job.args.n_text = 0;
     if (status == ATTN_OK)
-        status = attn_text_means_tabulate(&means, table, err);
+        status =
+            attn_text_means_ask(given, args->texts, args->n_text, ablate_text, &job, table, err);
     if (status == ATTN_OK)
-        *sum = all;
-    attn_text_means_release(&means);
+        *sum = job.sum;
     return status;
 }

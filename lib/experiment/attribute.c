@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
+#include "experiment/text_means.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -478,6 +479,53 @@ static void release(struct job *job)
     attn_table_free(job->table);
 }
 
+static enum attn_status attribute(struct job *job, struct attn_host *host, struct attn_error *err)
+{
+    enum attn_status status = prepare(job, host, err);
+
+    if (status == ATTN_OK)
+        status = allocate(job, err);
+    if (status == ATTN_OK)
+        status = choose(job, err);
+    if (status == ATTN_OK)
+        status = keep(job, err);
+    if (status != ATTN_OK)
+        return status;
+    find_direction(job);
+    return job->args->by_token ? attribute_keys(job, err) : attribute_parts(job, err);
+}
+
+/* What each of many texts is asked. */
+struct question {
+    struct attn_host *host;
+    struct attn_attribute_args args;
+};
+
+static enum attn_status attribute_text(void *user, const struct attn_request *request,
+                                       struct attn_table **table, struct attn_error *err)
+{
+    const struct question *question = user;
+
+    return attn_attribute(question->host, request, &question->args, table, err);
+}
+
+static enum attn_status attribute_texts(struct job *job, struct attn_host *host,
+                                        struct attn_table **table, struct attn_error *err)
+{
+    struct question question = {host, *job->args};
+
+    if (job->args->by_token) {
+        attn_error_set(err, ATTN_INVALID,
+                       "keys are of one text, not of many: --by token goes "
+                       "without --texts");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    question.args.texts = NULL;
+    question.args.n_text = 0;
+    return attn_text_means_ask(&job->request, job->args->texts, job->args->n_text, attribute_text,
+                               &question, table, err);
+}
+
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                 const struct attn_attribute_args *given, struct attn_table **table,
                                 struct attn_error *err)
@@ -491,17 +539,9 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     args.answer.metric = ATTN_ANSWER_AUTO;
-    status = prepare(&job, host, err);
-    if (status == ATTN_OK)
-        status = allocate(&job, err);
-    if (status == ATTN_OK)
-        status = choose(&job, err);
-    if (status == ATTN_OK)
-        status = keep(&job, err);
-    if (status == ATTN_OK) {
-        find_direction(&job);
-        status = args.by_token ? attribute_keys(&job, err) : attribute_parts(&job, err);
-    }
+    if (args.n_text > 0)
+        return attribute_texts(&job, host, table, err);
+    status = attribute(&job, host, err);
     if (status == ATTN_OK) {
         *table = job.table;
         job.table = NULL;

@@ -21,6 +21,9 @@
  *     sum                of all of these
  *     model              what the model says: equal but for rounding. Before a soft cap on logits
  *
+ * Of many texts they are the means, each text counted once, and behind them stand the columns
+ * logit_sd and texts.
+ *
  * It is the direct share only: what a head does to later heads and MLPs stands in their rows.
  */
 #ifndef ATTN_EXPERIMENT_ATTRIBUTE_H
@@ -37,13 +40,18 @@ struct attn_attribute_args {
     bool by_token; /* each head by the key that it read from, its pattern times value: the rows
                       layer, head, key, token, logit with the largest magnitudes */
     size_t n_most; /* so many of them; 0: 20 */
+    const struct attn_input
+        *texts; /* [n_text] in place of the request's input, without by_token; or
+                                       NULL */
+    size_t n_text;
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
     ((struct attn_attribute_args){.size = sizeof(struct attn_attribute_args)})
 
 /* The caller owns *table. Errors have a stage; ATTN_INVALID at that of options for a model without
- * a residual stream, and by token for attention without a pattern. */
+ * a residual stream, and by token for attention without a pattern
+ * and for many texts. */
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,
                                          const struct attn_attribute_args *args,
                                          struct attn_table **table, struct attn_error *err);

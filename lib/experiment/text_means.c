@@ -2,6 +2,7 @@
 #include "experiment/text_means.h"
 
 #include "base/memory.h"
+#include "base/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -143,4 +144,34 @@ void attn_text_means_release(struct attn_text_means *means)
     attn_table_free(means->first);
     attn_free(means->moments);
     *means = (struct attn_text_means){.n_text = 0};
+}
+
+enum attn_status attn_text_means_ask(const struct attn_request *given,
+                                     const struct attn_input *texts, size_t n, attn_text_ask ask,
+                                     void *user, struct attn_table **table, struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_text_means means = {.n_text = 0};
+    enum attn_status status =
+        attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
+    const struct attn_request asked = request;
+
+    request.on_progress = NULL; /* it counts texts */
+    request.example = NULL;     /* the hint is which text it was */
+    for (size_t i = 0; status == ATTN_OK && i < n; i++) {
+        struct attn_table *one = NULL;
+
+        request.input = texts[i];
+        status = ask(user, &request, &one, err);
+        if (status == ATTN_OK)
+            status = attn_text_means_add(&means, one, err);
+        if (status != ATTN_OK)
+            attn_error_hint(err, "in text %zu of %zu", i + 1, n);
+        else if (asked.on_progress != NULL)
+            asked.on_progress(asked.user, i + 1, n);
+    }
+    if (status == ATTN_OK)
+        status = attn_text_means_tabulate(&means, table, err);
+    attn_text_means_release(&means);
+    return status;
 }

@@ -16,6 +16,7 @@
 #define ATTN_EXPERIMENT_TEXT_MEANS_H
 
 #include "base/table.h"
+#include "run/request.h"
 
 /* Mean and sum of squares of the differences from it, of N numbers (Welford). */
 struct attn_moments {
@@ -42,5 +43,18 @@ enum attn_status attn_text_means_tabulate(const struct attn_text_means *means,
                                           struct attn_table **table, struct attn_error *err);
 
 void attn_text_means_release(struct attn_text_means *means);
+
+/* Makes the table, the caller's, of one text: the input of REQUEST. */
+typedef enum attn_status (*attn_text_ask)(void *user, const struct attn_request *request,
+                                          struct attn_table **table, struct attn_error *err);
+
+/*
+ * The means over TEXTS [N], which take the place of the input of REQUEST: ASK makes the table of each,
+ * one after the other. REQUEST's on_progress counts texts. The caller owns *table. Errors are those
+ * of ASK, with a hint which text it was.
+ */
+enum attn_status attn_text_means_ask(const struct attn_request *request,
+                                     const struct attn_input *texts, size_t n, attn_text_ask ask,
+                                     void *user, struct attn_table **table, struct attn_error *err);
 
 #endif

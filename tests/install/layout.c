@@ -640,6 +640,8 @@ static const struct {
     {"    answer", offsetof(struct attn_attribute_args, answer)},
     {"    by_token", offsetof(struct attn_attribute_args, by_token)},
     {"    n_most", offsetof(struct attn_attribute_args, n_most)},
+    {"    texts", offsetof(struct attn_attribute_args, texts)},
+    {"    n_text", offsetof(struct attn_attribute_args, n_text)},
     {"attn_diff_args", sizeof(struct attn_diff_args)},
     {"    size", offsetof(struct attn_diff_args, size)},
     {"    host", offsetof(struct attn_diff_args, host)},

@@ -1326,6 +1326,8 @@ attn_attribute_args._fields_ = [
     ("answer", attn_answer_args),
     ("by_token", c_bool),
     ("n_most", c_size_t),
+    ("texts", POINTER(attn_input)),
+    ("n_text", c_size_t),
 ]
 attn_diff_args._fields_ = [
     ("size", c_size_t),
