@@ -5,8 +5,9 @@
 
 Reads GOLDEN_FOLDER/00[012]_*.json: tensors as float32 ("data") and, where an operation
 was computed in float64 too, "f64". Writes models/life-is-short, models/your-journey,
-tests/fixtures/golden-*, and tests/golden/NAME/: ids.npy and one float64 .npy a site, named as in
-archives, with the heads assembled ([T, H, E] and [H, T, S]).
+tests/fixtures/golden-*, and tests/golden/NAME.npz: ids and one float64 array a site, named as in
+archives, with the heads assembled ([T, H, E] and [H, T, S]). What the command line reads in tests/cli
+lies in folders tests/golden/NAME/ instead, one .npy an array.
 """
 
 import json
@@ -16,12 +17,17 @@ import sys
 
 import numpy as np
 
-from model_directory import write_expected, write_model
+from model_directory import expected_arrays, write_archive, write_model
 
 SHORT = ["Life", "dessert", "eat", "first", "is", "short"]
 SHORT_IDS = [0, 4, 5, 2, 1, 3]
 JOURNEY = ["Your", "journey", "starts", "with", "one", "step"]
 ATTN = "blocks.0.attn.hook_"
+GOLDEN = pathlib.Path("tests/golden")
+FOLDERS = ("000_cross_attention", "002_mask4", "004_simple_attention")
+
+# What each archive or folder of tests/golden holds: arrays by the name of the archive, then by theirs.
+collected = {}
 
 
 class Golden:
@@ -40,6 +46,26 @@ class Golden:
         if "f64" not in t:
             return self.inputs(name).astype(np.float64)
         return np.array([float(x) for x in np.ravel(t["f64"])], np.float64).reshape(t["shape"])
+
+
+def add(name, arrays):
+    collected.setdefault(name, {}).update(arrays)
+
+
+def write_collected():
+    for name, arrays in collected.items():
+        path = GOLDEN / name
+        if name not in FOLDERS:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_archive(path.with_name(f"{path.name}.npz"), arrays)
+            continue
+        path.mkdir(parents=True, exist_ok=True)
+        for array, x in arrays.items():
+            np.save(path / f"{array}.npy", x)
+
+
+def add_expected(name, ids, sites):
+    add(name, expected_arrays(ids, sites))
 
 
 def heads(golden, names, axis):
@@ -78,19 +104,19 @@ def make_000(folder):
                 weights)
 
     sites = self_attention(g, "queries", "keys", "values")
-    write_expected("tests/golden/000_embedding", SHORT_IDS,
+    add_expected("000_embedding", SHORT_IDS,
                    {"hook_embed": Golden(folder, "000_embedding")["embedded"]})
-    write_expected("tests/golden/000_self_attention", SHORT_IDS, sites | {
+    add_expected("000_self_attention", SHORT_IDS, sites | {
         ATTN + "attn_scores": g["scores_scaled"][None],
         ATTN + "pattern": g["weights"][None],
         ATTN + "z": g["context"][:, None],
     })
-    write_expected("tests/golden/000_causal", SHORT_IDS, sites | {
+    add_expected("000_causal", SHORT_IDS, sites | {
         ATTN + "attn_scores": causal["scores_masked"][None] / np.sqrt(2),
         ATTN + "pattern": causal["weights_masked_softmax"][None],
         ATTN + "z": causal["context_causal"][:, None],
     })
-    write_expected("tests/golden/000_self_attention_noavx", SHORT_IDS, {
+    add_expected("000_self_attention_noavx", SHORT_IDS, {
         "hook_embed": g["x_noavx"], ATTN + "z": g["context_noavx"][:, None]})
     make_query2(folder)
     make_cross(folder, embedding)
@@ -110,7 +136,7 @@ def make_cross(folder, embedding):
                     "blocks.0.attn.W_K": g.inputs("W_key")[None],
                     "blocks.0.attn.W_V": g.inputs("W_value")[None],
                 })
-    write_expected("tests/golden/000_cross_attention", SHORT_IDS, {
+    add_expected("000_cross_attention", SHORT_IDS, {
         ATTN + "q": g["queries"][:, None],
         ATTN + "k": g["keys"][:, None],
         ATTN + "v": g["values"][:, None],
@@ -118,38 +144,29 @@ def make_cross(folder, embedding):
         ATTN + "pattern": g["weights"][None],
         ATTN + "z": g["context"][:, None],
     })
-    np.save("tests/golden/000_cross_attention/source.npy", g.inputs("x_2"))
+    add("000_cross_attention", {"source": g.inputs("x_2")})
 
 
 def make_rng(folder):
     """The generator's numbers: float32, without AVX2; and weights that are drawn in known orders."""
     g = Golden(folder, "rng_123")
-    path = pathlib.Path("tests/golden/rng_123")
-    path.mkdir(parents=True, exist_ok=True)
     for name, tensor in g.tensors.items():
         if name == "randn_100" or re.fullmatch(r"randn_\d+x\d+", name):
             continue  # by AVX2
         integer = tensor["dtype"] == "int64"
-        np.save(path / f"{name.replace('_noavx', '')}.npy",
-                np.array(tensor["data"], np.int64) if integer else g[name])
+        add("rng_123", {name.replace("_noavx", ""):
+                        np.array(tensor["data"], np.int64) if integer else g[name]})
     for name, pattern in (("001_multi_head_attention", r"x|W_.*"), ("003_multi_head", r"x|W_.*")):
         g = Golden(folder, name)
-        path = pathlib.Path("tests/golden/init") / name
-        path.mkdir(parents=True, exist_ok=True)
-        for tensor in g.tensors:
-            if re.fullmatch(pattern, tensor):
-                np.save(path / f"{tensor}.npy", g.inputs(tensor).astype(np.float64))
-    np.save("tests/golden/000_embedding/embedded_noavx.npy",
-            Golden(folder, "000_embedding")["embedded_noavx"])
+        add(f"init/{name}", {tensor: g.inputs(tensor).astype(np.float64)
+                             for tensor in g.tensors if re.fullmatch(pattern, tensor)})
+    add("000_embedding", {"embedded_noavx": Golden(folder, "000_embedding")["embedded_noavx"]})
 
 
 def make_arrays(folder, name, tensors):
     """Tensors as they are, for tests that feed q, k and v themselves."""
     g = Golden(folder, name)
-    path = pathlib.Path("tests/golden") / name
-    path.mkdir(parents=True, exist_ok=True)
-    for tensor in tensors:
-        np.save(path / f"{tensor}.npy", g[tensor])
+    add(name, {tensor: g[tensor] for tensor in tensors})
 
 
 def make_attend(folder):
@@ -193,7 +210,7 @@ def make_attend(folder):
 def make_query2(folder):
     """The second word alone: rows of queries have length 1, keys and values are whole."""
     g = Golden(folder, "000_query2")
-    write_expected("tests/golden/000_query2", SHORT_IDS, {
+    add_expected("000_query2", SHORT_IDS, {
         ATTN + "q": g["query_2"][None, None],
         ATTN + "k": g["keys"][:, None],
         ATTN + "v": g["values"][:, None],
@@ -222,7 +239,7 @@ def make_multi_head(folder, n_head, embedding):
                 })
     z = heads(g, names("context"), 1)
     assert np.array_equal(z[:, :, 0], g["context"])
-    write_expected(f"tests/golden/000_multi_head_{n_head}", SHORT_IDS, {
+    add_expected(f"000_multi_head_{n_head}", SHORT_IDS, {
         ATTN + "q": heads(g, names("queries"), 1),
         ATTN + "k": heads(g, names("keys"), 1),
         ATTN + "v": heads(g, names("values"), 1),
@@ -240,7 +257,7 @@ def make_journey(folder, name, directory, words):
     write_model(directory,
                 config(**sizes, projections="none", scale=False, causal=False), words,
                 {"embed.W_E": g.inputs("x")})
-    write_expected(f"tests/golden/{name}", range(len(words)), {
+    add_expected(name, range(len(words)), {
         "hook_embed": g["x"],
         ATTN + "qk": g["scores"][None],
         ATTN + "attn_scores": g["scores"][None],
@@ -264,7 +281,7 @@ def linear_model(golden, directory, d_head, causal, bias):
 def make_linear(folder, name, directory, bias):
     g = Golden(folder, name)
     linear_model(g, directory, d_head=2, causal=False, bias=bias)
-    write_expected(f"tests/golden/{name}", range(6), self_attention(g, "queries", "keys", "values")
+    add_expected(name, range(6), self_attention(g, "queries", "keys", "values")
                    | {ATTN + "pattern": g["weights"][None], ATTN + "z": g["context"][:, None]})
 
 
@@ -276,7 +293,7 @@ def make_causal_1024(folder):
     v = g["x"] @ weights["blocks.0.attn.W_V"][0].astype(np.float64)
     z = g["weights"] @ v
     assert np.abs(z - g["context"]).max() < 1e-6
-    write_expected("tests/golden/002_causal_attention_1024", range(6), {
+    add_expected("002_causal_attention_1024", range(6), {
         "hook_embed": g["x"],
         ATTN + "attn_scores": g["scores_masked"][None] / np.sqrt(1024),
         ATTN + "pattern": g["weights"][None],
@@ -311,7 +328,7 @@ def make_split_heads(folder):
                 config(d_model=16, n_head=4, n_vocab=14, causal=False, qkv_bias=True, out_proj=True,
                        out_bias=True), names_of(14), weights)
     for b in range(2):
-        write_expected(f"tests/golden/001_multi_head_attention_{b}", range(7 * b, 7 * b + 7), {
+        add_expected(f"001_multi_head_attention_{b}", range(7 * b, 7 * b + 7), {
             ATTN + "q": g["Q"][b].transpose(1, 0, 2),
             ATTN + "k": g["K"][b].transpose(1, 0, 2),
             ATTN + "v": g["V"][b].transpose(1, 0, 2),
@@ -338,11 +355,11 @@ def make_multi_head_002(folder):
                 config(d_model=32, n_head=4, n_vocab=10, n_ctx=5, out_proj=True, out_bias=True),
                 names_of(10), weights)
     for b in range(2):
-        folder_of = f"tests/golden/002_multi_head_attention_{b}"
+        name = f"002_multi_head_attention_{b}"
         scores = g["scores_masked"][b] / np.sqrt(8)
         exp = np.exp(scores - scores.max(-1, keepdims=True))
         assert np.abs(exp / exp.sum(-1, keepdims=True) - g["weights"][b]).max() < 1e-12
-        write_expected(folder_of, range(5 * b, 5 * b + 5), {
+        add_expected(name, range(5 * b, 5 * b + 5), {
             ATTN + "q": g["queries"][b].transpose(1, 0, 2),
             ATTN + "k": g["keys"][b].transpose(1, 0, 2),
             ATTN + "v": g["values"][b].transpose(1, 0, 2),
@@ -351,7 +368,7 @@ def make_multi_head_002(folder):
             ATTN + "z": g["heads_concat"][b].reshape(5, 4, 8),
             "blocks.0.hook_attn_out": g["output"][b],
         })
-        write_expected(f"{folder_of}_dropout", range(5 * b, 5 * b + 5), {
+        add_expected(f"{name}_dropout", range(5 * b, 5 * b + 5), {
             ATTN + "pattern": g["weights"][b],
             ATTN + "pattern_dropped": g["train.weights_after_dropout"][b],
             "blocks.0.hook_attn_out": g["train.output"][b],
@@ -370,7 +387,7 @@ def make_003(folder):
                 [g.inputs(f"W_{letter}{suffix}") for suffix in suffixes])
         weights["blocks.0.attn.W_O"] = g.inputs("W_O").reshape(n_head, 3, 10)
         write_model(directory, config(n_head=n_head, **sizes), names_of(7), weights)
-        write_expected(f"tests/golden/{name}", range(7), {
+        add_expected(name, range(7), {
             ATTN + "q": heads(g, site("q"), 1),
             ATTN + "k": heads(g, site("k"), 1),
             ATTN + "v": heads(g, site("v"), 1),
@@ -395,7 +412,7 @@ def make_cross_004(folder):
     write_model("tests/fixtures/golden-004-cross-attention",
                 config(d_model=8, n_head=1, d_head=6, n_vocab=3, d_source=5, blocks=["cross"],
                        qkv_bias=True), names_of(3), weights)
-    write_expected("tests/golden/004_cross_attention", range(3), {
+    add_expected("004_cross_attention", range(3), {
         ATTN + "q": g["Q"][:, None],
         ATTN + "k": g["K"][:, None],
         ATTN + "v": g["V"][:, None],
@@ -403,7 +420,7 @@ def make_cross_004(folder):
         ATTN + "pattern": g["weights"][None],
         ATTN + "z": g["output"][:, None],
     })
-    np.save("tests/golden/004_cross_attention/source.npy", g.inputs("kv_from_encoder"))
+    add("004_cross_attention", {"source": g.inputs("kv_from_encoder")})
 
 
 def main():
@@ -450,6 +467,7 @@ def main():
     # The sentence and its ids are 000_tokenise; the other files check nothing but numbers.
     tokens = Golden(folder, "000_tokenise").inputs("ids")
     assert np.array_equal(tokens, SHORT_IDS)
+    write_collected()
 
 
 if __name__ == "__main__":

@@ -39,11 +39,3 @@ def expected_arrays(ids, sites):
     return {"ids": np.asarray(ids, np.int64)} | {
         name: np.ascontiguousarray(x, np.float64) for name, x in sites.items()
     }
-
-
-def write_expected(directory, ids, sites):
-    """A folder with one file an array."""
-    directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, x in expected_arrays(ids, sites).items():
-        np.save(directory / f"{name}.npy", x)

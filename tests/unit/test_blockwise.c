@@ -143,7 +143,7 @@ static float *read_golden(const char *name, size_t n)
     size_t n_read;
     float *x;
 
-    snprintf(path, sizeof path, "tests/golden/001_blockwise/%s.npy", name);
+    snprintf(path, sizeof path, "tests/golden/001_blockwise.npz/%s.npy", name);
     x = attn_npy_load_floats(path, &n_read);
     ck_assert_uint_eq(n_read, n);
     return x;
@@ -162,7 +162,7 @@ static void assert_golden(const char *name, const float *x, size_t n)
     struct attn_npy array;
     char path[128];
 
-    snprintf(path, sizeof path, "tests/golden/001_blockwise/%s.npy", name);
+    snprintf(path, sizeof path, "tests/golden/001_blockwise.npz/%s.npy", name);
     ck_assert_msg(attn_npy_read(path, &array), "%s is missing", path);
     ck_assert_uint_eq(array.n, n);
     attn_assert_near(name, x, array.values, n, 2e-6);

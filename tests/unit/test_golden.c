@@ -17,7 +17,7 @@
 static const double tolerance = 2e-6; /* times max(1, |x|) */
 
 struct golden {
-    const char *folder; /* in tests/golden */
+    const char *folder; /* archive of tests/golden, without .npz */
     const char *model;
     size_t row0; /* the one row of 000_query2 is the second word's */
 };
@@ -98,7 +98,7 @@ static struct tally check_golden(const struct golden *golden)
     size_t n;
     int32_t *ids;
 
-    snprintf(folder, sizeof folder, "tests/golden/%s", golden->folder);
+    snprintf(folder, sizeof folder, "tests/golden/%s.npz", golden->folder);
     snprintf(path, sizeof path, "%s/ids.npy", folder);
     ids = attn_npy_read_ids(path, &n);
     attn_recording_init(&recording, attn_model_config(model), n);
@@ -147,7 +147,7 @@ static void check_dropout(int text, const unsigned char *keep)
     attn_recording_init_dims(&recording, &dims);
     ck_assert_msg(attn_recording_run(&recording, model, &options, ids, 5, &err) == ATTN_OK, "%s",
                   err.message);
-    snprintf(folder, sizeof folder, "tests/golden/002_multi_head_attention_%d_dropout", text);
+    snprintf(folder, sizeof folder, "tests/golden/002_multi_head_attention_%d_dropout.npz", text);
     ck_assert_uint_eq(attn_expected_each(folder, &recording, 0, check_row, &tally), 3);
     printf("%-32s %7zu  %.2e\n", tally.folder, tally.n_value, tally.worst);
     attn_recording_release(&recording);
@@ -196,9 +196,9 @@ static void assert_ids(const char *directory, const char *text, const char *path
 START_TEST(sentences_have_the_ids_of_the_articles)
 {
     assert_ids("models/life-is-short", "Life is short, eat dessert first",
-               "tests/golden/000_embedding/ids.npy");
+               "tests/golden/000_embedding.npz/ids.npy");
     assert_ids("models/your-journey", "Your journey starts with one step",
-               "tests/golden/002_journey/ids.npy");
+               "tests/golden/002_journey.npz/ids.npy");
     assert_ids("models/tiny-gpt2", "Life is short, eat dessert first",
                "tests/fixtures/tiny-gpt2/expected.npz/ids.npy");
 }

@@ -17,7 +17,7 @@ static const double tolerance = 2e-6; /* times max(1, |x|) */
 
 enum { MOST_OUTPUTS = 4 };
 
-/* What goes in, as files in tests/golden/FOLDER, and what must come out. */
+/* What goes in, as arrays of tests/golden/FOLDER, a folder or an archive, and what must come out. */
 struct golden {
     const char *folder;
     const char *q, *k, *v; /* NULL: scores are given */
@@ -37,7 +37,7 @@ struct golden {
 static const struct golden goldens[] = {
     /* The three ways of masking: -inf before the softmax, zero after it with and without
      * division. */
-    {"000_causal",
+    {"000_causal.npz",
      "queries",
      "keys",
      "values",
@@ -48,7 +48,7 @@ static const struct golden goldens[] = {
      {{ATTN_SITE_QK, "scores"},
       {ATTN_SITE_PATTERN, "weights_unmasked"},
       {ATTN_SITE_Z, "context_unmasked"}}},
-    {"000_causal",
+    {"000_causal.npz",
      "queries",
      "keys",
      "values",
@@ -57,7 +57,7 @@ static const struct golden goldens[] = {
      "full",
      {EARLIER_KEYS},
      {{ATTN_SITE_PATTERN, "weights_masked_softmax"}, {ATTN_SITE_Z, "context_causal"}}},
-    {"000_causal",
+    {"000_causal.npz",
      "queries",
      "keys",
      "values",
@@ -66,7 +66,7 @@ static const struct golden goldens[] = {
      "full",
      {EARLIER_KEYS, .masking = ATTN_MASKING_RENORMALIZE},
      {{ATTN_SITE_PATTERN, "weights_renormalised"}, {ATTN_SITE_Z, "context_causal"}}},
-    {"000_causal",
+    {"000_causal.npz",
      "queries",
      "keys",
      "values",
@@ -77,12 +77,12 @@ static const struct golden goldens[] = {
      {{ATTN_SITE_PATTERN, "weights_zeroed"}, {ATTN_SITE_Z, "context_zeroed_only"}}},
 #define EPSILON(number, name)                                                                      \
     {                                                                                              \
-        "000_epsilon", "../000_causal/queries", "../000_causal/keys", "../000_causal/values",      \
-            NULL, NULL, "full", {EVERY_KEY, .eps = (number)},                                      \
+        ".", "000_causal.npz/queries", "000_causal.npz/keys", "000_causal.npz/values", NULL, NULL, \
+            "full", {EVERY_KEY, .eps = (number)},                                                  \
         {                                                                                          \
-            {ATTN_SITE_PATTERN, "eps=" name ".weights"},                                           \
+            {ATTN_SITE_PATTERN, "000_epsilon.npz/eps=" name ".weights"},                           \
             {                                                                                      \
-                ATTN_SITE_Z, "eps=" name ".context"                                                \
+                ATTN_SITE_Z, "000_epsilon.npz/eps=" name ".context"                                \
             }                                                                                      \
         }                                                                                          \
     }
@@ -94,7 +94,7 @@ static const struct golden goldens[] = {
     EPSILON(1, "1"),
 #define SPARSE(kind, seen, name)                                                                   \
     {                                                                                              \
-        "001_sparse_attention", "q", "k", "v", NULL, NULL, kind, {seen},                           \
+        "001_sparse_attention.npz", "q", "k", "v", NULL, NULL, kind, {seen},                       \
         {                                                                                          \
             {ATTN_SITE_PATTERN, name ".weights"},                                                  \
             {                                                                                      \
@@ -108,7 +108,7 @@ static const struct golden goldens[] = {
     SPARSE("strided:4", EARLIER_KEYS, "strided_causal_4"),
     SPARSE("block:4", EVERY_KEY, "block_diag_4"),
     SPARSE("log", EARLIER_KEYS, "dilated_pow2_causal"),
-    {"002_journey",
+    {"002_journey.npz",
      "x",
      "x",
      "x",
@@ -126,7 +126,7 @@ static const struct golden goldens[] = {
      "full",
      {.mask = ATTN_MASK_NONE, .factor = 1},
      {{ATTN_SITE_PATTERN, "softmax_of_example"}}},
-    {"003_simplified",
+    {"003_simplified.npz",
      "x",
      "x",
      "x",
@@ -135,7 +135,7 @@ static const struct golden goldens[] = {
      "full",
      {.mask = ATTN_MASK_CAUSAL, .factor = 1},
      {{ATTN_SITE_ATTN_SCORES, "scores"}, {ATTN_SITE_PATTERN, "alpha"}, {ATTN_SITE_Z, "a"}}},
-    {"004_score_table",
+    {"004_score_table.npz",
      NULL,
      NULL,
      NULL,

@@ -30,7 +30,7 @@ static void assert_golden(const char *name, size_t n_rank, size_t n_key, const f
     size_t n;
     float *golden;
 
-    snprintf(path, sizeof path, "tests/golden/lowrank/%s_%zux%zu.npy", name, n_rank, n_key);
+    snprintf(path, sizeof path, "tests/golden/lowrank.npz/%s_%zux%zu.npy", name, n_rank, n_key);
     golden = attn_npy_load_floats(path, &n);
     ck_assert_uint_eq(n, n_rank * n_key);
     attn_assert_same_bits(path, map, golden, n);

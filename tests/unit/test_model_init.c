@@ -131,8 +131,8 @@ static bool has_weight(const char *name)
 START_TEST(makes_the_model_of_the_first_article)
 {
     static const size_t ids[] = {0, 4, 5, 2, 1, 3};
-    struct attn_npy embedded = golden("000_embedding/embedded_noavx");
-    struct attn_npy drawn = golden("rng_123/rand_8x3");
+    struct attn_npy embedded = golden("000_embedding.npz/embedded_noavx");
+    struct attn_npy drawn = golden("rng_123.npz/rand_8x3");
     const float *x;
 
     open_made(&article);
@@ -164,14 +164,14 @@ START_TEST(linear_layers_of_all_heads_are_split)
         .draws = {"qkv=linear@123", "W_O=linear", "embed=rand"},
     };
     static const char letters[] = "QKVO";
-    struct attn_npy x = golden("init/001_multi_head_attention/x");
+    struct attn_npy x = golden("init/001_multi_head_attention.npz/x");
 
     open_made(&recipe);
     for (int map = 0; map < 4; map++) {
         char name[64];
         double wanted[256];
 
-        snprintf(name, sizeof name, "init/001_multi_head_attention/W_%c.weight", letters[map]);
+        snprintf(name, sizeof name, "init/001_multi_head_attention.npz/W_%c.weight", letters[map]);
         struct attn_npy array = golden(name);
         for (size_t o = 0; o < 16; o++)
             for (size_t i = 0; i < 16; i++)
@@ -181,7 +181,7 @@ START_TEST(linear_layers_of_all_heads_are_split)
         snprintf(name, sizeof name, "blocks.0.attn.W_%c", letters[map]);
         attn_assert_near(name, weight(name, 256), wanted, 256, 6e-8);
 
-        snprintf(name, sizeof name, "init/001_multi_head_attention/W_%c.bias", letters[map]);
+        snprintf(name, sizeof name, "init/001_multi_head_attention.npz/W_%c.bias", letters[map]);
         array = golden(name);
         snprintf(name, sizeof name, "blocks.0.attn.b_%c", letters[map]);
         attn_assert_near(name, weight(name, 16), array.values, 16, 6e-8);
@@ -219,7 +219,7 @@ START_TEST(heads_of_one_projection_are_drawn_one_by_one)
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         char name[64];
 
-        snprintf(name, sizeof name, "init/003_multi_head/%s", pairs[i].theirs);
+        snprintf(name, sizeof name, "init/003_multi_head.npz/%s", pairs[i].theirs);
         struct attn_npy array = golden(name);
         attn_assert_near(name, weight(pairs[i].ours, pairs[i].n_all) + pairs[i].first, array.values,
                          pairs[i].n, 2.3e-6);
@@ -238,7 +238,7 @@ START_TEST(permutations_and_normal_numbers_are_drawn)
         .draws = {"embed=randperm@123", "heads=randperm@123", "W_O=normal:-3:0.25@123"},
         .n_embedding_row = 2,
     };
-    struct attn_npy order = golden("rng_123/randperm_10");
+    struct attn_npy order = golden("rng_123.npz/randperm_10");
     struct attn_random random;
     float drawn[200];
 

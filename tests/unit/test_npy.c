@@ -339,10 +339,10 @@ static void assert_same_as(const char *path, enum attn_load load, const struct a
 START_TEST(reads_what_numpy_wrote_mapped_or_not)
 {
     static const char *const paths[] = {
-        "tests/golden/000_causal/blocks.0.attn.hook_pattern.npy",
-        "tests/golden/000_causal/ids.npy",
-        "tests/golden/002_causal_attention_1024/blocks.0.attn.hook_z.npy",
-        "tests/golden/rng_123/raw_u32_first8.npy",
+        "tests/golden/000_cross_attention/blocks.0.attn.hook_pattern.npy",
+        "tests/golden/000_cross_attention/ids.npy",
+        "tests/golden/004_simple_attention/weights.npy",
+        "tests/golden/000_cross_attention/source.npy",
     };
 
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -394,8 +394,8 @@ START_TEST(survives_every_failing_allocation)
 
     for (n = 0; status != ATTN_OK; n++) {
         attn_alloc_fail_at(n);
-        status = attn_npy_open("tests/golden/000_causal/ids.npy", ATTN_READ, ATTN_NPY_NUMBERS, &npy,
-                               NULL);
+        status = attn_npy_open("tests/golden/000_cross_attention/ids.npy", ATTN_READ,
+                               ATTN_NPY_NUMBERS, &npy, NULL);
         attn_alloc_fail_off();
         ck_assert(status == ATTN_OK || (status == ATTN_NO_MEMORY && npy == NULL));
     }

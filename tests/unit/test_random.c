@@ -36,7 +36,7 @@ static void assert_golden(const char *name, const float *x)
 
 START_TEST(words_are_those_of_the_twister)
 {
-    struct attn_npy golden = read_golden("rng_123/raw_u32_first8");
+    struct attn_npy golden = read_golden("rng_123.npz/raw_u32_first8");
     struct attn_random random;
     uint32_t word = 0;
 
@@ -79,11 +79,11 @@ START_TEST(tensors_are_those_of_rand_and_randn)
 
         attn_random_seed(&random, SEED);
         attn_random_fill_uniform(&random, x, sizes[i].n, 0, 1);
-        snprintf(name, sizeof name, "rng_123/rand_%s", sizes[i].shape);
+        snprintf(name, sizeof name, "rng_123.npz/rand_%s", sizes[i].shape);
         assert_golden(name, x);
         attn_random_seed(&random, SEED);
         attn_random_fill_normal(&random, x, sizes[i].n, 0, 1);
-        snprintf(name, sizeof name, "rng_123/randn_%s", sizes[i].shape);
+        snprintf(name, sizeof name, "rng_123.npz/randn_%s", sizes[i].shape);
         assert_golden(name, x);
     }
 }
@@ -97,7 +97,7 @@ START_TEST(a_normal_number_is_left_over_for_the_next_tensor)
     attn_random_seed(&random, SEED);
     attn_random_fill_normal(&random, x, 3, 0, 1);
     attn_random_fill_normal(&random, x + 3, 3, 0, 1);
-    assert_golden("rng_123/randn_3_then_3", x);
+    assert_golden("rng_123.npz/randn_3_then_3", x);
 
     /* It survives uniform numbers in between, but no seed. */
     attn_random_seed(&random, SEED);
@@ -149,20 +149,20 @@ START_TEST(linear_layers_begin_as_in_torch)
 
     attn_random_seed(&random, SEED);
     attn_random_fill_linear(&random, weight, NULL, 2, 3);
-    assert_linear("rng_123/linear_3_2_weight", weight);
+    assert_linear("rng_123.npz/linear_3_2_weight", weight);
     attn_random_seed(&random, SEED);
     attn_random_fill_linear(&random, weight, bias, 5, 7);
-    assert_linear("rng_123/linear_7_5_weight", weight);
-    assert_linear("rng_123/linear_7_5_bias", bias);
+    assert_linear("rng_123.npz/linear_7_5_weight", weight);
+    assert_linear("rng_123.npz/linear_7_5_bias", bias);
     attn_random_seed(&random, SEED);
     attn_random_fill_linear(&random, weight, NULL, 32, 16);
-    assert_linear("rng_123/linear_16_32_weight", weight);
+    assert_linear("rng_123.npz/linear_16_32_weight", weight);
 }
 END_TEST
 
 START_TEST(permutations_are_those_of_randperm)
 {
-    struct attn_npy golden = read_golden("rng_123/randperm_10");
+    struct attn_npy golden = read_golden("rng_123.npz/randperm_10");
     struct attn_random random;
     size_t order[10];
 
@@ -188,7 +188,7 @@ START_TEST(the_embedding_of_the_article_is_row_0_to_5_of_50000)
     attn_random_fill_normal(&random, table, N_ROW * D, 0, 1);
     for (size_t i = 0; i < 6; i++)
         memcpy(x + i * D, table + ids[i] * D, D * sizeof *x);
-    assert_golden("000_embedding/embedded_noavx", x);
+    assert_golden("000_embedding.npz/embedded_noavx", x);
 }
 END_TEST
 

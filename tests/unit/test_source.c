@@ -124,7 +124,8 @@ END_TEST
 
 START_TEST(a_source_of_its_own_width_gives_the_numbers_of_the_article)
 {
-    check_scene("tests/fixtures/golden-004-cross-attention", "tests/golden/004_cross_attention", 6);
+    check_scene("tests/fixtures/golden-004-cross-attention", "tests/golden/004_cross_attention.npz",
+                6);
 }
 END_TEST
 
