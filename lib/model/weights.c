@@ -595,9 +595,10 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
     if (status != ATTN_OK)
         return status;
     plan_packed(weights, config, compute);
+    /* The largest one first: while it is packed its pages are in memory, too, and not yet much else. */
+    pack_linears(&weights->unembed, 1, st, pool);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         pack_linears(weights->blocks[layer].linears, ATTN_BLOCK_N_LINEAR, st, pool);
-    pack_linears(&weights->unembed, 1, st, pool);
     return ATTN_OK;
 }
 
