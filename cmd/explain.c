@@ -691,10 +691,10 @@ static void print_layer_rules(struct page *page)
               config->has_parallel_residual ? ", with what the MLP makes of x," : "");
 }
 
-static void put_named(struct page *page, const char *name, const float *vector)
+static void put_named(struct page *page, const char *name, const float *vector, size_t n)
 {
     put_heading(page, name);
-    put_vector(page, vector, page->row->d_model);
+    put_vector(page, vector, n);
     columns_end_row(&page->columns);
 }
 
@@ -726,8 +726,8 @@ static void print_layer(struct page *page)
         return;
     print_text(page->out, "\n");
     if (config->has_residual)
-        put_named(page, "x", row->x);
-    put_named(page, "attn_out", row->attn_out);
+        put_named(page, "x", row->x, row->d_model);
+    put_named(page, "attn_out", row->attn_out, row->d_out);
     if (config->has_residual && !config->has_parallel_residual)
         put_residual(page);
     put_table(page);

@@ -105,7 +105,7 @@ void sites_print(struct attn_sink *out)
     }
     print_text(out,
                "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
-               "Ev d_value, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
+               "Ev d_value, Do d_out, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
                "'attention' means pattern, 'context' means z. A model has the sites of the\n"
                "parts that it has. rollout, weighted_pattern and value_zeroing are derived from\n"
                "others, layer after layer; a glob leaves them out.\n");

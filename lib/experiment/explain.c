@@ -36,7 +36,7 @@ struct attn_explainer {
     struct attn_attention attention;     /* of the layer */
     struct attn_explained_key *keys;     /* owns; [n_key] by key until attn_explainer_finish */
     float *x, *q, *z;                    /* owns; [D], [E], [Ev] */
-    float *attn_out;                     /* owns; [D] */
+    float *attn_out;                     /* owns; [d_out] */
     float *projected_q, *normed_q;       /* owns; [E] each */
     float *frequencies;                  /* owns; [E/2] */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
@@ -226,7 +226,7 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
         !attn_checked_mul(row->n_key, row->d_value + 1, &n_v))
         return attn_error_no_memory(err);
     explainer->x = attn_alloc(row->d_model + 1, sizeof(float), err);
-    explainer->attn_out = attn_alloc(row->d_model + 1, sizeof(float), err);
+    explainer->attn_out = attn_alloc(row->d_out + 1, sizeof(float), err);
     explainer->q = attn_alloc(row->d_head + 1, sizeof(float), err);
     explainer->projected_q = attn_alloc(row->d_head + 1, sizeof(float), err);
     explainer->normed_q = attn_alloc(row->d_head + 1, sizeof(float), err);
@@ -275,6 +275,7 @@ static struct attn_explanation describe(const struct attn_explain_args *args,
         .query = kept->query,
         .is_cross = args->arrays == NULL && dims->is_cross != NULL && dims->is_cross[kept->layer],
         .d_model = dims->d_model,
+        .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
         .d_head = dims->d_head,
         .d_value = dims->d_value,
         .n_key = attn_site_n_key(dims, kept->layer),

@@ -59,6 +59,7 @@ struct attn_explanation {
     size_t query;
     bool is_cross; /* the keys are those of a source */
     size_t d_model, d_head, d_value;
+    size_t d_out;          /* width of attn_out */
     size_t n_key;          /* keys that the layer attends to */
     size_t n_visible;      /* of them, those that the mask and the kind of attention leave */
     bool has_products;     /* false: scores were given in place of q and k */
@@ -66,7 +67,7 @@ struct attn_explanation {
     const float *x;        /* [D] the block's input; zeros of arrays */
     const float *q;        /* [E], as scores are made of it: behind norm and turning */
     const float *z;        /* [Ev] */
-    const float *attn_out; /* [D] what the layer makes of the z of all heads; NULL: nothing */
+    const float *attn_out; /* [d_out] what the layer makes of the z of all heads; NULL: nothing */
     double q_length;       /* |q| */
     double divisor;        /* sqrt(E) + eps, or 1 */
 

@@ -15,6 +15,8 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         config->has_out_proj || config->n_head * config->d_value == config->d_model;
     uint64_t lacking = 0;
 
+    if (config->d_out != config->d_model)
+        lacking |= ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     if (!is_joined)
         lacking |= ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
     if (config->positions != ATTN_POSITIONS_ROTARY)
@@ -40,6 +42,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_head = config->d_head,
         .d_value = config->d_value,
         .d_mlp = config->d_mlp,
+        .d_out = config->d_out,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
         .is_cross = config->is_cross,
@@ -102,6 +105,30 @@ static enum attn_status check_rotary(const struct attn_json *json, const struct 
     return ATTN_OK;
 }
 
+/* Nothing but attention may read or hold rows of another width than that of the model. */
+static enum attn_status check_out(const struct attn_json *json, const struct attn_config *config,
+                                  struct attn_error *err)
+{
+    const struct {
+        bool is_used;
+        const char *what;
+    } hindrances[] = {
+        {!config->has_out_proj, "no out_proj"},
+        {config->n_layer > 1, "more than one layer"},
+        {config->has_residual, "a residual stream"},
+        {config->d_mlp > 0, "an MLP"},
+        {config->norm != ATTN_NORM_NONE, "norms"},
+        {config->output != ATTN_OUTPUT_NONE, "an output layer"},
+    };
+
+    for (size_t i = 0; i < sizeof hindrances / sizeof *hindrances; i++)
+        if (config->d_out != config->d_model && hindrances[i].is_used)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, so d_out %zu must be d_model %zu",
+                                  attn_quote_string(attn_json_name(json)).text, hindrances[i].what,
+                                  config->d_out, config->d_model);
+    return ATTN_OK;
+}
+
 /* Sizes that must fit one another, whatever the family. */
 static enum attn_status check_sizes(const struct attn_json *json, const struct attn_config *config,
                                     struct attn_error *err)
@@ -154,6 +181,8 @@ enum attn_status attn_config_check(const struct attn_json *json, const struct at
 
     if (status == ATTN_OK)
         status = check_rotary(json, config, err);
+    if (status == ATTN_OK)
+        status = check_out(json, config, err);
     return status == ATTN_OK ? check_sizes(json, config, err) : status;
 }
 

@@ -78,6 +78,7 @@ struct attn_config {
     size_t n_layer, n_head;
     size_t n_kv_head; /* divides n_head; query head h uses key/value head h / (n_head/n_kv_head) */
     size_t d_model, d_head, d_value;
+    size_t d_out;         /* width of attn_out: d_model, but where attention is all there is */
     size_t d_mlp;         /* 0: blocks have no MLP */
     size_t n_ctx;         /* longest sequence; SIZE_MAX when nothing limits it */
     size_t n_vocab;       /* rows of the embedding */

@@ -129,5 +129,7 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     status = family->read_config(json, config, layers, err);
     config->n_end_id = 0;
     attn_family_read_end_ids(json, config);
+    if (config->d_out == 0)
+        config->d_out = config->d_model;
     return status == ATTN_OK ? attn_config_check(json, config, err) : status;
 }

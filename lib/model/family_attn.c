@@ -3,7 +3,8 @@
  * tensors have TransformerLens's names.
  *
  * A key that is not known is refused, since a typing error would otherwise silently run another
- * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D].
+ * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]; D is
+ * d_out there, when the model is attention alone.
  */
 #include "base/escape.h"
 #include "model/family.h"
@@ -22,6 +23,7 @@ static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_hea
                                          "eps",         "blocks",      "output",
                                          "final_norm",  "gated_mlp",   "parallel_residual",
                                          "qk_norm",     "n_source",    "source_positions",
+                                         "d_out",
 
                                          "model_type",  "tokenizer",   "architectures",
                                          "torch_dtype", "dtype",       "transformers_version"};
@@ -94,6 +96,7 @@ static enum attn_status read_sizes(const struct attn_json *json, struct attn_con
         {"n_kv_head", ATTN_MAX_WIDTH, &config->n_kv_head, false},
         {"d_head", ATTN_MAX_WIDTH, &config->d_head, false},
         {"d_value", ATTN_MAX_WIDTH, &config->d_value, false},
+        {"d_out", ATTN_MAX_WIDTH, &config->d_out, false},
         {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
         {"d_source", ATTN_MAX_WIDTH, &config->d_source, false},
         {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
@@ -337,8 +340,8 @@ static const struct attn_weight_rule rules[] = {
     {"blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(k.bias)},
     {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(v.weight)},
     {"blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(v.bias)},
-    {"blocks.#.attn.W_O", "HUD", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
-    {"blocks.#.attn.b_O", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
+    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
+    {"blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
     {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
     {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
     {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},

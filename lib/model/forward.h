@@ -113,7 +113,7 @@ struct attn_forward {
     float *q, *k, *v, *z; /* [n_feed_row, H*E], [keys, G*E], [keys, G*Ev], [n_feed_row, H*Ev] */
     float *mlp;           /* [n_feed_row, F], in place of q, k, v and z */
     float *mlp_linear;    /* [n_feed_row, F], likewise: mlp_pre_linear of a gated MLP */
-    float *out;           /* [n_feed_row, D]: attn_out, later mlp_out */
+    float *out;           /* [n_feed_row, D or d_out]: attn_out, later mlp_out */
     uint16_t *rounded;    /* [rows, most inputs of a map] for products in bfloat16 */
     float *
         vectors; /* [2, widest row of a norm or of positions]: its weight and bias, or a row of positions */

@@ -124,6 +124,8 @@ static void add_sizes(struct record *record, const struct attn_config *config)
     add_count(record, "d_model", NULL, config->d_model);
     add_count(record, "d_head", NULL, config->d_head);
     add_count(record, "d_value", NULL, config->d_value);
+    if (config->d_out != config->d_model)
+        add_count(record, "d_out", NULL, config->d_out);
     add_count(record, "d_mlp", NULL, config->d_mlp);
     if (attends_to_source(config))
         add_source_sizes(record, config);

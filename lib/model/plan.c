@@ -213,7 +213,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->resid = take(arena, n, c->d_model);
     f->normed = take(arena, n, c->d_model);
     plan_shared(f, arena);
-    f->out = take(arena, n, c->d_model);
+    f->out = take(arena, n, max_size(c->d_model, c->d_out));
     f->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, f->dims.n_source) : 0,
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));

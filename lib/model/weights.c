@@ -77,6 +77,8 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         return config->n_vocab;
     case 'D':
         return config->d_model;
+    case 'O':
+        return config->d_out;
     case 'P':
         return config->n_ctx;
     case 'H':

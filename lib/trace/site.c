@@ -76,6 +76,8 @@ size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
         return dims->n_rank;
     case 'E':
         return last[1] == 'v' ? dims->d_value : dims->d_head;
+    case 'D':
+        return last[1] == 'o' && dims->d_out > 0 ? dims->d_out : dims->d_model;
     case 'F':
         return dims->d_mlp;
     case 'V':

@@ -4,6 +4,7 @@
  *
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
+ *             Do  d_out, the width of attn_out, which is d_model but in a model of one map
  */
 #ifndef ATTN_TRACE_SITE_H
 #define ATTN_TRACE_SITE_H
@@ -56,7 +57,7 @@ enum attn_site_layout {
     X(PATTERN_DROPPED, "pattern_dropped", "attn.hook_pattern_dropped", LAYER, MATRIX, "H T S")     \
     X(PATTERN_LOWRANK, "pattern_lowrank", "attn.hook_pattern_lowrank", LAYER, RANK, "H T R")       \
     X(Z, "z", "attn.hook_z", LAYER, QUERY, "T H Ev")                                               \
-    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T D")                                 \
+    X(ATTN_OUT, "attn_out", "hook_attn_out", LAYER, VECTOR, "T Do")                                \
     X(RESID_MID, "resid_mid", "hook_resid_mid", LAYER, VECTOR, "T D")                              \
     X(MLP_PRE, "mlp_pre", "mlp.hook_pre", LAYER, VECTOR, "T F")                                    \
     X(MLP_PRE_LINEAR, "mlp_pre_linear", "mlp.hook_pre_linear", LAYER, VECTOR, "T F")               \
@@ -89,6 +90,7 @@ enum {
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
     size_t d_model, d_head, d_value, d_mlp, n_vocab;
+    size_t d_out;         /* width of attn_out; 0: d_model */
     size_t n_position;    /* positions of the run, T = S in layers that attend to themselves */
     size_t n_rank;        /* R, projected keys of low-rank attention; 0: there is none */
     size_t n_source;      /* rows of the source, S in layers that attend to it; 0: there is none */

@@ -340,20 +340,16 @@ def make_split_heads(folder):
 
 
 def make_multi_head_002(folder):
-    """
-    From 16 to 32 numbers and on to 32. Our blocks give what they take, so 16 zeros stand after each
-    vector, and as many rows of zeros in the matrices that it meets: they add +0 to every sum.
-    """
+    """From 16 numbers to 4 heads of 8, and on to 32: d_out."""
     g = Golden(folder, "002_multi_head_attention")
-    weights = {"embed.W_E": np.pad(g.inputs("x").reshape(10, 16), ((0, 0), (0, 16)))}
+    weights = {"embed.W_E": g.inputs("x").reshape(10, 16)}
     for letter, name in (("Q", "W_query"), ("K", "W_key"), ("V", "W_value")):
-        heads_of = linear_heads(g, name, letter, 4)
-        weights |= {key: np.pad(w, ((0, 0), (0, 16), (0, 0))) for key, w in heads_of.items()}
+        weights |= linear_heads(g, name, letter, 4)
     weights["blocks.0.attn.W_O"] = g.inputs("out_proj.weight").T.reshape(4, 8, 32)
     weights["blocks.0.attn.b_O"] = g.inputs("out_proj.bias")
     write_model("tests/fixtures/golden-002-multi-head",
-                config(d_model=32, n_head=4, n_vocab=10, n_ctx=5, out_proj=True, out_bias=True),
-                names_of(10), weights)
+                config(d_model=16, n_head=4, d_head=8, d_out=32, n_vocab=10, n_ctx=5, out_proj=True,
+                       out_bias=True), names_of(10), weights)
     for b in range(2):
         name = f"002_multi_head_attention_{b}"
         scores = g["scores_masked"][b] / np.sqrt(8)

@@ -66,6 +66,7 @@ static const struct key attn_keys[] = {
     {"n_ctx", SIZE, "9"},
     {"n_vocab", SIZE, "17"},
     {"d_mlp", SIZE_OR_ZERO, "23"},
+    {"d_out", SIZE, "10"},
     {"d_source", SIZE, "10"},
     {"n_source", SIZE, "12"},
     {"source_positions", WORD, "\"none\""},
