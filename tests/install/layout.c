@@ -115,7 +115,6 @@ static const struct {
     {"    d_head", offsetof(struct attn_config, d_head)},
     {"    d_value", offsetof(struct attn_config, d_value)},
     {"    d_out", offsetof(struct attn_config, d_out)},
-    {"    d_out", offsetof(struct attn_config, d_out)},
     {"    d_mlp", offsetof(struct attn_config, d_mlp)},
     {"    n_ctx", offsetof(struct attn_config, n_ctx)},
     {"    n_vocab", offsetof(struct attn_config, n_vocab)},
