@@ -45,13 +45,15 @@ static enum attn_status check_kind(const struct attn_run *run, const struct attn
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
-    if ((attn_config_dims(attn_model_config(run->model), 1).sites &
-         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
+    status = check_attention(run, kind->site, err);
+    if (status == ATTN_OK && kind->check != NULL)
+        status = kind->check(run, err);
+    if (status == ATTN_OK && (attn_config_dims(attn_model_config(run->model), 1).sites &
+                              ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' is made of resid_post, which '%s' does not have",
             attn_site_name(kind->site), attn_quote_string(attn_model_name(run->model)).text);
-    status = check_attention(run, kind->site, err);
-    return status == ATTN_OK && kind->check != NULL ? kind->check(run, err) : status;
+    return status;
 }
 
 uint64_t attn_derived_sites(const struct attn_run *run)
