@@ -41,8 +41,8 @@ enum attn_status attn_ablate_texts(struct attn_host *host, const struct attn_req
     job.args.texts = NULL;
     job.args.n_text = 0;
     if (status == ATTN_OK)
-        status =
-            attn_text_means_ask(given, args->texts, args->n_text, ablate_text, &job, table, err);
+        status = attn_text_means_ask(&(struct attn_text_question){ablate_text, &job}, given,
+                                     args->texts, args->n_text, table, err);
     if (status == ATTN_OK)
         *sum = job.sum;
     return status;

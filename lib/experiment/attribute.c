@@ -513,6 +513,7 @@ static enum attn_status attribute_texts(struct job *job, struct attn_host *host,
                                         struct attn_table **table, struct attn_error *err)
 {
     struct question question = {host, *job->args};
+    const struct attn_text_question asked = {attribute_text, &question};
 
     if (job->args->by_token) {
         attn_error_set(err, ATTN_INVALID,
@@ -522,8 +523,8 @@ static enum attn_status attribute_texts(struct job *job, struct attn_host *host,
     }
     question.args.texts = NULL;
     question.args.n_text = 0;
-    return attn_text_means_ask(&job->request, job->args->texts, job->args->n_text, attribute_text,
-                               &question, table, err);
+    return attn_text_means_ask(&asked, &job->request, job->args->texts, job->args->n_text, table,
+                               err);
 }
 
 enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,

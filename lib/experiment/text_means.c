@@ -146,23 +146,27 @@ void attn_text_means_release(struct attn_text_means *means)
     *means = (struct attn_text_means){.n_text = 0};
 }
 
-enum attn_status attn_text_means_ask(const struct attn_request *given,
-                                     const struct attn_input *texts, size_t n, attn_text_ask ask,
-                                     void *user, struct attn_table **table, struct attn_error *err)
+enum attn_status attn_text_means_ask(const struct attn_text_question *question,
+                                     const struct attn_request *request,
+                                     const struct attn_input *texts, size_t n,
+                                     struct attn_table **table, struct attn_error *err)
 {
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_request one_text = ATTN_REQUEST_DEFAULT;
     struct attn_text_means means = {.n_text = 0};
     enum attn_status status =
-        attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
-    const struct attn_request asked = request;
+        attn_error_at(attn_options_read(request, &one_text, err), ATTN_STAGE_OPTIONS, err);
+    const struct attn_request asked = one_text;
 
-    request.on_progress = NULL; /* it counts texts */
-    request.example = NULL;     /* the hint is which text it was */
+    if (status == ATTN_OK && n == 0)
+        status = attn_error_at(attn_error_set(err, ATTN_INVALID, "there are no texts"),
+                               ATTN_STAGE_INPUT, err);
+    one_text.on_progress = NULL; /* it counts texts */
+    one_text.example = NULL;     /* the hint is which text it was */
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         struct attn_table *one = NULL;
 
-        request.input = texts[i];
-        status = ask(user, &request, &one, err);
+        one_text.input = texts[i];
+        status = question->ask(question->user, &one_text, &one, err);
         if (status == ATTN_OK)
             status = attn_text_means_add(&means, one, err);
         if (status != ATTN_OK)

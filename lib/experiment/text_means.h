@@ -44,17 +44,22 @@ enum attn_status attn_text_means_tabulate(const struct attn_text_means *means,
 
 void attn_text_means_release(struct attn_text_means *means);
 
-/* Makes the table, the caller's, of one text: the input of REQUEST. */
-typedef enum attn_status (*attn_text_ask)(void *user, const struct attn_request *request,
-                                          struct attn_table **table, struct attn_error *err);
+/* What is asked of each text. */
+struct attn_text_question {
+    /* Makes the table, the caller's, of one text: the input of REQUEST. */
+    enum attn_status (*ask)(void *user, const struct attn_request *request,
+                            struct attn_table **table, struct attn_error *err);
+    void *user; /* for ask */
+};
 
 /*
- * The means over TEXTS [N], which take the place of the input of REQUEST: ASK makes the table of each,
- * one after the other. REQUEST's on_progress counts texts. The caller owns *table. Errors are those
- * of ASK, with a hint which text it was.
+ * The means over TEXTS [N], which take the place of the input of REQUEST: QUESTION makes the table of
+ * each, one after the other. REQUEST's on_progress counts texts. The caller owns *table.
+ * ATTN_INVALID without texts; else errors are those of ask, with a hint which text it was.
  */
-enum attn_status attn_text_means_ask(const struct attn_request *request,
-                                     const struct attn_input *texts, size_t n, attn_text_ask ask,
-                                     void *user, struct attn_table **table, struct attn_error *err);
+enum attn_status attn_text_means_ask(const struct attn_text_question *question,
+                                     const struct attn_request *request,
+                                     const struct attn_input *texts, size_t n,
+                                     struct attn_table **table, struct attn_error *err);
 
 #endif
