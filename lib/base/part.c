@@ -50,7 +50,7 @@ static enum attn_status check_target(const struct attn_target *target, struct at
     return ATTN_OK;
 }
 
-/* The .part itself is no link, and nobody else's. */
+/* What has the name of the .part is a regular file, if it is there, and no link. */
 static enum attn_status check_path(const char *path, struct attn_error *err)
 {
     struct attn_target found;
@@ -76,8 +76,8 @@ static enum attn_status lock(const struct attn_part *part, struct attn_error *er
                           attn_quote_string(part->path).text);
 }
 
-/* Whether the name is still that of the file that was locked: whoever had it before may have
- * renamed or removed it meanwhile. */
+/* Whether the name is still that of the file that was locked: the process that had the lock
+ * before may have renamed or removed it meanwhile. */
 static enum attn_status check_name(const struct attn_part *part, struct attn_error *err)
 {
     struct stat by_name, by_descriptor;

@@ -37,7 +37,7 @@ struct attn_monitor;
 /* With N_CONDITION conditions, 1..8. Errors: ATTN_NO_MEMORY. */
 enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **monitor,
                                      struct attn_error *err);
-void attn_monitor_free(struct attn_monitor *monitor); /* nobody is inside; NULL is allowed */
+void attn_monitor_free(struct attn_monitor *monitor); /* no thread is inside; NULL is allowed */
 
 /* One thread is inside at a time. */
 void attn_monitor_enter(struct attn_monitor *monitor);
@@ -47,7 +47,7 @@ void attn_monitor_leave(struct attn_monitor *monitor);
  * again when it returns. */
 void attn_monitor_wait(struct attn_monitor *monitor, int condition);
 
-/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when nobody waits. */
+/* Wakes all who wait for CONDITION, or one of them. From inside; costs nothing when no thread waits. */
 void attn_monitor_wake(struct attn_monitor *monitor, int condition);
 void attn_monitor_wake_one(struct attn_monitor *monitor, int condition);
 

@@ -88,8 +88,6 @@ static enum attn_status keep(struct job *job, struct attn_error *err)
     const struct attn_dims *dims = attn_selection_dims(job->run->selection);
     const uint64_t stream =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | job->sites;
-    struct attn_trial trial = attn_trial_of(job->run);
-    struct attn_session *session = NULL;
     enum attn_status status = attn_selection_create(dims, &job->selection, err);
 
     if (status == ATTN_OK)
@@ -97,15 +95,8 @@ static enum attn_status keep(struct job *job, struct attn_error *err)
             job->selection, job->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream, err);
     if (status == ATTN_OK)
         status = attn_selection_set_queries(job->selection, job->run->queries, err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(job->selection, &job->capture, err);
-    if (status != ATTN_OK)
-        return status;
-    trial.trace = attn_capture_trace(job->capture);
-    trial.has_logits = false;
-    status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
-    return status;
+    return status == ATTN_OK ? attn_trial_keep(job->run, job->selection, &job->capture, err)
+                             : status;
 }
 
 /* The readers' session, and room for what it says. */

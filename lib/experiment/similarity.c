@@ -53,8 +53,6 @@ static enum attn_status check_size(const struct job *job, struct attn_error *err
 
 static enum attn_status keep_patterns(struct job *job, struct attn_error *err)
 {
-    struct attn_trial trial = attn_trial_of(job->run);
-    struct attn_session *session = NULL;
     enum attn_status status = check_size(job, err);
 
     if (status == ATTN_OK)
@@ -64,15 +62,8 @@ static enum attn_status keep_patterns(struct job *job, struct attn_error *err)
         status = attn_error_at(
             attn_selection_set_sites(job->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err),
             ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(job->selection, &job->capture, err);
-    if (status != ATTN_OK)
-        return status;
-    trial.trace = attn_capture_trace(job->capture);
-    trial.has_logits = false;
-    status = attn_trial_run(&trial, &session, err);
-    attn_session_free(session);
-    return status;
+    return status == ATTN_OK ? attn_trial_keep(job->run, job->selection, &job->capture, err)
+                             : status;
 }
 
 static enum attn_status list_pairs(struct job *job, struct attn_error *err)

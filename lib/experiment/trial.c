@@ -142,6 +142,22 @@ enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_sess
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
+enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
+                                 struct attn_capture **capture, struct attn_error *err)
+{
+    struct attn_trial trial = attn_trial_of(run);
+    struct attn_session *session = NULL;
+    enum attn_status status = attn_capture_create(selection, capture, err);
+
+    if (status != ATTN_OK)
+        return status;
+    trial.trace = attn_capture_trace(*capture);
+    trial.has_logits = false;
+    status = attn_trial_run(&trial, &session, err);
+    attn_session_free(session);
+    return status;
+}
+
 /* --- Several at once -------------------------------------------------------------------------- */
 
 /* Feeds SESSION the rows of the layer once for each sequence. */

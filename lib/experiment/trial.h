@@ -10,6 +10,7 @@
 #ifndef ATTN_EXPERIMENT_TRIAL_H
 #define ATTN_EXPERIMENT_TRIAL_H
 
+#include "capture/capture.h"
 #include "model/session_pack.h"
 #include "run/run_internal.h"
 
@@ -43,6 +44,11 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
                                   struct attn_error *err);
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err);
+
+/* A pass over all of RUN without logits: *CAPTURE, the caller's, also where it fails, keeps the tensors
+ * of SELECTION. Errors have a stage. */
+enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
+                                 struct attn_capture **capture, struct attn_error *err);
 
 /* The input of RUN, which has no source, several times at once, each time changed otherwise, from a
  * layer on. */

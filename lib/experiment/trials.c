@@ -176,7 +176,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     return status;
 }
 
-/* An attn_trace_fn: the selection says which positions are needed, nobody what they hold. */
+/* An attn_trace_fn: the selection says which positions are needed; what they hold is not read. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {
