@@ -9,8 +9,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/random.h"
+#include "experiment/inquiry.h"
 #include "experiment/trials.h"
 
 #include <math.h>
@@ -110,20 +110,13 @@ static enum attn_status check(const struct job *job, struct attn_error *err)
     return ATTN_OK;
 }
 
-static enum attn_status prepare(struct job *job, const struct attn_request *given,
-                                struct attn_error *err)
+static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
     enum attn_status status = attn_trial_check_host(job->host, err);
 
-    if (status == ATTN_OK)
-        status =
-            attn_error_at(attn_options_read(given, &job->request, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
-    job->request.selection = NULL;
-    job->request.sites = job->request.layers = job->request.heads = job->request.queries = NULL;
-    job->request.predict = (struct attn_question){0};
-    job->request.n_output = 0;
+    attn_inquiry_choose_nothing(&job->request);
     status = attn_run_prepare(job->host, &job->request, &job->run, err);
     if (status != ATTN_OK)
         return status;
@@ -627,14 +620,14 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
-    enum attn_status status =
-        attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
     if (status != ATTN_OK)
         return status;
     if (args.n_text > 0)
         return attn_ablate_texts(host, request, &args, table, sum, err);
-    status = prepare(&job, request, err);
+    status = prepare(&job, err);
     if (status == ATTN_OK)
         status = ablate(&job, err);
     if (status == ATTN_OK) {

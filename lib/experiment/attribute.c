@@ -10,9 +10,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
+#include "experiment/inquiry.h"
 #include "experiment/text_means.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
@@ -60,8 +60,7 @@ static enum attn_status prepare(struct job *job, struct attn_host *host, struct 
 
     if (status != ATTN_OK)
         return status;
-    job->request.selection = NULL;
-    job->request.sites = job->request.queries = NULL;
+    attn_inquiry_choose_nothing(&job->request);
     status = attn_run_prepare(host, &job->request, &job->run, err);
     if (status != ATTN_OK)
         return status;
@@ -533,12 +532,11 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
 {
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
-    enum attn_status status = attn_options_read(given, &args, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
-    if (status == ATTN_OK)
-        status = attn_options_read(request, &job.request, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     args.answer.metric = ATTN_ANSWER_AUTO;
     if (args.n_text > 0)
         return attribute_texts(&job, host, table, err);

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "capture/capture.h"
+#include "experiment/inquiry.h"
 #include "experiment/trial.h"
 #include "trace/row.h"
 
@@ -51,17 +52,12 @@ static enum attn_status prepare_run(struct attn_host *host, const struct attn_re
     enum attn_status status =
         attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
 
-    if (status == ATTN_OK && attn_host_model(host) == NULL) {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
+    if (status == ATTN_OK)
+        status = attn_host_check_model(host, err);
     if (status != ATTN_OK)
         return status;
-    request.selection = NULL;
+    attn_inquiry_choose_nothing(&request);
     request.sites = "pattern";
-    request.layers = request.heads = request.queries = NULL;
-    request.predict = (struct attn_question){0};
-    request.n_output = 0;
     return attn_run_prepare(host, &request, run, err);
 }
 

@@ -3,9 +3,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "experiment/inquiry.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/layer_attention.h"
@@ -54,20 +54,14 @@ static enum attn_status check_args(const struct attn_generate_args *args, struct
 }
 
 static enum attn_status prepare(struct job *job, struct attn_host *host,
-                                const struct attn_request *given, struct attn_error *err)
+                                struct attn_request *request, struct attn_error *err)
 {
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = attn_trial_check_host(host, err);
 
-    if (status == ATTN_OK)
-        status = attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
-    request.selection = NULL;
-    request.sites = request.layers = request.heads = request.queries = NULL;
-    request.predict = (struct attn_question){0};
-    request.n_output = 0;
-    status = attn_run_prepare(host, &request, &job->run, err);
+    attn_inquiry_choose_nothing(request);
+    status = attn_run_prepare(host, request, &job->run, err);
     if (status != ATTN_OK)
         return status;
     job->config = attn_model_config(job->run->model);
@@ -350,14 +344,15 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
                                struct attn_error *err)
 {
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
+    struct attn_request asked = ATTN_REQUEST_DEFAULT;
     struct job job = {.args = &args};
-    enum attn_status status = attn_options_read(given, &args, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &asked, err);
 
     if (status == ATTN_OK)
-        status = check_args(&args, err);
-    if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    status = prepare(&job, host, request, err);
+        status = attn_error_at(check_args(&args, err), ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK)
+        status = prepare(&job, host, &asked, err);
     if (status == ATTN_OK)
         status = allocate(&job, err);
     if (status == ATTN_OK)

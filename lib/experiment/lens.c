@@ -5,9 +5,9 @@
 #include "experiment/lens.h"
 
 #include "base/memory.h"
-#include "base/options.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
+#include "experiment/inquiry.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -330,12 +330,11 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
 {
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
-    enum attn_status status = attn_options_read(given, &args, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
-    if (status == ATTN_OK)
-        status = attn_options_read(request, &job.request, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     status = prepare(&job, host, err);
     if (status == ATTN_OK)
         status = keep(&job, err);

@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
+#include "experiment/inquiry.h"
 #include "experiment/trials.h"
 
 #include <math.h>
@@ -92,14 +92,11 @@ static enum attn_status check_lengths(const struct job *job, struct attn_error *
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
-static enum attn_status prepare(struct job *job, const struct attn_request *given,
-                                struct attn_error *err)
+static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
+    const char *queries;
     enum attn_status status = attn_trial_check_host(job->host, err);
 
-    if (status == ATTN_OK)
-        status =
-            attn_error_at(attn_options_read(given, &job->request, err), ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
         status = attn_error_at(find_site(job, err), ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK && job->request.queries != NULL && !job->is_by_head) {
@@ -111,10 +108,9 @@ static enum attn_status prepare(struct job *job, const struct attn_request *give
     }
     if (status != ATTN_OK)
         return status;
-    job->request.selection = NULL;
-    job->request.sites = job->request.layers = job->request.heads = NULL;
-    job->request.predict = (struct attn_question){0};
-    job->request.n_output = 0;
+    queries = job->request.queries;
+    attn_inquiry_choose_nothing(&job->request);
+    job->request.queries = queries;
     status = attn_run_prepare(job->host, &job->request, &job->clean, err);
     if (status != ATTN_OK)
         return status;
@@ -370,12 +366,12 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
 {
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
-    enum attn_status status =
-        attn_error_at(attn_options_read(given, &args, err), ATTN_STAGE_OPTIONS, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
     if (status != ATTN_OK)
         return status;
-    status = prepare(&job, request, err);
+    status = prepare(&job, err);
     if (status == ATTN_OK)
         status = patch(&job, err);
     if (status == ATTN_OK) {

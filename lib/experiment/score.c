@@ -6,7 +6,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
+#include "experiment/inquiry.h"
 #include "experiment/score_texts.h"
 #include "experiment/trial.h"
 #include "text/word.h"
@@ -77,16 +77,6 @@ static enum attn_status read_tokens(struct job *job, struct attn_error *err)
         status = attn_token_bytes_find(job->tokenizer, job->text.ids, job->text.n,
                                        &job->text.tokens, err);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
-}
-
-/* What of the request says how to run; what it asks for is dropped. */
-static void keep_how(struct attn_request *request)
-{
-    request->selection = NULL;
-    request->sites = request->layers = request->heads = request->queries = NULL;
-    request->predict = (struct attn_question){0};
-    request->outputs = NULL;
-    request->n_output = 0;
 }
 
 /* --- Scores ----------------------------------------------------------------------------------- */
@@ -342,7 +332,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
     job->n_row = job->n_row == 0 ? 1 : job->n_row < job->text.n ? job->n_row : job->text.n;
     job->scored = attn_alloc(job->text.n, sizeof *job->scored, err);
     job->logits = attn_alloc_uninitialized(job->n_row * job->n_vocab, sizeof *job->logits, err);
-    keep_how(&job->request);
+    attn_inquiry_choose_nothing(&job->request);
     return job->scored != NULL && job->logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -361,14 +351,13 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct job job = {.host = host, .request = ATTN_REQUEST_DEFAULT, .args = &args};
-    enum attn_status status = attn_options_read(given, &args, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
-    if (status == ATTN_OK)
-        status = attn_options_read(request, &job.request, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     if (args.n_text > 0) {
-        keep_how(&job.request);
+        attn_inquiry_choose_nothing(&job.request);
         return attn_score_texts(host, &job.request, &args, table, sum, err);
     }
     status = prepare(&job, err);

@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "base/quantity.h"
 #include "capture/capture.h"
+#include "experiment/inquiry.h"
 #include "experiment/trial.h"
 
 #include <math.h>
@@ -182,17 +183,12 @@ static enum attn_status prepare(struct job *job, const struct attn_request *give
     enum attn_status status = attn_options_read(given, &request, err);
 
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK)
+        status = attn_host_check_model(job->host, err);
     if (status != ATTN_OK)
         return status;
-    if (attn_host_model(job->host) == NULL) {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-        return ATTN_INVALID;
-    }
-    request.selection = NULL;
+    attn_inquiry_choose_nothing(&request);
     request.sites = "pattern";
-    request.layers = request.heads = request.queries = NULL;
-    request.n_output = 0;
     status = attn_run_prepare(job->host, &request, &job->run, err);
     if (status == ATTN_OK)
         job->n = job->run->text.n;

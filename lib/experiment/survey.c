@@ -7,9 +7,9 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/random.h"
 #include "experiment/ablate.h"
+#include "experiment/inquiry.h"
 #include "experiment/text_means.h"
 #include "experiment/trial.h"
 #include "experiment/word_pairs.h"
@@ -725,22 +725,16 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
 
 static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
-    const struct attn_model *model = attn_host_model(job->host);
-    enum attn_status status;
+    enum attn_status status = attn_host_check_model(job->host, err);
 
-    if (model == NULL) {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
-    job->config = attn_model_config(model);
+    if (status != ATTN_OK)
+        return status;
+    job->config = attn_model_config(attn_host_model(job->host));
     status = attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
-    job->request.selection = NULL;
+    attn_inquiry_choose_nothing(&job->request);
     job->request.sites = "pattern";
-    job->request.layers = job->request.heads = job->request.queries = NULL;
-    job->request.predict = (struct attn_question){0};
-    job->request.n_output = 0;
     job->heads = attn_alloc(n_all(job), sizeof *job->heads, err);
     job->found = attn_alloc(n_all(job) * N_VALUE, sizeof *job->found, err);
     return job->heads != NULL && job->found != NULL ? ATTN_OK : ATTN_NO_MEMORY;
@@ -752,12 +746,11 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
 {
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
-    enum attn_status status = attn_options_read(given, &args, err);
+    const struct attn_inquiry inquiry = {given, request};
+    enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
 
-    if (status == ATTN_OK)
-        status = attn_options_read(request, &job.request, err);
     if (status != ATTN_OK)
-        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+        return status;
     status = prepare(&job, err);
     if (status == ATTN_OK)
         status = survey_all(&job, err);

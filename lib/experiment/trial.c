@@ -9,11 +9,10 @@
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(host);
+    const enum attn_status status = attn_host_check_model(host, err);
 
-    if (model == NULL) {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
+    if (status != ATTN_OK)
+        return status;
     if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, which a prediction needs",

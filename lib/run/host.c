@@ -214,6 +214,14 @@ struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_a
     return host->options.n_thread == 0 && multiply_adds < few ? NULL : host->pool;
 }
 
+enum attn_status attn_host_check_model(const struct attn_host *host, struct attn_error *err)
+{
+    if (host->model)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+}
+
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err)
 {
     if (!host->options.cancel || !*host->options.cancel)

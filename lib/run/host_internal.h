@@ -26,6 +26,9 @@ struct attn_host {
  * saves. */
 struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);
 
+/* Whether HOST has a model. ATTN_INVALID at the stage of models when not. */
+enum attn_status attn_host_check_model(const struct attn_host *host, struct attn_error *err);
+
 /* Whether the caller has asked to stop: ATTN_CANCELED. */
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
 

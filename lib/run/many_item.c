@@ -158,12 +158,10 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
     *task = (struct attn_many_task){
         .host = host, .options = ATTN_MANY_OPTIONS_DEFAULT, .request = ATTN_REQUEST_DEFAULT};
     status = read_options(task, given, err);
+    if (status == ATTN_OK)
+        status = attn_host_check_model(host, err);
     if (status != ATTN_OK)
         return status;
-    if (host->model == NULL) {
-        attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
-    }
     config = attn_model_config(host->model);
     list_metrics(task);
     task->n_layer = config->n_layer;

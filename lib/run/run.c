@@ -312,7 +312,7 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    const enum attn_status status =
+    enum attn_status status =
         attn_host_check_outputs(run->host, request->outputs, request->n_output, err);
 
     if (status != ATTN_OK)
@@ -320,10 +320,8 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     if (attn_input_is_arrays(&request->input))
         return prepare_arrays(run, err);
     run->model = run->host->model;
-    if (run->model)
-        return prepare_sequence(run, err);
-    attn_error_set(err, ATTN_INVALID, "the host has no model, which a text needs");
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_MODEL, err);
+    status = attn_host_check_model(run->host, err);
+    return status == ATTN_OK ? prepare_sequence(run, err) : status;
 }
 
 enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
