@@ -13,6 +13,7 @@
 #include "attn.h"
 #include "tool.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,8 @@ struct bench_args {
 
 /* What the figures are of. */
 struct machine {
-    char processor[96], products[ATTN_GEMM_LIBRARY_SIZE];
+    struct attn_processor processor;
+    char products[ATTN_GEMM_LIBRARY_SIZE];
     const char *compiler;
     int n_thread;
 };
@@ -88,8 +90,9 @@ const struct command command_bench = {
         "its share of what this machine can do at most: the multiply-adds that the same\n"
         "threads do on registers, or the bytes that they read from memory, whichever\n"
         "the part needs longer for. Both are measured again beside every round, so that\n"
-        "shares can be compared where times cannot. Files are written into the current\n"
-        "folder and removed.\n",
+        "shares can be compared where times cannot. The table says which processor it is\n"
+        "from, and what the limits were. Files are written into the current folder and\n"
+        "removed.\n",
     .examples = "  attn-cli bench -m fable\n"
                 "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",
@@ -97,23 +100,6 @@ const struct command command_bench = {
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = bench_main,
 };
-
-static void find_processor(char *name, size_t size)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    snprintf(name, size, "unknown processor");
-    while (file && fgets(line, sizeof(line), file)) {
-        const char *value = strchr(line, ':');
-        if (!value || strncmp(line, "model name", strlen("model name")) != 0)
-            continue;
-        snprintf(name, size, "%s", value + strspn(value, ": \t"));
-        name[strcspn(name, "\n")] = '\0';
-        break;
-    }
-    if (file)
-        fclose(file);
-}
 
 static int open_model(struct bench *bench)
 {
@@ -145,7 +131,7 @@ static int find_machine(struct bench *bench)
     enum attn_gemm gemm = running_gemm();
     if (attn_pool_create((int)bench->args.running.threads, &bench->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    find_processor(bench->machine.processor, sizeof(bench->machine.processor));
+    attn_processor_find(&bench->machine.processor);
     attn_gemm_library(gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm, running_isa(),
                       bench->machine.products);
     bench->machine.compiler = __VERSION__;
@@ -160,11 +146,28 @@ static void print_machine_json(const struct bench *bench)
     print(out, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
     print_json_string(out, attn_model_name(bench->model), strlen(attn_model_name(bench->model)));
     print_text(out, ",\n\"processor\": ");
-    print_json_string(out, machine->processor, strlen(machine->processor));
+    print_json_string(out, machine->processor.name, strlen(machine->processor.name));
+    print_text(out, ",\n\"features\": ");
+    print_json_string(out, machine->processor.features, strlen(machine->processor.features));
+    print(out, ",\n\"cores\": %zu,\n\"hardware_threads\": %zu", machine->processor.n_core,
+          machine->processor.n_thread);
     print(out, ",\n\"threads\": %d,\n\"instructions\": \"%s\",\n\"products\": \"%s\",\n",
           machine->n_thread, attn_isa_name(attn_isa_detect()), machine->products);
     print(out, "\"compiler\": \"gcc %s\",\n\"version\": \"%s\",\n\"rows\": [", machine->compiler,
           ATTN_VERSION);
+}
+
+/* "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f", without what is not
+ * known. */
+static void print_processor(struct attn_sink *out, const struct attn_processor *processor)
+{
+    print_text(out, processor->name);
+    if (processor->n_core > 0)
+        print(out, "; %zu core%s", processor->n_core, processor->n_core == 1 ? "" : "s");
+    if (processor->n_thread > 0)
+        print(out, "%s %zu hardware thread%s", processor->n_core > 0 ? "," : ";",
+              processor->n_thread, processor->n_thread == 1 ? "" : "s");
+    print(out, "%s%s\n", processor->features[0] != '\0' ? "; " : "", processor->features);
 }
 
 static int begin(struct bench *bench)
@@ -173,16 +176,20 @@ static int begin(struct bench *bench)
     struct attn_error err = {0};
     if (attn_bench_table(&bench->rows, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
-    if (bench->args.format == FORMAT_JSON)
+    if (bench->args.format == FORMAT_JSON) {
         print_machine_json(bench);
-    else if (bench->args.format == FORMAT_CSV)
-        print_text(bench->out, "part,name,seconds,share,gflops,gbytes_per_second,rounds\n");
-    else
+    } else if (bench->args.format == FORMAT_CSV) {
+        print_text(bench->out, "part,name,seconds,share,gflops,gbytes_per_second,rounds,"
+                               "limit_gflops,limit_gbytes_per_second,"
+                               "processor,features,threads,products,version\n");
+    } else {
+        print_processor(bench->out, &machine->processor);
         print(bench->out,
-              "%s\n%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
+              "%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
               "share: of what the machine can do at most, measured beside each round\n",
-              machine->processor, machine->n_thread, machine->n_thread == 1 ? "" : "s",
+              machine->n_thread, machine->n_thread == 1 ? "" : "s",
               attn_isa_name(attn_isa_detect()), machine->products, machine->compiler, ATTN_VERSION);
+    }
     return EXIT_DONE;
 }
 
@@ -196,7 +203,7 @@ static void print_figure(struct attn_sink *out, double value)
 }
 
 /* Columns of the table. */
-enum { PART, NAME, SECONDS, SHARE, GFLOPS, GBYTES, ROUNDS };
+enum { PART, NAME, SECONDS, SHARE, GFLOPS, GBYTES, ROUNDS, LIMIT_GFLOPS, LIMIT_GBYTES };
 
 static double real_of(const struct bench *bench, size_t row, size_t column)
 {
@@ -222,15 +229,42 @@ static void print_text_row(struct bench *bench, size_t row)
     print_text(out, "\n");
 }
 
-/* With quotes around every name, whether or not it holds a comma. */
+/* With quotes around every text, whether or not it holds a comma. */
 static void print_csv_row(struct bench *bench, size_t row)
 {
+    const struct machine *machine = &bench->machine;
     struct attn_cell part = attn_table_cell(bench->rows, row, PART);
     struct attn_cell name = attn_table_cell(bench->rows, row, NAME);
-    print(bench->out, "%.*s,\"%.*s\",%.9g,%.4g,%.6g,%.6g,%d\n", (int)part.size, part.text,
+    print(bench->out, "%.*s,\"%.*s\",%.9g,%.4g,%.6g,%.6g,%d,%.6g,%.6g", (int)part.size, part.text,
           (int)name.size, name.text, real_of(bench, row, SECONDS), real_of(bench, row, SHARE),
           real_of(bench, row, GFLOPS), real_of(bench, row, GBYTES),
-          (int)attn_table_cell(bench->rows, row, ROUNDS).integer);
+          (int)attn_table_cell(bench->rows, row, ROUNDS).integer, real_of(bench, row, LIMIT_GFLOPS),
+          real_of(bench, row, LIMIT_GBYTES));
+    print(bench->out, ",\"%s\",\"%s\",%d,\"%s\",%s\n", machine->processor.name,
+          machine->processor.features, machine->n_thread, machine->products, ATTN_VERSION);
+}
+
+/* The range of a column's numbers above 0; FIRST > LAST when it has none. */
+static void find_range(const struct bench *bench, size_t column, double *first, double *last)
+{
+    *first = INFINITY, *last = 0;
+    for (size_t row = 0; row < attn_table_n_row(bench->rows); row++) {
+        double value = real_of(bench, row, column);
+        *first = value > 0 && value < *first ? value : *first;
+        *last = value > *last ? value : *last;
+    }
+}
+
+/* What the machine could do beside the rows. */
+static void print_limits(const struct bench *bench)
+{
+    double flops[2], bytes[2];
+    find_range(bench, LIMIT_GFLOPS, &flops[0], &flops[1]);
+    find_range(bench, LIMIT_GBYTES, &bytes[0], &bytes[1]);
+    if (flops[1] > 0)
+        print(bench->out,
+              "\nlimits beside the rows: %.0f to %.0f GF/s on registers, %.1f to %.1f GB/s read\n",
+              flops[0], flops[1], bytes[0], bytes[1]);
 }
 
 static enum attn_status take_row(void *user, const struct attn_bench_row *measured,
@@ -278,6 +312,8 @@ static int measure(struct bench *bench)
         return report(&err, EXIT_MODEL);
     if (args->format == FORMAT_JSON)
         print_text(bench->out, "\n]\n}\n");
+    else if (args->format == FORMAT_TEXT)
+        print_limits(bench);
     return EXIT_DONE;
 }
 

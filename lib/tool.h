@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "base/utf8.h"
 #include "bench/bench.h"
+#include "bench/processor.h"
 #include "experiment/explain_figure.h"
 #include "formats/npy.h"
 #include "formats/safetensors.h"

@@ -60,6 +60,8 @@ enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *
         {.name = "gflops", .unit = "GFLOP/s", FIGURES(6)},
         {.name = "gbytes_per_second", .unit = "GB/s", FIGURES(6)},
         {.name = "rounds", .type = ATTN_VALUE_INTEGER},
+        {.name = "limit_gflops", .unit = "GFLOP/s", FIGURES(6)},
+        {.name = "limit_gbytes_per_second", .unit = "GB/s", FIGURES(6)},
     };
 #undef FIGURES
 
@@ -77,6 +79,8 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
         attn_cell_real(1e-9 * row->n_flop / row->seconds),
         attn_cell_real(1e-9 * row->n_byte / row->seconds),
         attn_cell_integer((int64_t)row->n_round),
+        attn_cell_real(1e-9 * row->limits.flops),
+        attn_cell_real(1e-9 * row->limits.bytes),
     };
 
     return attn_table_append(table, cells, sizeof cells / sizeof *cells, err);
@@ -128,8 +132,16 @@ static enum attn_status time_round(const struct attn_bench_part *part, size_t n,
     return status;
 }
 
-/* Seconds that the machine needs at least. */
-static double find_limit(struct attn_bench *bench, const struct attn_bench_part *part)
+/* What was measured in each round. */
+struct rounds {
+    double seconds[MOST_ROUNDS], shares[MOST_ROUNDS];
+    double flops[MOST_ROUNDS], bytes[MOST_ROUNDS]; /* limits of the machine; unused for parts with a
+                                                      limit of their own */
+};
+
+/* Seconds that the machine needs at least, measured now, for round I. */
+static double find_limit(struct attn_bench *bench, const struct attn_bench_part *part,
+                         struct rounds *rounds, size_t i)
 {
     struct attn_bench_limits limits;
     double computing, reading;
@@ -137,6 +149,8 @@ static double find_limit(struct attn_bench *bench, const struct attn_bench_part 
     if (part->limit != NULL)
         return part->limit(part->context);
     limits = attn_bench_find_limits(bench);
+    rounds->flops[i] = limits.flops;
+    rounds->bytes[i] = limits.bytes;
     computing = part->n_flop / limits.flops;
     reading = part->n_byte / limits.bytes;
     return computing > reading ? computing : reading;
@@ -148,7 +162,8 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     const struct attn_bench_options *options = bench->options;
     struct attn_bench_row row = {
         .part = part->part, .n_flop = part->n_flop, .n_byte = part->n_byte};
-    double seconds[MOST_ROUNDS], shares[MOST_ROUNDS], first;
+    struct rounds rounds;
+    double first;
     const double begun = attn_bench_now();
     enum attn_status status = time_round(part, 1, &first, err); /* also warms up */
     const bool is_short = first < least_round && part->prepare == NULL;
@@ -157,18 +172,21 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     snprintf(row.name, sizeof row.name, "%s", part->name);
     while (status == ATTN_OK && row.n_round < MOST_ROUNDS &&
            (row.n_round < LEAST_ROUNDS || attn_bench_now() - begun < options->seconds)) {
-        const double limit = find_limit(bench, part);
+        const double limit = find_limit(bench, part, &rounds, row.n_round);
 
         if (options->cancel != NULL && *options->cancel != 0)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
-        status = time_round(part, n_run, &seconds[row.n_round], err);
-        shares[row.n_round] = limit / seconds[row.n_round];
+        status = time_round(part, n_run, &rounds.seconds[row.n_round], err);
+        rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];
         row.n_round++;
     }
     if (status != ATTN_OK)
         return status;
-    row.seconds = median(seconds, row.n_round);
-    row.share = median(shares, row.n_round);
+    row.seconds = median(rounds.seconds, row.n_round);
+    row.share = median(rounds.shares, row.n_round);
+    if (part->limit == NULL)
+        row.limits = (struct attn_bench_limits){median(rounds.flops, row.n_round),
+                                                median(rounds.bytes, row.n_round)};
     return options->on_row(options->user, &row, err);
 }
 

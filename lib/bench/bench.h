@@ -24,6 +24,12 @@
 
 enum { ATTN_BENCH_NAME_SIZE = 48 };
 
+/* What the machine can do at most, all threads together. */
+struct attn_bench_limits {
+    double flops; /* floating-point operations a second, on registers */
+    double bytes; /* read from memory a second */
+};
+
 /* What was measured of one part. */
 struct attn_bench_row {
     const char *part;                /* "product", "prefill", ...; constant */
@@ -33,6 +39,8 @@ struct attn_bench_row {
     double n_byte;                   /* bytes that it must read, or that a writer writes */
     double share; /* of the limit: the larger of n_flop / peak and n_byte / bandwidth, or plain
                      writes of n_byte, divided by the time; 0: there is no limit to speak of */
+    struct attn_bench_limits limits; /* measured beside the rounds, medians; 0: the share is of
+                                        something else */
     size_t n_round;
 };
 
@@ -59,7 +67,7 @@ struct attn_bench_options {
     ((struct attn_bench_options){.seconds = 0.5, .gemm = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST})
 
 /* A table for rows, without any: part, name, seconds, share, gflops, gbytes_per_second (both a
- * second), rounds. */
+ * second), rounds, and the limits as limit_gflops, limit_gbytes_per_second. */
 enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err);
 
 /* Appends ROW to that table. */

@@ -6,12 +6,6 @@
 #include "kernels/linear.h"
 #include "kernels/panels.h"
 
-/* Rates of the machine, of all threads together. */
-struct attn_bench_limits {
-    double flops; /* a second */
-    double bytes; /* read a second */
-};
-
 struct attn_bench {
     const struct attn_bench_options *options;
     const struct attn_config *config;

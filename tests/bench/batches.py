@@ -91,7 +91,7 @@ class Batches:
             worker.close()
 
     def show(self):
-        print(f"\n{'many texts':<28}{'':<40}{'texts/s':>9}{'ratio':>8}")
+        print(f"{'many texts':<28}{'':<40}{'texts/s':>9}{'ratio':>8}")
         for label, model, counts in self.models:
             if os.path.exists(os.path.join(model, "config.json")):
                 self.show_model(label, model, counts)

@@ -171,6 +171,18 @@ def computes_of(tool):
         {"bfloat16": ["--compute", "bf16"]} if "--compute" in text.stdout else {})
 
 
+def machine_line(args):
+    """Which processor a table is from, and what it can do at the moment."""
+    command = [args.tool, "bench", "-m", "life-is-short", "-t", str(args.threads), "--parts",
+               "limit", "--seconds", "0.1", "--format", "json"]
+    told = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    spin, read = told["rows"]
+    return (f"{told['processor']}; {told['cores'] or '?'} cores, {told['hardware_threads']} hardware"
+            f" threads; {told['features']}\n{told['threads']} of them did {spin['gflops']:.0f}"
+            f" GFLOP/s on registers and read {read['gbytes_per_second']:.1f} GB/s;"
+            f" {time.strftime('%d %B %Y')}, {told['products']}, {told['compiler']}")
+
+
 def measure_ours(args, model, folder, options):
     """Rows of one run of attn-cli bench by (part, name)."""
     command = [args.tool, "bench", "-m", model, "-t", str(args.threads), "--format", "csv",
@@ -227,7 +239,8 @@ def medians(pairs):
     return [statistics.median(column) for column in zip(*pairs)]
 
 
-def show(ours, theirs):
+def show(machine, ours, theirs):
+    print(machine)
     print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}")
     for (part, name, compute), figures in ours.items():
         seconds, share = medians(figures)
@@ -284,16 +297,18 @@ def main():
           " ratio: times as long as attn-cli")
     print("; ".join(versions))
     if set(args.parts) - OTHER:
-        show(*measure(args, model, scratch, workers))
+        show(machine_line(args), *measure(args, model, scratch, workers))
     for worker in workers:
         if worker.peer.is_model:
             worker.close()
     if set(args.parts) & FRESH:
         os.chdir(scratch)
+        print(f"\n{machine_line(args)}")
         processes.Bench(args, model, workers, os.path.dirname(HERE)).show()
     for worker in workers:
         worker.close()
     if "batch" in args.parts and args.family is None:
+        print(f"\n{machine_line(args)}")
         show_batches(args, model, scratch)
 
 

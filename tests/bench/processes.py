@@ -186,7 +186,7 @@ class Bench:
 
     def show(self):
         most = sum(end - begin for begin, end in self.ranges()) + 12 * 1024 ** 2 * 4 + 50 * MIB
-        print(f"\n{'fresh processes':<36}{'':<28}{'ms':>9}{'MiB':>7}{'ratio':>8}")
+        print(f"{'fresh processes':<36}{'':<28}{'ms':>9}{'MiB':>7}{'ratio':>8}")
         if "process" in self.args.parts:
             for comparison in self.comparisons():
                 self.print_lines(comparison.title, self.measure(comparison))

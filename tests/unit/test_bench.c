@@ -1,5 +1,6 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
 #include "bench/bench.h"
+#include "bench/processor.h"
 #include "output/format.h"
 #include "tests/support/suite.h"
 
@@ -23,6 +24,9 @@ static enum attn_status take(void *user, const struct attn_bench_row *row, struc
     ck_assert_msg(row->seconds > 0 && isfinite(row->seconds), "%s", row->name);
     ck_assert_msg(row->share >= 0 && isfinite(row->share), "%s", row->name);
     ck_assert_uint_ge(row->n_round, 5);
+    /* writers are compared with plain writes, all else with the machine */
+    ck_assert((row->limits.flops > 0) == (strcmp(row->part, "write") != 0));
+    ck_assert((row->limits.bytes > 0) == (strcmp(row->part, "write") != 0));
     if (strstr(seen->parts, row->part) == NULL)
         snprintf(seen->parts + size, sizeof seen->parts - size, "%s;", row->part);
     seen->n_flop = row->n_flop;
@@ -166,6 +170,66 @@ START_TEST(a_bench_can_be_canceled)
 }
 END_TEST
 
+/* --- Processors ------------------------------------------------------------------------------ */
+
+static struct attn_processor read_processor(const char *text)
+{
+    struct attn_processor processor;
+
+    attn_processor_read(text, strlen(text), &processor);
+    return processor;
+}
+
+START_TEST(a_processor_is_told_with_its_numbers_and_features)
+{
+    /* Zen 5 and Sapphire Rapids; two hardware threads a core in the second */
+    struct attn_processor x =
+        read_processor("processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 26\nmodel\t\t: 2\n"
+                       "model name\t: AMD EPYC\nsiblings\t: 2\ncpu cores\t: 2\n"
+                       "flags\t\t: fpu sse2 avx2 avx512f avx512bw avx512_bf16\n\n"
+                       "processor\t: 1\ncpu family\t: 26\n");
+
+    ck_assert_str_eq(x.name, "AMD EPYC, family 26, model 2");
+    ck_assert_str_eq(x.features, "avx2 avx512f avx512_bf16");
+    ck_assert_uint_eq(x.n_thread, 2);
+    ck_assert_uint_eq(x.n_core, 2);
+    x = read_processor("processor: 0\nprocessor: 1\nprocessor: 2\nprocessor: 3\n"
+                       "cpu family : 6\nmodel : 143\nmodel name : Intel(R) Xeon(R)\n"
+                       "siblings : 4\ncpu cores : 2\n"
+                       "flags : amx_bf16 avx512f avx512_fp16 amx_tile avx512_bf16 avx2");
+    ck_assert_str_eq(x.name, "Intel(R) Xeon(R), family 6, model 143");
+    ck_assert_str_eq(x.features, "avx2 avx512f avx512_bf16 avx512_fp16 amx_bf16");
+    ck_assert_uint_eq(x.n_thread, 4);
+    ck_assert_uint_eq(x.n_core, 2);
+    x = read_processor("processor\t: 0\nBogoMIPS\t: 50.00\nFeatures\t: fp asimd sve svebf16\n"
+                       "CPU implementer\t: 0x41\nCPU part\t: 0xd40\n");
+    ck_assert_str_eq(x.name, "ARM implementer 0x41, part 0xd40");
+    ck_assert_str_eq(x.features, "asimd sve");
+    ck_assert_uint_eq(x.n_thread, 1);
+    ck_assert_uint_eq(x.n_core, 0);
+}
+END_TEST
+
+START_TEST(what_is_not_said_of_a_processor_stays_unknown)
+{
+    char text[600] = "model name : ";
+    struct attn_processor x = read_processor("");
+
+    ck_assert_str_eq(x.name, "unknown processor");
+    ck_assert_str_eq(x.features, "");
+    ck_assert_uint_eq(x.n_thread + x.n_core, 0);
+    x = read_processor("model\nsiblings : many\ncpu cores : 2\nprocessors : 3\nflags :");
+    ck_assert_str_eq(x.name, "unknown processor");
+    ck_assert_uint_eq(x.n_thread + x.n_core, 0);
+    memset(text + 13, 'x', sizeof text - 14); /* a name that has no room is cut */
+    ck_assert_uint_eq(strlen(read_processor(text).name), ATTN_PROCESSOR_TEXT_SIZE - 1);
+    attn_processor_find(&x);
+    ck_assert_str_ne(x.name, "");
+}
+END_TEST
+
 ATTN_SUITE("bench", measures_every_part_that_is_asked_for, counts_what_a_part_needs,
            writers_are_measured_in_a_folder_and_leave_nothing, an_unknown_part_is_refused,
-           who_is_told_may_end_it, a_bench_can_be_canceled)
+           who_is_told_may_end_it, a_bench_can_be_canceled,
+           a_processor_is_told_with_its_numbers_and_features,
+           what_is_not_said_of_a_processor_stays_unknown)

@@ -1,0 +1,152 @@
+/* processor.c - /proc/cpuinfo, of x86 and ARM. */
+#include "bench/processor.h"
+
+#include "base/file.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of the lists "flags" (x86) and "Features" (ARM), as they are told. */
+static const char *const features[] = {"avx2",     "avx512f", "avx512_bf16", "avx512_fp16",
+                                       "amx_bf16", "asimd",   "sve",         "bf16"};
+
+/* Part of a text. */
+struct part {
+    const char *data;
+    size_t size;
+};
+
+/* Takes the first line off TEXT. False when nothing is left. */
+static bool take_line(struct part *text, struct part *line)
+{
+    const char *end;
+
+    if (text->size == 0)
+        return false;
+    end = memchr(text->data, '\n', text->size);
+    *line = (struct part){text->data, end != NULL ? (size_t)(end - text->data) : text->size};
+    text->data += line->size + (end != NULL);
+    text->size -= line->size + (end != NULL);
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* What LINE says of KEY, which stands before a colon and blanks. */
+static bool has_key(struct part line, const char *key, struct part *value)
+{
+    size_t at = strlen(key);
+
+    if (line.size < at || memcmp(line.data, key, at) != 0)
+        return false;
+    while (at < line.size && is_blank(line.data[at]))
+        at++;
+    if (at == line.size || line.data[at] != ':')
+        return false;
+    do
+        at++;
+    while (at < line.size && is_blank(line.data[at]));
+    *value = (struct part){line.data + at, line.size - at};
+    return true;
+}
+
+/* The first value of KEY; empty where there is none. */
+static struct part find(struct part text, const char *key)
+{
+    struct part line, value;
+
+    while (take_line(&text, &line))
+        if (has_key(line, key, &value))
+            return value;
+    return (struct part){"", 0};
+}
+
+static size_t count(struct part text, const char *key)
+{
+    struct part line, value;
+    size_t n = 0;
+
+    while (take_line(&text, &line))
+        n += has_key(line, key, &value);
+    return n;
+}
+
+static size_t find_number(struct part text, const char *key)
+{
+    char digits[16];
+    const struct part value = find(text, key);
+
+    snprintf(digits, sizeof digits, "%.*s", (int)value.size, value.data);
+    return strtoul(digits, NULL, 10);
+}
+
+/* Appends ", KEY VALUE", or VALUE alone where KEY is NULL. */
+static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct part value)
+{
+    const size_t n = strlen(text);
+
+    if (value.size > 0)
+        snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s%s%.*s", n > 0 ? ", " : "",
+                 key != NULL ? key : "", key != NULL ? " " : "", (int)value.size, value.data);
+}
+
+static bool has_word(struct part list, const char *word)
+{
+    const size_t size = strlen(word);
+
+    for (size_t at = 0, n; at < list.size; at += n + 1) {
+        const char *end = memchr(list.data + at, ' ', list.size - at);
+
+        n = end != NULL ? (size_t)(end - list.data) - at : list.size - at;
+        if (n == size && memcmp(list.data + at, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void find_features(struct part list, char text[ATTN_PROCESSOR_TEXT_SIZE])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++)
+        if (has_word(list, features[i]))
+            n += (size_t)snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s", n > 0 ? " " : "",
+                                  features[i]);
+}
+
+void attn_processor_read(const char *text, size_t size, struct attn_processor *processor)
+{
+    const struct part all = {text, size};
+    const size_t n_sibling = find_number(all, "siblings");
+
+    *processor = (struct attn_processor){.n_thread = count(all, "processor")};
+    append(processor->name, NULL, find(all, "model name"));
+    append(processor->name, "family", find(all, "cpu family"));
+    append(processor->name, "model", find(all, "model"));
+    append(processor->name, "ARM implementer", find(all, "CPU implementer"));
+    append(processor->name, "part", find(all, "CPU part"));
+    if (processor->name[0] == '\0')
+        append(processor->name, NULL, (struct part){"unknown processor", 17});
+    find_features(find(all, "flags"), processor->features);
+    if (processor->features[0] == '\0')
+        find_features(find(all, "Features"), processor->features);
+    if (n_sibling > 0)
+        processor->n_core = processor->n_thread * find_number(all, "cpu cores") / n_sibling;
+}
+
+void attn_processor_find(struct attn_processor *processor)
+{
+    struct attn_error err = {0};
+    struct attn_file file = {0};
+
+    if (attn_file_open("/proc/cpuinfo", ATTN_READ, &file, &err) == ATTN_OK)
+        attn_processor_read((const char *)file.data, file.size, processor);
+    else
+        attn_processor_read("", 0, processor);
+    attn_file_close(&file);
+}
