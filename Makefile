@@ -15,6 +15,13 @@ export CC PKG_CONFIG BUILD
 ifeq ($(filter $(MODE),release static asan tsan coverage fuzz),)
 $(error MODE is '$(MODE)', expected release, static, asan, tsan, coverage or fuzz)
 endif
+# The processor that is compiled for. libxsmm makes code for x86-64 alone.
+MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
+XSMM ?= $(if $(filter x86_64,$(MACHINE)),yes,no)
+export XSMM
+ifeq ($(filter $(XSMM),yes no),)
+$(error XSMM is '$(XSMM)', expected yes or no)
+endif
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc) # a -j on the command line wins
 endif
@@ -61,7 +68,8 @@ FLAGS_vector_rows := $(if $(findstring clang,$(CC)),,-fschedule-insns -fsched-pr
 
 VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES),$(wildcard lib/*/*.c))
+XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
+LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT),$(wildcard lib/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
     $(BUILD)/lib/output/page_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
@@ -102,7 +110,7 @@ all: $(BUILD)/attn-cli $(BUILD)/libattn.a $(BUILD)/libattn.so ## build the tool 
 
 # --- Compiling and linking ----------------------------------------------------------------------
 
-FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))) $(VERSION))
+FLAGS := $(strip $(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(foreach isa,$(ISAS),$(ISA_FLAGS_$(isa))) $(VERSION) XSMM=$(XSMM))
 ifneq ($(FLAGS),$(strip $(file <$(BUILD)/flags)))
 .PHONY: $(BUILD)/flags
 endif
@@ -118,7 +126,7 @@ $(BUILD)/hardening.ldflags: tests/tools/hardening.sh $(BUILD)/flags
 	@$(if $(MODE_FLAGS_$(MODE)),:,tests/tools/hardening.sh link $(CFLAGS_ALL) $(LDFLAGS_ALL)) >$@
 
 # Where the libraries are is found once for each build folder and kept there.
-$(BUILD)/libraries.cflags: tests/tools/dependencies.sh
+$(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
 	@tests/tools/dependencies.sh find $(BUILD)/libraries build
 
 $(BUILD)/check.cflags: tests/tools/dependencies.sh
@@ -317,8 +325,9 @@ translations: $(BUILD)/attn-cli ## let models/interpreter translate 500 unseen s
 	    1.0 written 3.0 writing
 
 # With -flto gcc sees from one source into another, and warns of more.
-compilers: deps-clang ## compile with clang, and build with -flto, without a warning
+compilers: deps-clang ## compile with clang, build with -flto and without libxsmm, without a warning
 	@$(MAKE) BUILD=build/clang CC=$(CLANG) objects
+	@$(MAKE) BUILD=build/without-xsmm XSMM=no all
 	@$(MAKE) BUILD=build/lto CFLAGS='$(CFLAGS) -flto=auto' all
 
 objects: $(OBJECTS)
@@ -540,7 +549,7 @@ clean: ## remove everything that was made
 	rm -rf build
 
 help: ## list the targets
-	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [CC= CFLAGS= LDFLAGS=] TARGET'
+	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
 

@@ -24,7 +24,7 @@ static int print_version(void)
     int code = print_open(&out);
     if (code == EXIT_DONE)
         print(out, "attn-cli " ATTN_VERSION " (%s, %s)\n", attn_isa_name(attn_isa_detect()),
-              attn_gemm_can_jit() ? "libxsmm" : "portable matrix products");
+              attn_gemm_can_jit() ? "libxsmm" : "the portable loop");
     return print_close(out, code);
 }
 

@@ -35,7 +35,8 @@ enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
  * Starts libxsmm if that is it. */
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
 
-/* Whether libxsmm can make code here (executable memory may be denied). Does not start libxsmm. */
+/* Whether libxsmm can make code here: the build may be without it, executable memory may be denied.
+ * Does not start libxsmm. */
 bool attn_gemm_can_jit(void);
 
 #endif

@@ -2,7 +2,7 @@
  * gemm_internal.h - matrix products through libxsmm's JIT kernels, with the portable loop where
  * there are none.
  *
- * Only gemm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
+ * Only gemm_xsmm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
  * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split. In
  * bfloat16 libxsmm's sums are other ones than the portable loop's.
  */

@@ -14,6 +14,11 @@ static void add_test(Suite *suite, const TTest *test)
     suite_add_tcase(suite, tcase);
 }
 
+void attn_skip_test(const char *why)
+{
+    fprintf(stderr, "skipped %s: %s\n", tcase_name(), why);
+}
+
 int attn_run_suite(const char *name, const TTest *const *tests, int n)
 {
     Suite *suite = suite_create(name);

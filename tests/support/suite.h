@@ -15,6 +15,9 @@
 /* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);
 
+/* Prints that the test that runs is skipped, by its name, and WHY; it returns then. */
+void attn_skip_test(const char *why);
+
 #define ATTN_SUITE(name, ...)                                                                      \
     int main(void)                                                                                 \
     {                                                                                              \

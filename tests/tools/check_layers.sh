@@ -32,7 +32,7 @@ declare -A below=(
 
 # Foreign headers and the one place that may include them: an expression over paths.
 declare -A home=(
-    [libxsmm.h]='lib/kernels/gemm\.c'
+    [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/formats/.*'
     [pcre2.h]='lib/text/.*'
     [zlib.h]='lib/output/.*'
@@ -102,7 +102,7 @@ banned+='|atexit|abort|(secure_)?getenv|setenv|putenv|unsetenv|environ|signal|si
 banned+='|raise|kill|system|popen|fork|execv.*|setlocale'
 of_base='(m|c|re)alloc|reallocarray|free|(aligned_|mem)alloc|memalign|posix_memalign|v?asprintf'
 of_base+='|strn?dup|getline|m(un|re)?map|mprotect|madvise|pthread_.*'
-# gemm.c tries once whether memory can be made executable.
+# gemm_xsmm.c tries once whether memory can be made executable.
 of_gemm='mmap|munmap|mprotect'
 
 check_uses() {

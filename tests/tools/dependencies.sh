@@ -7,6 +7,8 @@
 #                                            packages, python,
 #                                            clang, fuzz, browser lack on Debian and Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
+#
+# XSMM=no: the build goes without libxsmm.
 set -eu
 
 cc=${CC:-cc}
@@ -14,6 +16,7 @@ pkg_config=${PKG_CONFIG:-pkg-config}
 
 # Both pkg-config files of libxsmm 1.17 give lines that do not link; by hand, in this order.
 xsmm_libs='-lxsmm -lxsmmnoblas -lpthread -lrt -ldl -lm'
+[ "${XSMM-}" != no ] || xsmm_libs='-lpthread -ldl -lm'
 
 # zlib is linked from its archive where there is one: looking for a shared library takes each start
 # 0.1 ms. ATTN_ARCHIVES=no: shared ones, as distributions want.
@@ -86,7 +89,7 @@ missing() {
         has_module libpcre2-8 || echo libpcre2-dev
         has_module zlib || echo zlib1g-dev
         has_module nettle || echo nettle-dev
-        has_xsmm || echo libxsmm-dev
+        [ "${XSMM-}" = no ] || has_xsmm || echo libxsmm-dev
         ;;
     test)
         has_module check || echo check

@@ -1,0 +1,36 @@
+/* gemm_xsmm_absent.c - built in the place of gemm_xsmm.c where there is no libxsmm. */
+#include "kernels/gemm_xsmm_internal.h"
+
+bool attn_xsmm_can_start(void)
+{
+    return false;
+}
+
+bool attn_xsmm_start(enum attn_isa limit)
+{
+    (void)limit;
+    return false;
+}
+
+/* Nothing was started, so nobody asks. */
+
+bool attn_xsmm_has_bf16(void)
+{
+    return false;
+}
+
+bool attn_xsmm_has_avx512(void)
+{
+    return false;
+}
+
+void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE])
+{
+    text[0] = '\0';
+}
+
+void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void)
+{
+    (void)shape;
+    return NULL;
+}

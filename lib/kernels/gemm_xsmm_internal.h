@@ -1,0 +1,36 @@
+/*
+ * gemm_xsmm_internal.h - the seam between our products and libxsmm's.
+ *
+ * gemm_xsmm.c is the only file that knows libxsmm (1.17). `make XSMM=no` puts gemm_xsmm_absent.c in
+ * its place, where nothing can start. Only gemm.c calls these functions.
+ */
+#ifndef ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
+#define ATTN_KERNELS_GEMM_XSMM_INTERNAL_H
+
+#include "kernels/gemm.h"
+#include "kernels/kernels.h"
+
+/* Whether libxsmm is there and may make code: a processor with FMA, memory that can be executed.
+ * Does not start it. */
+bool attn_xsmm_can_start(void);
+
+/* Starts libxsmm, or joins the one that the process has started, for a processor with no more than
+ * LIMIT. False when it cannot start, or is of no use. */
+bool attn_xsmm_start(enum attn_isa limit);
+
+/* Of what was started. */
+bool attn_xsmm_has_bf16(void);
+bool attn_xsmm_has_avx512(void);
+void attn_xsmm_describe(char text[ATTN_GEMM_LIBRARY_SIZE]); /* "libxsmm 1.17, cpx" */
+
+/* Machine code for SHAPE; NULL: there is none. Batches are those with a step. */
+void (*attn_xsmm_find(const struct attn_gemm_shape *shape))(void);
+
+/* How this code is called: for one block; for COUNT blocks; for one of a shape that is_ahead. */
+typedef void attn_xsmm_product(const void *a, const void *b, float *c);
+typedef void attn_xsmm_batch(const void *a, const void *b, float *c,
+                             const unsigned long long *count);
+typedef void attn_xsmm_product_ahead(const void *a, const void *b, float *c, const void *next_a,
+                                     const void *next_b, const void *next_c);
+
+#endif
