@@ -3,6 +3,7 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
+#include "texts_args.h"
 
 #include "attn.h"
 
@@ -11,6 +12,7 @@
 struct lens_args {
     struct question_args question;
     struct answer_args answer;
+    struct texts_args texts;
     const char *queries, *sites;
     int64_t top;
     bool reads_heads;
@@ -50,6 +52,7 @@ static const struct option_group lens_options = OPTION_GROUP(lens_rows);
 
 static const struct option_part parts[] = {
     QUESTION_INPUT_PARTS(offsetof(struct lens_args, question)),
+    {&texts_options, offsetof(struct lens_args, texts)},
     {&target_options, offsetof(struct lens_args, answer)},
     {&lens_options, 0},
     QUESTION_PICTURE_PARTS(offsetof(struct lens_args, question)),
@@ -64,49 +67,87 @@ const struct command command_lens = {
     .usage = "[OPTIONS] TEXT",
     .description = "Reads the residual stream of each layer with the model's own final norm and\n"
                    "output matrix (the logit lens), and prints the most probable tokens, or with\n"
-                   "--target the rank of one. The last row is the model's own prediction.\n\n"
+                   "--target the rank of one. The last row is the model's own prediction.\n"
+                   "Over --texts the numbers are means and standard deviations, by layer: of the\n"
+                   "target, or of the probabilities of the K places, whichever tokens they are.\n\n"
                    "The numbers say where in the depth of the model an answer can be read off the\n"
                    "stream. They do not say that an early layer lacks what it knows in another\n"
                    "form: the final norm was trained for the last layer alone.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli lens -m fable --target ' are' --csv - \"The keys to the cabinet\"\n"
-                "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n",
+                "  attn-cli lens -m fable --heads-out --top 1 \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable --target ' are' --texts sentences.txt --lines\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = lens_main,
 };
 
-static int lens(const struct lens_args *args, struct question *question)
+/* What pictures draw: of many texts there are no positions, and of these a target has no places. */
+static struct attn_table_grid grid_of(const struct lens_args *args)
+{
+    const bool is_of_texts = args->texts.path != NULL;
+    const bool has_target = args->answer.target || args->answer.target_id >= 0;
+    struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
+    if (args->reads_heads) {
+        grid.detail = is_of_texts ? NULL : "position";
+        grid.columns = "head";
+        grid.values = "logit";
+        return grid;
+    }
+    grid.detail = "site";
+    grid.columns = is_of_texts ? "place" : "position";
+    grid.values = "prob";
+    if (is_of_texts && has_target) {
+        grid.detail = NULL;
+        grid.columns = "site";
+    }
+    return grid;
+}
+
+static int ask(const struct lens_args *args, struct question *question,
+               const struct attn_lens_args *how)
+{
+    struct attn_run *run = NULL; /* its tokens label pictures */
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    int code = EXIT_DONE;
+    question->request.queries = args->queries;
+    question->request.sites = args->sites;
+    if (attn_lens(question->host, &question->request, how, &table, &err) != ATTN_OK)
+        code = report_error(&err);
+    question->request.on_note = NULL;
+    question->request.sites = NULL;
+    if (code == EXIT_DONE && !args->texts.path && tables_have_pictures(&args->question.tables) &&
+        attn_run_prepare(question->host, &question->request, &run, &err) != ATTN_OK)
+        code = report_error(&err);
+    if (run)
+        question->grid.run = attn_run_labels(run);
+    if (code == EXIT_DONE)
+        code = question_write(question, table);
+    attn_run_free(run);
+    attn_table_free(table);
+    return code;
+}
+
+static int lens(const struct lens_args *args, struct question *question, struct attn_texts **texts)
 {
     struct attn_lens_args how = ATTN_LENS_ARGS_DEFAULT;
     struct answer_ids ids;
-    struct attn_table *table = NULL;
-    struct attn_error err = {0};
     how.top = (size_t)args->top;
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
-    question->grid =
-        args->reads_heads
-            ? (struct attn_table_grid){.rows = "layer",
-                                       .detail = "position",
-                                       .columns = "head",
-                                       .values = "logit"}
-            : (struct attn_table_grid){
-                  .rows = "layer", .detail = "site", .columns = "position", .values = "prob"};
-    int code = prompt_check(&args->question.prompt, EXAMPLE);
+    question->grid = grid_of(args);
+    question->reuse = args->texts.path != NULL;
+    question->unit = args->texts.path ? "texts" : NULL;
+    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = question_open(question);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE && !args->texts.path)
         code = question_read(question);
-    question->request.queries = args->queries;
-    question->request.sites = args->sites;
-    if (code == EXIT_DONE &&
-        attn_lens(question->host, &question->request, &how, &table, &err) != ATTN_OK)
-        code = report_error(&err);
     if (code == EXIT_DONE)
-        code = question_write(question, table);
-    attn_table_free(table);
-    return code;
+        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
+    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+    return code == EXIT_DONE ? ask(args, question, &how) : code;
 }
 
 static int lens_main(int argc, char **argv)
@@ -114,8 +155,10 @@ static int lens_main(int argc, char **argv)
     struct lens_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
         .command = &command_lens, .args = &args.question, .example = EXAMPLE};
+    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = lens(&args, &question);
+        code = lens(&args, &question, &texts);
+    attn_texts_free(texts);
     return question_close(&question, code);
 }

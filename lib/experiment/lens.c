@@ -8,6 +8,7 @@
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
 #include "experiment/inquiry.h"
+#include "experiment/text_means.h"
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -19,6 +20,7 @@ enum { DEFAULT_TOP = 3 };
 
 struct job {
     const struct attn_lens_args *args;
+    bool is_mean; /* over the queries, in place of rows of each */
     struct attn_request request;
     uint64_t sites; /* read beside resid_pre of all layers and resid_post of the last */
     struct attn_run *run;
@@ -32,7 +34,12 @@ struct job {
     float *rows;                /* [n_query, D] owns; of a head */
     float *logits;              /* [V] owns */
     struct attn_scored *ranked; /* [V] owns */
+    double *values, *sums;      /* [n_value] own; what a reading says, and its sum over queries */
+    size_t n_value;             /* of a target rank, prob, logit; else one a place */
 };
+
+/* What a target's reading says. */
+enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, N_TARGET_VALUE };
 
 /* What is read: a tensor of a layer, or of one head. */
 struct reading {
@@ -107,10 +114,15 @@ static enum attn_status start_reader(struct job *job, struct attn_error *err)
 
     job->top = job->args->top > 0 ? job->args->top : DEFAULT_TOP;
     job->top = job->top < n_vocab ? job->top : n_vocab;
+    job->n_value =
+        job->answer.has_target ? N_TARGET_VALUE : job->top * (job->args->reads_heads ? 2 : 1);
     job->rows = attn_alloc(job->n_query * job->config->d_model, sizeof *job->rows, err);
     job->logits = attn_alloc_uninitialized(n_vocab, sizeof *job->logits, err);
     job->ranked = attn_alloc_uninitialized(n_vocab, sizeof *job->ranked, err);
-    if (job->rows == NULL || job->logits == NULL || job->ranked == NULL)
+    job->values = attn_alloc(job->n_value, sizeof *job->values, err);
+    job->sums = attn_alloc(job->n_value, sizeof *job->sums, err);
+    if (job->rows == NULL || job->logits == NULL || job->ranked == NULL || job->values == NULL ||
+        job->sums == NULL)
         return ATTN_NO_MEMORY;
     return attn_trial_start(&trial, &job->reader, err);
 }
@@ -125,6 +137,11 @@ static const struct attn_column layer_column = {.name = "layer", .type = ATTN_VA
                                 rank_column = {.name = "rank",
                                                .type = ATTN_VALUE_INTEGER,
                                                .range = ATTN_RANGE_POSITIVE},
+                                mean_rank_column = {.name = "rank",
+                                                    .type = ATTN_VALUE_REAL,
+                                                    .notation = ATTN_NOTATION_FIXED,
+                                                    .digits = 2,
+                                                    .range = ATTN_RANGE_POSITIVE},
                                 id_column = {.name = "id", .type = ATTN_VALUE_INTEGER},
                                 token_column = {.name = "token", .type = ATTN_VALUE_TEXT},
                                 prob_column = {.name = "prob",
@@ -142,86 +159,127 @@ enum { MOST_COLUMNS = 7 };
 static enum attn_status create_table(struct job *job, struct attn_error *err)
 {
     const bool reads_heads = job->args->reads_heads;
-    struct attn_column columns[MOST_COLUMNS] = {
-        layer_column, reads_heads ? head_column : site_column, position_column};
-    size_t n = 3;
+    struct attn_column columns[MOST_COLUMNS] = {layer_column,
+                                                reads_heads ? head_column : site_column};
+    size_t n = 2;
 
+    if (!job->is_mean)
+        columns[n++] = position_column;
     if (job->answer.has_target) {
-        columns[n++] = rank_column;
+        columns[n++] = job->is_mean ? mean_rank_column : rank_column;
         if (!reads_heads)
             columns[n++] = prob_column;
         columns[n++] = logit_column;
     } else {
         columns[n++] = place_column;
-        columns[n++] = id_column;
-        columns[n++] = token_column;
+        if (!job->is_mean) {
+            columns[n++] = id_column;
+            columns[n++] = token_column;
+        }
         columns[n++] = reads_heads ? logit_column : prob_column;
     }
     return attn_table_create("lens", columns, n, &job->table, err);
 }
 
 /* The cells that say what was read. Returns their number. */
-static size_t begin_row(const struct reading *reading, struct attn_cell *row)
+static size_t begin_row(const struct job *job, const struct reading *reading, struct attn_cell *row)
 {
     const char *site = attn_site_name(reading->site);
 
     row[0] = attn_cell_integer(reading->layer);
     row[1] = reading->head != ATTN_ALL_HEADS ? attn_cell_integer(reading->head)
                                              : attn_cell_text(site, strlen(site));
+    if (job->is_mean)
+        return 2;
     row[2] = attn_cell_integer((int64_t)reading->position);
     return 3;
 }
 
-/* The row of the target, in the ranked logits whose exponentials add to SUM. */
-static enum attn_status append_target(struct job *job, const struct reading *reading, double sum,
-                                      struct attn_error *err)
+static enum attn_status append_target(struct job *job, const struct reading *reading,
+                                      const double *values, struct attn_error *err)
 {
     struct attn_cell row[MOST_COLUMNS];
-    size_t n = begin_row(reading, row), rank = 0;
+    size_t n = begin_row(job, reading, row);
 
-    while (job->ranked[rank].id != job->answer.target)
-        rank++;
-    row[n++] = attn_cell_integer((int64_t)rank + 1);
+    row[n++] = job->is_mean ? attn_cell_real(values[VALUE_RANK])
+                            : attn_cell_integer((int64_t)values[VALUE_RANK]);
     if (!job->args->reads_heads)
-        row[n++] = attn_cell_real(exp(job->ranked[rank].logit - job->ranked[0].logit) / sum);
-    row[n++] = attn_cell_real(job->ranked[rank].logit);
+        row[n++] = attn_cell_real(values[VALUE_PROB]);
+    row[n++] = attn_cell_real(values[VALUE_LOGIT]);
     return attn_table_append(job->table, row, n, err);
 }
 
-/* The row of the token at INDEX of the ranked ones. */
-static enum attn_status append_place(struct job *job, const struct reading *reading, double sum,
-                                     int64_t place, size_t index, struct attn_error *err)
+/* Number I of the values is that of a place from the front, the others of one from the end. */
+static enum attn_status append_place(struct job *job, const struct reading *reading, size_t i,
+                                     double value, struct attn_error *err)
 {
-    const struct attn_scored *scored = &job->ranked[index];
+    const bool is_front = i < job->top;
+    const size_t from_end = i - job->top;
+    const struct attn_scored *scored =
+        &job->ranked[is_front ? i : job->config->n_vocab - 1 - from_end];
     struct attn_cell row[MOST_COLUMNS];
-    size_t n = begin_row(reading, row), size = 0;
-    const char *token = job->run->tokenizer != NULL
-                            ? attn_tokenizer_token(job->run->tokenizer, scored->id, &size)
-                            : NULL;
+    size_t n = begin_row(job, reading, row), size = 0;
+    const char *token = NULL;
 
-    row[n++] = attn_cell_integer(place);
-    row[n++] = attn_cell_integer(scored->id);
-    row[n++] = attn_cell_text(token, size);
-    row[n++] = job->args->reads_heads
-                   ? attn_cell_real(scored->logit)
-                   : attn_cell_real(exp(scored->logit - job->ranked[0].logit) / sum);
+    row[n++] = attn_cell_integer(is_front ? (int64_t)i + 1 : -(int64_t)from_end - 1);
+    if (!job->is_mean) {
+        if (job->run->tokenizer != NULL)
+            token = attn_tokenizer_token(job->run->tokenizer, scored->id, &size);
+        row[n++] = attn_cell_integer(scored->id);
+        row[n++] = attn_cell_text(token, size);
+    }
+    row[n++] = attn_cell_real(value);
     return attn_table_append(job->table, row, n, err);
 }
 
-static enum attn_status append_places(struct job *job, const struct reading *reading, double sum,
-                                      struct attn_error *err)
+static enum attn_status append_values(struct job *job, const struct reading *reading,
+                                      const double *values, struct attn_error *err)
 {
-    const size_t n_vocab = job->config->n_vocab;
     enum attn_status status = ATTN_OK;
 
-    for (size_t i = 0; status == ATTN_OK && i < job->top; i++)
-        status = append_place(job, reading, sum, (int64_t)i + 1, i, err);
-    for (size_t i = 0; status == ATTN_OK && job->args->reads_heads && i < job->top; i++)
-        status = append_place(job, reading, sum, -(int64_t)i - 1, n_vocab - 1 - i, err);
+    if (job->answer.has_target)
+        return append_target(job, reading, values, err);
+    for (size_t i = 0; status == ATTN_OK && i < job->n_value; i++)
+        status = append_place(job, reading, i, values[i], err);
     return status;
 }
 
 /* --- Readings --------------------------------------------------------------------------------- */
+
+/* job->values, of the logits at hand. */
+static void find_values(struct job *job)
+{
+    const struct attn_scored *ranked = job->ranked;
+    const size_t n_vocab = job->config->n_vocab;
+    const double sum = attn_logits_rank(job->logits, n_vocab, job->ranked);
+    size_t rank = 0;
+
+    for (size_t i = 0; !job->answer.has_target && i < job->top; i++) {
+        job->values[i] =
+            job->args->reads_heads ? ranked[i].logit : exp(ranked[i].logit - ranked[0].logit) / sum;
+        if (job->args->reads_heads)
+            job->values[job->top + i] = ranked[n_vocab - 1 - i].logit;
+    }
+    if (!job->answer.has_target)
+        return;
+    while (ranked[rank].id != job->answer.target)
+        rank++;
+    job->values[VALUE_RANK] = (double)rank + 1;
+    job->values[VALUE_PROB] = exp(ranked[rank].logit - ranked[0].logit) / sum;
+    job->values[VALUE_LOGIT] = ranked[rank].logit;
+}
+
+/* Appends what the logits of one query say, or adds it to the sums. */
+static enum attn_status take_values(struct job *job, const struct reading *reading,
+                                    struct attn_error *err)
+{
+    find_values(job);
+    if (!job->is_mean)
+        return append_values(job, reading, job->values, err);
+    for (size_t i = 0; i < job->n_value; i++)
+        job->sums[i] += job->values[i] / (double)job->n_query;
+    return ATTN_OK;
+}
 
 /* Reads ROWS [n_query, D], one a query. */
 static enum attn_status read_rows(struct job *job, struct reading reading, const float *rows,
@@ -230,20 +288,18 @@ static enum attn_status read_rows(struct job *job, struct reading reading, const
     enum attn_status status =
         attn_session_feed_layer(job->reader, (int)job->config->n_layer, rows, job->n_query, err);
 
+    memset(job->sums, 0, job->n_value * sizeof *job->sums);
     for (size_t i = 0, query = 0; status == ATTN_OK && i < job->n_query; i++, query++) {
-        double sum;
-
         while (!attn_selection_has_query(job->selection, query))
             query++;
         reading.position = query;
         status = attn_session_logits_at(job->reader, i, 1, job->logits, err);
-        if (status != ATTN_OK)
-            break;
-        sum = attn_logits_rank(job->logits, job->config->n_vocab, job->ranked);
-        status = job->answer.has_target ? append_target(job, &reading, sum, err)
-                                        : append_places(job, &reading, sum, err);
+        if (status == ATTN_OK)
+            status = take_values(job, &reading, err);
     }
     attn_session_reset(job->reader);
+    if (status == ATTN_OK && job->is_mean)
+        status = append_values(job, &reading, job->sums, err);
     if (status == ATTN_OK)
         status = attn_host_check_canceled(job->run->host, err);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
@@ -321,7 +377,45 @@ static void release(struct job *job)
     attn_free(job->rows);
     attn_free(job->logits);
     attn_free(job->ranked);
+    attn_free(job->values);
+    attn_free(job->sums);
     attn_table_free(job->table);
+}
+
+static enum attn_status read_all(struct job *job, struct attn_host *host, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    enum attn_status status = prepare(job, host, err);
+
+    if (status == ATTN_OK)
+        status = keep(job, err);
+    if (status == ATTN_OK)
+        status = start_reader(job, err);
+    if (status == ATTN_OK)
+        status = create_table(job, err);
+    if (status == ATTN_OK)
+        status = job->args->reads_heads ? read_heads(job, err) : read_stream(job, err);
+    if (status == ATTN_OK) {
+        *table = job->table;
+        job->table = NULL;
+    }
+    release(job);
+    return status;
+}
+
+/* What each of many texts is asked. */
+struct question {
+    struct attn_host *host;
+    const struct attn_lens_args *args;
+};
+
+static enum attn_status read_text(void *user, const struct attn_request *request,
+                                  struct attn_table **table, struct attn_error *err)
+{
+    const struct question *question = user;
+    struct job job = {.args = question->args, .request = *request, .is_mean = true};
+
+    return read_all(&job, question->host, table, err);
 }
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
@@ -332,22 +426,12 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
     struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};
     enum attn_status status = attn_inquiry_read(&inquiry, &args, &job.request, err);
+    struct question question = {host, &args};
 
     if (status != ATTN_OK)
         return status;
-    status = prepare(&job, host, err);
-    if (status == ATTN_OK)
-        status = keep(&job, err);
-    if (status == ATTN_OK)
-        status = start_reader(&job, err);
-    if (status == ATTN_OK)
-        status = create_table(&job, err);
-    if (status == ATTN_OK)
-        status = args.reads_heads ? read_heads(&job, err) : read_stream(&job, err);
-    if (status == ATTN_OK) {
-        *table = job.table;
-        job.table = NULL;
-    }
-    release(&job);
-    return status;
+    if (args.n_text > 0)
+        return attn_text_means_ask(&(struct attn_text_question){read_text, &question}, &job.request,
+                                   args.texts, args.n_text, table, err);
+    return read_all(&job, host, table, err);
 }

@@ -24,6 +24,8 @@ struct attn_lens_args {
     struct attn_answer_args answer; /* its target, in place of them: where that stands */
     bool reads_heads; /* what each head adds to the stream is read alone, in place of the stream:
                          LN_f(z W_O) W_U */
+    const struct attn_input *texts; /* [n_text] in place of the request's input; or NULL */
+    size_t n_text;
 };
 
 #define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
@@ -36,6 +38,10 @@ struct attn_lens_args {
  *     layer, site, position, rank, prob, logit               of a target; rank 1: the most probable
  *     layer, head, position, place, id, token, logit         of heads; place -1: the smallest
  *     layer, head, position, rank, logit                     of heads and a target
+ *
+ * Of many texts they are the means over the queries of each text, then over the texts, each of which
+ * counts once: without the columns position, id and token, and behind them NAME_sd of each number and
+ * texts. Queries that are words are looked for in every text.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

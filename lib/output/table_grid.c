@@ -64,8 +64,10 @@ static double number_of(const struct attn_cell *cell)
 /* Columns of the table that tell of the rows, or the columns, of the picture. */
 struct axis_columns {
     size_t key;
-    size_t other;         /* of the other axis */
-    size_t detail, texts; /* SIZE_MAX: none */
+    size_t other;                          /* of the other axis */
+    size_t detail, texts;                  /* SIZE_MAX: none */
+    const struct attn_token_texts *tokens; /* NULL unless the detail, or else the key, is a
+                                              position */
 };
 
 /* A row of the table, by what puts it into a row or a column of the picture. */
@@ -125,21 +127,51 @@ static struct key *list_keys(const struct attn_table *table, const struct axis_c
     return keys;
 }
 
-/* What the new row or column KEY is called: its detail, a text beside it, or the text it is. */
-static void append_text(struct attn_table_axis *axis, const struct attn_table *table,
-                        const struct key *key, size_t texts, const char *detail)
+/* The token at the position that CELL is; NULL when there is none. */
+static const char *token_at(const struct attn_token_texts *tokens, const struct attn_cell *cell,
+                            size_t *size)
 {
-    struct attn_cell text = key->cell;
+    if (!tokens || cell->type != ATTN_VALUE_INTEGER || cell->integer < 0 ||
+        (size_t)cell->integer >= tokens->n)
+        return NULL;
+    return attn_token_text(tokens, (size_t)cell->integer, size);
+}
 
-    if (texts != SIZE_MAX)
-        text = attn_table_cell(table, key->row, texts);
-    else if (detail)
-        text = key->detail;
+/* A detail that is a number: "position 3", or "3 cat" where that is a token. */
+static void append_detail(struct attn_buffer *bytes, const char *name, int64_t number,
+                          const char *token, size_t size)
+{
+    if (!token) {
+        attn_buffer_append_format(bytes, "%s %" PRId64, name, number);
+        return;
+    }
+    for (; size > 1 && *token == ' '; size--)
+        token++;
+    attn_buffer_append_format(bytes, "%" PRId64 " ", number);
+    attn_buffer_append(bytes, token, size);
+}
+
+/* What the new row or column KEY is called: its detail, a text beside it, the token at the position
+ * that it is, or the text it is. */
+static void append_text(struct attn_table_axis *axis, const struct attn_table *table,
+                        const struct key *key, const struct axis_columns *columns)
+{
+    struct attn_buffer *bytes = &axis->texts.bytes;
+    const bool has_detail = columns->detail != SIZE_MAX;
+    struct attn_cell text = has_detail ? key->detail : key->cell;
+    size_t size = 0;
+    const char *token = token_at(columns->tokens, &text, &size);
+
+    if (columns->texts != SIZE_MAX)
+        text = attn_table_cell(table, key->row, columns->texts);
     if (text.type == ATTN_VALUE_TEXT)
-        attn_escape_append(&axis->texts.bytes, text.text, text.size);
-    else if (detail)
-        attn_buffer_append_format(&axis->texts.bytes, "%s %" PRId64, detail, text.integer);
-    axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+        attn_escape_append(bytes, text.text, text.size);
+    else if (has_detail)
+        append_detail(bytes, attn_table_column(table, columns->detail)->name, text.integer, token,
+                      size);
+    else if (token)
+        attn_buffer_append(bytes, token, size);
+    axis->texts.ends[axis->texts.n++] = bytes->size;
 }
 
 /* The row or column that KEY belongs to, from the first one of its cell, BEGIN, on. */
@@ -152,7 +184,7 @@ static size_t find_key(const struct key *found, size_t begin, size_t n, const st
 
 /* Gives each key its row or column, and each of those its name. */
 static void place_keys(struct attn_table_axis *axis, const struct attn_table *table,
-                       struct key *keys, size_t n, size_t texts, const char *detail)
+                       struct key *keys, size_t n, const struct axis_columns *columns)
 {
     size_t n_found = 0, begin = 0;
 
@@ -170,7 +202,7 @@ static void place_keys(struct attn_table_axis *axis, const struct attn_table *ta
         axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
                                          ? (size_t)key.cell.integer
                                          : 0;
-        append_text(axis, table, &key, texts, detail);
+        append_text(axis, table, &key, columns);
     }
     axis->axis.n = n_found;
 }
@@ -190,8 +222,6 @@ static enum attn_status read_axis(const struct attn_table *table,
                                   struct attn_error *err)
 {
     const struct attn_column *column = attn_table_column(table, columns->key);
-    const char *detail =
-        columns->detail != SIZE_MAX ? attn_table_column(table, columns->detail)->name : NULL;
     size_t n;
     struct key *keys;
     enum attn_status status = allocate(axis, attn_table_n_row(table), err);
@@ -201,7 +231,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     keys = list_keys(table, columns, &n, err);
     if (!keys)
         return ATTN_NO_MEMORY;
-    place_keys(axis, table, keys, n, columns->texts, detail);
+    place_keys(axis, table, keys, n, columns);
     attn_free(keys);
     axis->axis.title = column->name;
     axis->axis.positions = axis->positions;
@@ -211,30 +241,64 @@ static enum attn_status read_axis(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
+/* The column NAME, which may be NULL; SIZE_MAX when there is none. */
+static size_t column_or_none(const struct attn_table *table, const char *name)
+{
+    size_t column;
+
+    return name && find_column(table, name, &column) ? column : SIZE_MAX;
+}
+
+static enum attn_status find_axes(const struct attn_table *table,
+                                  const struct attn_table_grid *grid, struct axis_columns *rows,
+                                  struct axis_columns *columns, struct attn_error *err)
+{
+    if (!find_column(table, grid->rows, &rows->key) ||
+        !find_column(table, grid->columns, &columns->key))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
+                              grid->columns);
+    rows->other = columns->key;
+    columns->other = rows->key;
+    rows->detail = column_or_none(table, grid->detail);
+    columns->texts = column_or_none(table, grid->texts);
+    rows->texts = columns->detail = SIZE_MAX;
+    return ATTN_OK;
+}
+
+/* The tokens of grid->run, for the axis that has its positions. */
+static enum attn_status find_tokens(const struct attn_table *table,
+                                    const struct attn_table_grid *grid,
+                                    struct attn_token_texts *tokens, struct axis_columns *rows,
+                                    struct axis_columns *columns, struct attn_error *err)
+{
+    const size_t positions = column_or_none(table, grid->positions);
+
+    if (!grid->run || positions == SIZE_MAX)
+        return ATTN_OK;
+    rows->tokens = positions == rows->detail ? tokens : NULL;
+    columns->tokens = positions == columns->key ? tokens : NULL;
+    return attn_token_labels_init(tokens, grid->run, err);
+}
+
 static enum attn_status read_axes(const struct attn_table *table,
                                   const struct attn_table_grid *grid,
                                   struct attn_table_cells *cells, struct attn_error *err)
 {
-    struct axis_columns rows = {.detail = SIZE_MAX, .texts = SIZE_MAX}, columns = rows;
-    enum attn_status status;
+    struct axis_columns rows = {0}, columns = {0};
+    struct attn_token_texts tokens = {0};
+    enum attn_status status = find_axes(table, grid, &rows, &columns, err);
 
-    if (!find_column(table, grid->rows, &rows.key) ||
-        !find_column(table, grid->columns, &columns.key))
-        return attn_error_set(err, ATTN_INVALID,
-                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
-                              grid->columns);
-    rows.other = columns.key;
-    columns.other = rows.key;
-    if (grid->detail && !find_column(table, grid->detail, &rows.detail))
-        rows.detail = SIZE_MAX;
-    if (grid->texts && !find_column(table, grid->texts, &columns.texts))
-        columns.texts = SIZE_MAX;
-    status = read_axis(table, &rows, &cells->rows, err);
+    if (status == ATTN_OK)
+        status = find_tokens(table, grid, &tokens, &rows, &columns, err);
+    if (status == ATTN_OK)
+        status = read_axis(table, &rows, &cells->rows, err);
     if (status == ATTN_OK)
         status = read_axis(table, &columns, &cells->columns, err);
     if (status == ATTN_OK && cells->rows.axis.n == 0)
         status = attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
                                 grid->columns);
+    attn_token_texts_release(&tokens);
     return status;
 }
 

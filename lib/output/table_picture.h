@@ -16,6 +16,7 @@
 #define ATTN_OUTPUT_TABLE_PICTURE_H
 
 #include "base/table.h"
+#include "output/output.h"
 #include "output/outputs.h"
 #include "output/picture.h"
 
@@ -29,6 +30,8 @@ struct attn_table_grid {
     const char *model;   /* that they are of, for the title; or NULL */
     const char *text;    /* [n_text] likewise, for the subtitle; or NULL */
     size_t n_text;
+    const struct attn_labels *run; /* whose tokens the positions are called; or NULL */
+    const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
 };
 
 /* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose

@@ -678,6 +678,8 @@ static const struct {
     {"    top", offsetof(struct attn_lens_args, top)},
     {"    answer", offsetof(struct attn_lens_args, answer)},
     {"    reads_heads", offsetof(struct attn_lens_args, reads_heads)},
+    {"    texts", offsetof(struct attn_lens_args, texts)},
+    {"    n_text", offsetof(struct attn_lens_args, n_text)},
     {"attn_patch_args", sizeof(struct attn_patch_args)},
     {"    size", offsetof(struct attn_patch_args, size)},
     {"    corrupted", offsetof(struct attn_patch_args, corrupted)},
@@ -724,6 +726,8 @@ static const struct {
     {"    model", offsetof(struct attn_table_grid, model)},
     {"    text", offsetof(struct attn_table_grid, text)},
     {"    n_text", offsetof(struct attn_table_grid, n_text)},
+    {"    run", offsetof(struct attn_table_grid, run)},
+    {"    positions", offsetof(struct attn_table_grid, positions)},
 };
 
 int main(void)

@@ -250,6 +250,32 @@ def lens_of_heads(model, ids, target):
         0, target] for h in range(model.n_head)] for i in range(model.n_layer)])
 
 
+def over_texts(values):
+    """Means over the positions of each text, then mean and deviation over texts [..., 2]."""
+    values = np.array([np.mean(of_text, 0) for of_text in values])
+    return np.stack([values.mean(0), values.std(0, ddof=1)], -1)
+
+
+def lens_of_texts(model, texts, positions, target):
+    """Of the target [L + 1, 3, 2], of the three first places [L + 1, 3, 2], of the heads and the
+    target [L, H, 2 (rank, logit), 2]; of each of the positions of each text."""
+    targets, places, heads = [], [], []
+    for text in texts:
+        targets.append([]), places.append([]), heads.append([])
+        for end in [len(text[:at]) + 1 if at >= 0 else len(text) for at in positions]:
+            ids, sites = text[:end], model.run(text[:end])
+            targets[-1].append(lens(model, ids, target))
+            stream = [sites[f"blocks.{i}.hook_resid_pre"] for i in range(model.n_layer)]
+            stream.append(sites[f"blocks.{model.n_layer - 1}.hook_resid_post"])
+            places[-1].append([np.sort(np.exp(log_softmax(model.read(h[-1:])[0])))[:-4:-1]
+                               for h in stream])
+            read = [[model.read(model.head_out(i, h, sites[f"blocks.{i}.attn.hook_z"][-1:, h]))[0]
+                     for h in range(model.n_head)] for i in range(model.n_layer)]
+            heads[-1].append([[(rank(x, target), x[target]) for x in row] for row in read])
+    return {"lens_texts": over_texts(targets), "lens_texts_places": over_texts(places),
+            "lens_texts_heads": over_texts(heads)}
+
+
 def frozen(model, part, stream, weight):
     """A norm of PART with the scale that it has for STREAM."""
     off = (lambda x: x) if model.is_rms else (lambda x: x - x.mean())
@@ -512,6 +538,7 @@ def main():
                   "lens_of_heads": lens_of_heads(model, ids, target),
                   "attribute": attribute(model, ids, len(ids) - 1, target, foil)}
         arrays |= ablate(model, ids, question)
+        arrays |= lens_of_texts(model, [ids, corrupted[:6]], [1, -1], target)
         own = np.tril(random.random((len(ids), len(ids)))).astype(np.float32)
         arrays |= {"own": own, "survey": survey(model, ids, own.astype(np.float64))}
         arrays["diff"] = diff(model, ids, corrupted)

@@ -229,6 +229,54 @@ static void compare_lens_with_run(struct fixture *f)
     attn_result_release(&result);
 }
 
+/* NAMES [N] of TABLE and their NAME_sd against the array WHAT [n_row, N, 2]. */
+static void compare_means(const struct fixture *f, const struct attn_table *table,
+                          const char *const *names, size_t n, const char *what)
+{
+    struct attn_npy golden;
+
+    ck_assert_msg(read_golden(f, what, &golden), "%s has no '%s'", f->name, what);
+    ck_assert_uint_eq(attn_table_n_row(table) * n * 2, golden.n);
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        for (size_t i = 0; i < n; i++) {
+            const double *expected = golden.values + (row * n + i) * 2;
+            char deviation[32];
+
+            snprintf(deviation, sizeof deviation, "%s_sd", names[i]);
+            assert_near(f, names[i], row, number_at(table, row, names[i]), expected[0]);
+            assert_near(f, deviation, row, number_at(table, row, deviation), expected[1]);
+        }
+        ck_assert_double_eq(number_at(table, row, "texts"), 2);
+    }
+    attn_npy_release(&golden);
+}
+
+/* Two texts of different lengths, each read at positions 1 and -1. */
+static void read_texts_with_the_lens(struct fixture *f)
+{
+    static const char *const of_target[] = {"rank", "prob", "logit"}, *const of_place[] = {"prob"},
+                             *const of_head[] = {"rank", "logit"};
+    const struct attn_input texts[] = {f->request.input, {.ids = f->corrupted, .n_id = 6}};
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_table *table;
+
+    args.texts = texts;
+    args.n_text = 2;
+    f->request.queries = "1,-1";
+    ck_assert_msg(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
+                  f->err.message);
+    compare_means(f, table, of_place, 1, "lens_texts_places");
+    attn_table_free(table);
+    args.answer.target_id = &f->answer[0];
+    ck_assert(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
+    compare_means(f, table, of_target, 3, "lens_texts");
+    attn_table_free(table);
+    args.reads_heads = true;
+    ck_assert(attn_lens(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
+    compare_means(f, table, of_head, 2, "lens_texts_heads");
+    attn_table_free(table);
+}
+
 /* --- Attribution ------------------------------------------------------------------------------ */
 
 static void attribute_all(struct fixture *f)
@@ -857,6 +905,24 @@ static enum attn_status attempt_lens(struct fixture *f, struct attn_table **tabl
     return attn_lens(f->host, &f->request, NULL, table, err);
 }
 
+static enum attn_status attempt_lens_texts(struct fixture *f, struct attn_table **table,
+                                           struct attn_error *err)
+{
+    const struct attn_input texts[] = {f->request.input, corrupted_of(f).input};
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+
+    args.texts = texts;
+    args.n_text = 2;
+    args.reads_heads = true;
+    return attn_lens(f->host, &f->request, &args, table, err);
+}
+
+static enum attn_status attempt_similarity(struct fixture *f, struct attn_table **table,
+                                           struct attn_error *err)
+{
+    return attn_similarity(f->host, &f->request, 0, table, err);
+}
+
 static enum attn_status attempt_attribute(struct fixture *f, struct attn_table **table,
                                           struct attn_error *err)
 {
@@ -946,9 +1012,9 @@ static void fail_each(struct fixture *f, attempt_fn attempt)
 
 START_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-    static const attempt_fn attempts[] = {attempt_score,  attempt_lens,   attempt_attribute,
-                                          attempt_diff,   attempt_ablate, attempt_patch,
-                                          attempt_survey, attempt_edits};
+    static const attempt_fn attempts[] = {
+        attempt_score,  attempt_lens,  attempt_lens_texts, attempt_attribute,  attempt_diff,
+        attempt_ablate, attempt_patch, attempt_survey,     attempt_similarity, attempt_edits};
     struct fixture f;
 
     fixture_open(&f, 1);
@@ -984,6 +1050,7 @@ FOR_EACH_MODEL(scores_of_a_window_are_those_of_its_text, score_in_windows)
 FOR_EACH_MODEL(a_lens_reads_what_the_output_layer_would, read_with_the_lens)
 FOR_EACH_MODEL(a_lens_reads_what_each_head_adds, read_heads_with_the_lens)
 FOR_EACH_MODEL(the_last_reading_is_the_models_own, compare_lens_with_run)
+FOR_EACH_MODEL(a_lens_over_texts_gives_a_mean_and_a_deviation, read_texts_with_the_lens)
 FOR_EACH_MODEL(attributions_are_right_and_add_up_to_the_logit, attribute_all)
 FOR_EACH_MODEL(keys_of_a_head_add_up_to_it, attribute_by_token)
 FOR_EACH_MODEL(greedy_tokens_are_those_of_a_run_over_all_before, generate_greedily)
@@ -1085,6 +1152,7 @@ END_TEST
 ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
            a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
+           a_lens_over_texts_gives_a_mean_and_a_deviation,
            attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
            greedy_tokens_are_those_of_a_run_over_all_before,
            drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,

@@ -1369,6 +1369,8 @@ attn_lens_args._fields_ = [
     ("top", c_size_t),
     ("answer", attn_answer_args),
     ("reads_heads", c_bool),
+    ("texts", POINTER(attn_input)),
+    ("n_text", c_size_t),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -1421,6 +1423,8 @@ attn_table_grid._fields_ = [
     ("model", c_char_p),
     ("text", c_char_p),
     ("n_text", c_size_t),
+    ("run", POINTER(attn_labels)),
+    ("positions", c_char_p),
 ]
 
 
