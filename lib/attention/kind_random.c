@@ -4,20 +4,27 @@
  * A row shuffles its candidates and keeps the first K-1. The shuffle is a cipher: a Feistel network
  * over the numbers of just enough bits, walked until it comes back below their number (Black and
  * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
- * given key went, is found by itself: no table, and work that grows with K and not with n.
+ * given key went, is found by itself: no table, and work that grows with K and not with n. Places
+ * are walked many at a time, and those that have arrived make room for others.
  */
 #include "attention/kind_internal.h"
 
-#include <stddef.h>
+#include "kernels/kernels.h"
 
-enum { N_ROUND = 8 };
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    N_WALK = 128,         /* places that are walked at a time */
+    MAP_BITS = 1 << 15,   /* numbers that a map of bits holds */
+    MAP_BITS_EACH = 256, /* and those for each that is drawn, from which sorting is quicker */
+};
 
 /* A permutation of 0 .. n-1. */
 struct shuffle {
+    const struct attn_kernels *kernels;
     uint32_t n;
-    unsigned n_low; /* bits of the lower half; the upper one has as many or one less */
-    uint32_t mask_low, mask_high;
-    uint32_t keys[N_ROUND];
+    struct attn_cipher cipher; /* of the numbers of just enough bits for n */
 };
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one step. */
@@ -32,69 +39,55 @@ static uint64_t mix(uint64_t x)
 static struct shuffle make_shuffle(const struct attn_attention *attention,
                                    const struct attn_key_row *row, size_t n)
 {
-    struct shuffle shuffle = {.n = (uint32_t)n, .n_low = 1};
+    struct shuffle shuffle = {.kernels = attn_kernels_find(ATTN_ISA_BEST), .n = (uint32_t)n};
     unsigned n_bit = 6; /* over fewer, some draws come noticeably more often than others */
     uint64_t state = mix(attention->seed);
 
     while (n_bit < 32 && (n - 1) >> n_bit > 0)
         n_bit++;
-    shuffle.n_low = (n_bit + 1) / 2;
-    shuffle.mask_low = (UINT32_C(1) << shuffle.n_low) - 1;
-    shuffle.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
+    shuffle.cipher.n_low = (n_bit + 1) / 2;
+    shuffle.cipher.mask_low = (UINT32_C(1) << shuffle.cipher.n_low) - 1;
+    shuffle.cipher.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
     state = mix(state ^ (uint64_t)row->layer);
     state = mix(state ^ (uint64_t)row->head);
     state = mix(state ^ row->position);
-    for (int i = 0; i < N_ROUND; i++)
-        shuffle.keys[i] = (uint32_t)(state = mix(state));
+    for (int i = 0; i < ATTN_CIPHER_ROUNDS; i++)
+        shuffle.cipher.keys[i] = (uint32_t)(state = mix(state));
     return shuffle;
 }
 
-static uint32_t scramble(uint32_t half, uint32_t key)
+/* The numbers at the first N places, in any order. */
+static void draw_numbers(const struct shuffle *shuffle, size_t n, int32_t *numbers)
 {
-    uint32_t x = (half + key) * UINT32_C(0x9e3779b1);
+    uint32_t walking[N_WALK];
+    size_t place = 0, n_walking = 0, n_arrived = 0;
 
-    x = (x ^ (x >> 15)) * UINT32_C(0x85ebca6b);
-    x = (x ^ (x >> 13)) * UINT32_C(0xc2b2ae35);
-    return x ^ (x >> 16);
-}
+    while (n_arrived < n) {
+        size_t n_left = 0;
 
-/* Round I of the network is its own inverse. */
-static void turn(const struct shuffle *shuffle, int i, uint32_t *low, uint32_t *high)
-{
-    if (i % 2 == 0)
-        *low ^= scramble(*high, shuffle->keys[i]) & shuffle->mask_low;
-    else
-        *high ^= scramble(*low, shuffle->keys[i]) & shuffle->mask_high;
-}
+        for (; n_walking < N_WALK && place < n; place++)
+            walking[n_walking++] = (uint32_t)place;
+        shuffle->kernels->encipher(&shuffle->cipher, walking, n_walking);
+        for (size_t i = 0; i < n_walking; i++) { /* without branches, which nobody could foresee */
+            const uint32_t number = walking[i];
+            const bool has_arrived = number < shuffle->n;
 
-/* The number at PLACE. */
-static uint32_t number_at(const struct shuffle *shuffle, uint32_t place)
-{
-    uint32_t number = place;
-
-    do {
-        uint32_t low = number & shuffle->mask_low, high = number >> shuffle->n_low;
-
-        for (int i = 0; i < N_ROUND; i++)
-            turn(shuffle, i, &low, &high);
-        number = high << shuffle->n_low | low;
-    } while (number >= shuffle->n);
-    return number;
+            numbers[n_arrived] = (int32_t)number;
+            n_arrived += has_arrived;
+            walking[n_left] = number;
+            n_left += !has_arrived;
+        }
+        n_walking = n_left;
+    }
 }
 
 /* The place of NUMBER. */
 static uint32_t place_of(const struct shuffle *shuffle, uint32_t number)
 {
-    uint32_t place = number;
-
-    do {
-        uint32_t low = place & shuffle->mask_low, high = place >> shuffle->n_low;
-
-        for (int i = N_ROUND - 1; i >= 0; i--)
-            turn(shuffle, i, &low, &high);
-        place = high << shuffle->n_low | low;
-    } while (place >= shuffle->n);
-    return place;
+    do
+        shuffle->kernels->decipher(&shuffle->cipher, &number, 1);
+    while (number >= shuffle->n);
+    return number;
 }
 
 /* What is drawn from: the visible keys without the query itself, if that is one of them. */
@@ -124,7 +117,7 @@ static bool keeps(const struct attn_attention *attention, const struct attn_key_
     return place_of(&shuffle, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
 }
 
-/* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for some hundreds. */
+/* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for few. */
 static void sort(int32_t *keys, size_t n)
 {
     static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
@@ -140,6 +133,21 @@ static void sort(int32_t *keys, size_t n)
         }
 }
 
+/* Ascending, for distinct keys below N_NUMBER: quick where they lie close. */
+static void sort_by_map(int32_t *keys, size_t n, size_t n_number)
+{
+    uint64_t map[MAP_BITS / 64];
+    const size_t n_word = (n_number + 63) / 64;
+    size_t at = 0;
+
+    memset(map, 0, n_word * sizeof *map);
+    for (size_t i = 0; i < n; i++)
+        map[keys[i] / 64] |= UINT64_C(1) << keys[i] % 64;
+    for (size_t i = 0; i < n_word; i++)
+        for (uint64_t left = map[i]; left != 0; left &= left - 1)
+            keys[at++] = (int32_t)(i * 64 + (size_t)__builtin_ctzll(left));
+}
+
 static size_t list(const struct attn_attention *attention, const struct attn_key_row *row,
                    int32_t *keys)
 {
@@ -151,9 +159,11 @@ static size_t list(const struct attn_attention *attention, const struct attn_key
     if (draw.n_drawn > 0) {
         const struct shuffle shuffle = make_shuffle(attention, row, draw.n_other);
 
-        for (size_t i = 0; i < draw.n_drawn; i++)
-            keys[i] = (int32_t)number_at(&shuffle, (uint32_t)i);
-        sort(keys, draw.n_drawn);
+        draw_numbers(&shuffle, draw.n_drawn, keys);
+        if (draw.n_other <= MAP_BITS && draw.n_other / MAP_BITS_EACH <= draw.n_drawn)
+            sort_by_map(keys, draw.n_drawn, draw.n_other);
+        else
+            sort(keys, draw.n_drawn);
     }
     if (!draw.has_self)
         return draw.n_drawn;

@@ -73,6 +73,15 @@ struct attn_running_softmax {
 };
 #define ATTN_RUNNING_SOFTMAX_START ((struct attn_running_softmax){.max = -INFINITY})
 
+enum { ATTN_CIPHER_ROUNDS = 8 };
+
+/* A permutation of the numbers of some bits: a Feistel network over their halves. */
+struct attn_cipher {
+    unsigned n_low;               /* bits of the lower half, from 1 */
+    uint32_t mask_low, mask_high; /* what each half may hold */
+    uint32_t keys[ATTN_CIPHER_ROUNDS];
+};
+
 /* The functions of one instruction set. Pointers need no alignment; rows may overlap only when they
  * are the same. */
 struct attn_kernels {
@@ -173,6 +182,10 @@ struct attn_kernels {
 
     /* y [n_col] = x [n_row] s [n_row, n_col], each element one chain; y is neither x nor s. */
     void (*multiply_row)(const float *x, size_t n_row, const float *s, size_t n_col, float *y);
+
+    /* In place: what the cipher makes of each of N numbers; and back. */
+    void (*encipher)(const struct attn_cipher *cipher, uint32_t *numbers, size_t n);
+    void (*decipher)(const struct attn_cipher *cipher, uint32_t *numbers, size_t n);
 
     float (*sum)(const float *x, size_t n);
     bool (*is_finite)(const float *x, size_t n); /* no NaN, no infinity */

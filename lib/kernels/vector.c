@@ -37,6 +37,8 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .multiply_row = ATTN_FOR_ISA(attn_vector_multiply_row),
     .sum = ATTN_FOR_ISA(attn_vector_sum),
     .is_finite = ATTN_FOR_ISA(attn_vector_is_finite),
+    .encipher = ATTN_FOR_ISA(attn_vector_encipher),
+    .decipher = ATTN_FOR_ISA(attn_vector_decipher),
     .spin = ATTN_FOR_ISA(attn_vector_spin),
     .log_sum_exp = ATTN_FOR_ISA(attn_vector_log_sum_exp),
 };

@@ -50,6 +50,10 @@ void ATTN_FOR_ISA(attn_vector_multiply_row)(const float *x, size_t n_row, const 
 float ATTN_FOR_ISA(attn_vector_sum)(const float *x, size_t n);
 bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n);
 double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n);
+void ATTN_FOR_ISA(attn_vector_encipher)(const struct attn_cipher *cipher, uint32_t *numbers,
+                                        size_t n);
+void ATTN_FOR_ISA(attn_vector_decipher)(const struct attn_cipher *cipher, uint32_t *numbers,
+                                        size_t n);
 
 double ATTN_FOR_ISA(attn_vector_spin)(size_t n_round);
 

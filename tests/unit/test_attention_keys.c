@@ -405,6 +405,31 @@ START_TEST(every_pair_of_keys_is_drawn_equally_often)
 }
 END_TEST
 
+/* Rows that are listed by a map and by sorting, against the question for each key. */
+START_TEST(long_random_rows_list_the_keys_that_they_keep)
+{
+    static const size_t sizes[] = {1000, 32768, 32769, 40000}, counts[] = {2, 4, 100, 700};
+    static int32_t listed[40000], kept[40000];
+    unsigned char *cells = malloc(40000);
+
+    ck_assert_ptr_nonnull(cells);
+    memset(cells, 1, 40000);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            const struct attn_key_row row = {3, 1, 0, sizes[s] / 3, sizes[s]};
+            struct attn_attention attention = make("random:1:5", ATTN_MASK_NONE);
+
+            attention.count = counts[c];
+            ck_assert_uint_eq(list_row(&attention, &row, listed), counts[c]);
+            attention.mask = ATTN_MASK_MATRIX; /* keeps, of every key */
+            attention.matrix = (struct attn_mask_matrix){cells, 1, 1, sizes[s]};
+            ck_assert_uint_eq(list_row(&attention, &row, kept), counts[c]);
+            ck_assert_mem_eq(listed, kept, counts[c] * sizeof *kept);
+        }
+    free(cells);
+}
+END_TEST
+
 START_TEST(a_matrix_filters_random_rows_after_they_are_drawn)
 {
     enum { N = 40 };
@@ -501,7 +526,7 @@ ATTN_SUITE("attention keys", rows_hold_the_pairs_that_the_kind_is_defined_by,
            a_longer_text_changes_no_earlier_random_row,
            the_last_rows_of_a_random_matrix_are_those_of_the_square_one,
            random_rows_depend_on_seed_layer_head_and_row, random_rows_are_the_same_on_every_machine,
-           every_pair_of_keys_is_drawn_equally_often,
+           every_pair_of_keys_is_drawn_equally_often, long_random_rows_list_the_keys_that_they_keep,
            a_matrix_filters_random_rows_after_they_are_drawn,
            rows_of_kinds_with_a_window_or_a_block_lie_together,
            pairs_of_kinds_without_pairs_are_none_or_those_of_the_projection,
