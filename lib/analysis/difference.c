@@ -5,6 +5,7 @@
 #include "analysis/difference.h"
 
 #include "analysis/metric.h"
+#include "kernels/kernels.h"
 
 #include <assert.h>
 #include <math.h>
@@ -227,27 +228,10 @@ void attn_difference_cells(const struct attn_difference *difference,
     }
 }
 
-/* ln sum exp(x), from the maximum so that nothing overflows. */
-static double log_sum_exp(const float *x, size_t n)
-{
-    double most = -(double)INFINITY, sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        most = fmax(most, (double)x[i]);
-    for (size_t i = 0; i < n; i++)
-        sum += exp((double)x[i] - most);
-    return most + log(sum);
-}
-
 double attn_logits_kl(const float *exact, const float *other, size_t n)
 {
-    const double exact_total = log_sum_exp(exact, n), other_total = log_sum_exp(other, n);
-    double kl = 0;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
-    for (size_t i = 0; i < n; i++) {
-        const double log_p = (double)exact[i] - exact_total, log_q = (double)other[i] - other_total;
-
-        kl += divergence(exp(log_p), exp(log_q), log_p - log_q);
-    }
-    return kl;
+    return kernels->divergence(exact, kernels->log_sum_exp(exact, n), other,
+                               kernels->log_sum_exp(other, n), n);
 }

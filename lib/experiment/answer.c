@@ -1,9 +1,9 @@
 /* answer.c - see answer.h. */
 #include "experiment/answer_internal.h"
 
-#include "analysis/difference.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "kernels/kernels.h"
 #include "run/position.h"
 
 #include <math.h>
@@ -204,16 +204,6 @@ static size_t find_most(const float *x, size_t n)
     return most;
 }
 
-/* ln sum exp(x [n]), whose largest is number MOST */
-static double log_sum_exp(const float *x, size_t n, size_t most)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++)
-        sum += exp((double)x[i] - (double)x[most]);
-    return (double)x[most] + log(sum);
-}
-
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
 /* The mean of -ln p over the text's own tokens but the first, of the text that was fed as number
@@ -223,6 +213,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_error *err)
 {
     const struct attn_sequence *text = &answer->run->text;
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
     float *logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
     enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
@@ -235,7 +226,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
         for (size_t row = 0; status == ATTN_OK && row < n; row++) {
             const float *x = logits + row * n_vocab;
 
-            sum += log_sum_exp(x, n_vocab, find_most(x, n_vocab)) - (double)x[text->ids[at + row]];
+            sum += kernels->log_sum_exp(x, n_vocab) - (double)x[text->ids[at + row]];
         }
     }
     attn_free(logits);
@@ -244,27 +235,31 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
 }
 
 /* LOGITS at the position, and the cross-entropy if that is the metric. */
-static struct attn_reply reply_of(const struct attn_answer *answer, const float *base,
-                                  const float *logits, double ce)
+static struct attn_reply reply_of(const struct attn_answer *answer,
+                                  const struct attn_reading *reading, const float *logits,
+                                  double ce)
 {
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n = attn_model_config(answer->run->model)->n_vocab;
-    const size_t most = find_most(logits, n);
-    struct attn_reply found = {.value = ce, .first = (int32_t)most};
+    struct attn_reply found = {.value = ce,
+                               .first = (int32_t)find_most(logits, n),
+                               .total = kernels->log_sum_exp(logits, n)};
     const double target = answer->has_target ? (double)logits[answer->target] : 0;
 
-    found.kl = base != NULL ? attn_logits_kl(base, logits, n) : 0;
+    if (reading->base != NULL)
+        found.kl = kernels->divergence(reading->base, reading->base_total, logits, found.total, n);
     switch (answer->metric) {
     case ATTN_ANSWER_LOGIT_DIFF:
         found.value = target - (double)logits[answer->foil];
         break;
     case ATTN_ANSWER_LOG_PROB:
-        found.value = target - log_sum_exp(logits, n, most);
+        found.value = target - found.total;
         break;
     case ATTN_ANSWER_LOGIT:
         found.value = target;
         break;
     case ATTN_ANSWER_PROB:
-        found.value = exp(target - log_sum_exp(logits, n, most));
+        found.value = exp(target - found.total);
         break;
     case ATTN_ANSWER_KL:
         found.value = found.kl;
@@ -302,8 +297,7 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
         if (answer->metric == ATTN_ANSWER_CE)
             status = cross_entropy(answer, session, i, &ce, err);
         if (status == ATTN_OK)
-            reading->replies[i] =
-                reply_of(answer, reading->base, reading->logits + i * n_vocab, ce);
+            reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, ce);
     }
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }

@@ -27,6 +27,7 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 struct attn_reply {
     double value;  /* of the metric */
     double kl;     /* KL(p of the base || p) at the position, in nats */
+    double total;  /* ln sum exp of the logits at the position */
     int32_t first; /* the most probable token; of equal ones the first */
 };
 
@@ -34,6 +35,7 @@ struct attn_reply {
 struct attn_reading {
     size_t n;                   /* the session was fed the run's input so often, side by side */
     const float *base;          /* logits of the unchanged run; NULL: this is that run */
+    double base_total;          /* and their `total` */
     float *logits;              /* [n, n_vocab] those at the position */
     struct attn_reply *replies; /* [n] */
 };

@@ -140,8 +140,11 @@ static enum attn_status run_source(struct job *job, struct attn_error *err)
     struct attn_answer answer = job->answer;
     struct attn_session *session = NULL;
     struct attn_reply reply = {0};
-    const struct attn_reading reading = {
-        .n = 1, .base = job->trials.logits, .logits = logits, .replies = &reply};
+    const struct attn_reading reading = {.n = 1,
+                                         .base = job->trials.logits,
+                                         .base_total = job->trials.base.total,
+                                         .logits = logits,
+                                         .replies = &reply};
     enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
     answer.run = job->source;

@@ -226,7 +226,8 @@ static enum attn_status read_replies(const struct work *work, const struct pack 
 {
     const struct attn_trials *trials = work->trials;
     const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
-    struct attn_reading reading = {.n = pack->n, .base = trials->logits};
+    struct attn_reading reading = {
+        .n = pack->n, .base = trials->logits, .base_total = trials->base.total};
     enum attn_status status = ATTN_NO_MEMORY;
 
     reading.logits = attn_alloc_uninitialized(pack->n * n_vocab, sizeof *reading.logits, err);

@@ -194,8 +194,12 @@ struct attn_kernels {
      * takes. Returns their number. */
     double (*spin)(size_t n_round);
 
-    /* ln sum exp(x), computed from the row's maximum, the sum in double. For log-probabilities. */
+    /* ln sum exp(x), computed from the row's maximum in double. For log-probabilities. */
     double (*log_sum_exp)(const float *x, size_t n);
+
+    /* KL(p || q) = sum p ln(p/q) in nats, in double, of p = exp(x - x_total) and q = exp(y - y_total)
+     * [n], where the totals are log_sum_exp of each. */
+    double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);
 };
 
 /*

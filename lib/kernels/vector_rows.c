@@ -4,6 +4,7 @@
  * Sums are those of struct sums (lanes.h), so a row gives the same bits for every register width,
  * and trailing zeros change nothing.
  */
+#include "kernels/doubles.h"
 #include "kernels/elementary.h"
 #include "kernels/vector.h"
 
@@ -242,29 +243,49 @@ bool ATTN_FOR_ISA(attn_vector_is_finite)(const float *x, size_t n)
     return !v_any(bad);
 }
 
+/* The next LANES numbers of X, of which LEFT remain: those that do not exist are FILL. */
+static vf load_or(const float *x, size_t left, float fill)
+{
+    return left < LANES ? v_select(v_first(left), v_load_first(x, left), v_splat(fill)) : v_load(x);
+}
+
 double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
 {
-    double part[N_PARTIAL] = {0};
-    vf m = v_splat(-INFINITY);
-    float max;
+    const float most = find_largest(x, n, 1);
+    struct double_sums sums = {0};
+    bool has_nan = false;
 
-    for (size_t i = 0; i < n; i += LANES)
-        m = v_max(n - i < LANES ? v_select(v_first(n - i), v_load_first(x + i, n - i), m)
-                                : v_load(x + i),
-                  m);
-    max = largest(m);
-    if (max == INFINITY)
-        max = 0; /* inf - inf would be NaN; exp(inf) is the inf it should be */
-    if (max == -INFINITY)
-        max = 0; /* likewise: ln 0 is -inf, and NaN stays NaN */
+    for (size_t i = 0; isinf(most) && i < n; i++)
+        has_nan = has_nan || isnan(x[i]);
+    if (isinf(most)) /* differences from it would be NaN */
+        return has_nan ? (double)NAN : (double)most;
     for (size_t i = 0; i < n; i += LANES) {
-        vf e = v_exp(v_load_some(x + i, n - i) - max);
+        const vf v = load_or(x + i, n - i, -INFINITY);
 
-        for (size_t l = 0; l < LANES && l < n - i; l++)
-            part[(i + l) % N_PARTIAL] += (double)e[l];
+        for (size_t half = 0; half < 2; half++)
+            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] +=
+                d_exp(d_of_floats(v, half) - (double)most);
     }
-    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
-        for (size_t l = 0; l < half; l++)
-            part[l] += part[l + half];
-    return log(part[0]) + (double)max;
+    return log(double_sums_total(&sums)) + (double)most;
+}
+
+double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, const float *y,
+                                            double y_total, size_t n)
+{
+    struct double_sums sums = {0};
+    double sum;
+
+    for (size_t i = 0; i < n; i += LANES) {
+        const vf v = load_or(x + i, n - i, -INFINITY), w = load_or(y + i, n - i, 0);
+
+        for (size_t half = 0; half < 2; half++) {
+            const vd log_p = d_of_floats(v, half) - x_total, log_q = d_of_floats(w, half) - y_total;
+            const vd p = d_exp(log_p);
+
+            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] +=
+                d_select(p == 0, d_splat(0), p * (log_p - log_q));
+        }
+    }
+    sum = double_sums_total(&sums);
+    return sum < 0 ? 0 : sum; /* rounding */
 }

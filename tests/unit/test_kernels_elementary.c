@@ -1,7 +1,8 @@
 /*
- * test_kernels_elementary.c - exp, tanh, erf and the activations against double precision, and the
- * same bits from every instruction set.
+ * test_kernels_elementary.c - exp, tanh, erf and the activations against double precision, exp and ln
+ * of doubles against long double, and the same bits from every instruction set.
  */
+#include "kernels/doubles.h"
 #include "kernels/elementary.h"
 #include "kernels/kernels.h"
 #include "tests/support/near.h"
@@ -150,6 +151,52 @@ START_TEST(activations_give_the_same_bits_everywhere)
 }
 END_TEST
 
+static double exp_of_double(double x)
+{
+    return d_exp(d_splat(x))[0];
+}
+
+static double log_of_double(double x)
+{
+    return d_log(d_splat(x))[0];
+}
+
+/* Error of F at X in ulps of EXPECTED. */
+static double double_ulps(double (*f)(double), double x, long double expected)
+{
+    const long double error = fabsl((long double)f(x) - expected);
+
+    return (double)(expected == 0 ? error : ldexpl(error, 52 - ilogbl(expected)));
+}
+
+START_TEST(doubles_are_within_two_ulp)
+{
+    double worst_exp = 0, worst_log = 0;
+
+    for (int i = 0; i <= 200000; i++) {
+        const double x = -707.9 + 1416.8 * i / 200000, near = -1.5 + 3.0 * i / 200000;
+        const double whole = exp(x * 0.99), one = 1 + near / 3;
+
+        worst_exp = fmax(worst_exp, double_ulps(exp_of_double, x, expl((long double)x)));
+        worst_exp = fmax(worst_exp, double_ulps(exp_of_double, near, expl((long double)near)));
+        worst_log = fmax(worst_log, double_ulps(log_of_double, whole, logl((long double)whole)));
+        worst_log = fmax(worst_log, double_ulps(log_of_double, one, logl((long double)one)));
+    }
+    ck_assert_msg(worst_exp <= 1, "exp is off by %.3f ulp", worst_exp);
+    ck_assert_msg(worst_log <= 2, "ln is off by %.3f ulp", worst_log);
+}
+END_TEST
+
+START_TEST(doubles_keep_their_promises_at_the_ends)
+{
+    ck_assert(exp_of_double(0) == 1 && exp_of_double(-0.0) == 1);
+    ck_assert(exp_of_double(-708) == 0 && exp_of_double(-1e300) == 0);
+    ck_assert(exp_of_double(-HUGE_VAL) == 0 && isnan(exp_of_double((double)NAN)));
+    ck_assert(log_of_double(1) == 0 && isnan(log_of_double((double)NAN)));
+    ck_assert_double_eq_tol(log_of_double(0x1p-149), -149 * log(2), 1e-13); /* the least float */
+}
+END_TEST
+
 typedef void (*attn_map_fn)(const float *x, size_t n, float *y);
 
 enum { N_MAP = 3 };
@@ -238,5 +285,6 @@ ATTN_SUITE("kernels: elementary", exp_is_within_one_ulp, exp_keeps_its_promises_
            tanh_and_erf_are_within_two_ulp, tanh_and_erf_saturate,
            activations_are_those_of_their_formulas, activations_survive_extreme_values,
            activations_give_the_same_bits_everywhere, activations_are_found_by_every_name,
+           doubles_are_within_two_ulp, doubles_keep_their_promises_at_the_ends,
            feature_maps_are_those_of_their_formulas, feature_maps_of_extreme_values,
            feature_maps_give_the_same_bits_everywhere_and_in_place)

@@ -326,7 +326,7 @@ START_TEST(log_sum_exp_matches_double)
             max = fmax(max, (double)x[i]);
         for (size_t i = 0; i < n; i++)
             sum += exp((double)x[i] - max);
-        ck_assert_double_eq_tol(best()->log_sum_exp(x, n), max + log(sum), 2e-7);
+        ck_assert_double_eq_tol(best()->log_sum_exp(x, n), max + log(sum), 4e-14);
     }
 }
 END_TEST
@@ -345,6 +345,42 @@ START_TEST(log_sum_exp_of_the_infinite)
 }
 END_TEST
 
+/* sum p ln(p/q) of the softmax of P and of Q, one term after the other */
+static double divergence_of(const float *p, const float *q, size_t n)
+{
+    double p_sum = 0, q_sum = 0, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        p_sum += exp((double)p[i]), q_sum += exp((double)q[i]);
+    for (size_t i = 0; i < n; i++)
+        sum += exp((double)p[i]) / p_sum * ((double)p[i] - log(p_sum) - (double)q[i] + log(q_sum));
+    return sum;
+}
+
+START_TEST(divergence_matches_double)
+{
+    const struct attn_kernels *k = best();
+
+    for (size_t n = 1; n <= 300; n++) {
+        attn_reference_fill(x, n, 10, n);
+        attn_reference_fill(w, n, 10, n + 1);
+        ck_assert_double_eq_tol(k->divergence(x, k->log_sum_exp(x, n), w, k->log_sum_exp(w, n), n),
+                                divergence_of(x, w, n), 1e-12);
+        ck_assert(k->divergence(x, k->log_sum_exp(x, n), x, k->log_sum_exp(x, n), n) == 0);
+    }
+}
+END_TEST
+
+START_TEST(divergence_of_the_infinite)
+{
+    const float here[] = {0, -INFINITY}, there[] = {-INFINITY, 0}, both[] = {1, 1};
+
+    ck_assert(best()->divergence(here, 0, there, 0, 2) == HUGE_VAL);
+    ck_assert(best()->divergence(here, 0, here, 0, 2) == 0); /* 0 ln 0 = 0 */
+    ck_assert_double_eq_tol(best()->divergence(here, 0, both, 1 + log(2), 2), log(2), 1e-15);
+}
+END_TEST
+
 /* Everything that makes a row out of rows, at SHIFT floats from an aligned place, into OUT. */
 static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, float *out)
 {
@@ -352,7 +388,7 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     float *const places[] = {row,        row + 300,  row + 600, row + 900,
                              row + 1200, row + 1500, row + 1750};
     struct attn_running_softmax running = {.max = 1.5f, .sum = 2.5f};
-    double lse;
+    double lse, kl;
 
     memset(out, 0, 2200 * sizeof *out);
     for (int i = 0; i < 3; i++)
@@ -364,10 +400,12 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     kernels->add(x + shift, w + shift, n, places[4]);
     kernels->scale(x + shift, 0.3f, n, places[5]);
     lse = kernels->log_sum_exp(x + shift, n);
+    kl = kernels->divergence(x + shift, lse, w + shift, 1, n);
     memcpy(places[6], x + shift, n * sizeof *x);
     out[2180] = kernels->softmax_block(places[6], n - n / 4, n, 0.1f, &running);
     memcpy(out + 2182, &running, sizeof running);
     memcpy(out + 2190, &lse, sizeof lse);
+    memcpy(out + 2192, &kl, sizeof kl);
 }
 
 START_TEST(rows_are_the_same_bits_everywhere)
@@ -429,7 +467,8 @@ START_TEST(nothing_beyond_a_row_is_touched)
             kernels->add_outer(p, 1, p, n, q);
             kernels->activate(ATTN_ACTIVATION_GELU, p, n);
             ck_assert(kernels->is_finite(p, n) && isfinite(kernels->sum(p, n)) &&
-                      isfinite(kernels->log_sum_exp(p, n)));
+                      isfinite(kernels->log_sum_exp(p, n)) &&
+                      isfinite(kernels->divergence(p, 0, p, 1, n)));
             for (size_t size = 2; size <= 4; size += 2)
                 kernels->convert((char *)end_x - n * size,
                                  size == 2 ? ATTN_DTYPE_F16 : ATTN_DTYPE_F32, n, q);
@@ -474,5 +513,6 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            layer_norm_matches_double, rms_norm_matches_double,
            layer_norm_of_equal_numbers_is_the_bias, sums_add_by_index_mod_sixteen_in_a_fixed_tree,
            is_finite_finds_one_bad_number_anywhere, log_sum_exp_matches_double,
-           log_sum_exp_of_the_infinite, rows_are_the_same_bits_everywhere,
-           nothing_beyond_a_row_is_touched, rows_are_streamed_as_they_are_at_any_place)
+           log_sum_exp_of_the_infinite, divergence_matches_double, divergence_of_the_infinite,
+           rows_are_the_same_bits_everywhere, nothing_beyond_a_row_is_touched,
+           rows_are_streamed_as_they_are_at_any_place)

@@ -1,0 +1,120 @@
+/*
+ * doubles.h - exp and ln on registers of doubles, for what is added up in double precision: the same
+ * bits from every instruction set, as in lanes.h.
+ *
+ * A register of floats (lanes.h) is two of doubles. tests/unit/test_kernels_elementary.c holds the
+ * largest errors: exp 1 ulp, ln 2.
+ */
+#ifndef ATTN_KERNELS_DOUBLES_H
+#define ATTN_KERNELS_DOUBLES_H
+
+#include "kernels/lanes.h"
+
+enum { HALF = LANES / 2 };
+
+typedef double vd __attribute__((vector_size(8 * HALF)));
+typedef int64_t vl __attribute__((vector_size(8 * HALF))); /* bits, or a mask of 0 and -1 */
+
+static inline vd d_splat(double x)
+{
+    return (vd){0} + x;
+}
+
+#if defined __AVX512F__
+
+static inline vd d_fma(vd a, vd b, vd c)
+{
+    return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+
+#elif defined __AVX2__
+
+static inline vd d_fma(vd a, vd b, vd c)
+{
+    return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+
+#else
+
+static inline vd d_fma(vd a, vd b, vd c)
+{
+    for (int l = 0; l < HALF; l++)
+        a[l] = __builtin_fma(a[l], b[l], c[l]);
+    return a;
+}
+
+#endif
+
+static inline vd d_select(vl mask, vd yes, vd no)
+{
+    return (vd)(((vl)yes & mask) | ((vl)no & ~mask));
+}
+
+/* The first or the second half of X. */
+static inline vd d_of_floats(vf x, size_t half)
+{
+    float part __attribute__((vector_size(4 * HALF)));
+
+    memcpy(&part, (const char *)&x + half * sizeof part, sizeof part);
+    return __builtin_convertvector(part, vd);
+}
+
+/*
+ * exp(x) = 2^n exp(r) with n = round(x / ln 2) and |r| <= ln(2)/2, exp(r) by Taylor's series. For
+ * x <= 709; below -708 +0; NaN stays NaN.
+ */
+static inline vd d_exp(vd x)
+{
+    static const double factors[] = {
+        1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, /* 1/13! .. 1/10! */
+        1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+        1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+    const vd to_integer = d_splat(0x1.8p52); /* adding it leaves no bits for a fraction */
+    const vd shifted = d_fma(x, d_splat(0x1.71547652b82fep0), to_integer), n = shifted - to_integer;
+    vd r = d_fma(n, d_splat(-0x1.62e42fefa3800p-1), x); /* ln 2 in two parts */
+    vd q = d_splat(factors[0]);
+
+    r = d_fma(n, d_splat(-0x1.ef35793c76730p-45), r);
+    for (size_t i = 1; i < sizeof factors / sizeof *factors; i++)
+        q = d_fma(q, r, d_splat(factors[i]));
+    q = 1.0 + d_fma(q, r * r, r);
+    q = (vd)((vl)q + ((vl)shifted << 52)); /* n stands in the last bits of `shifted` */
+    return d_select(x > -708.0, q, d_select(x <= -708.0, d_splat(0), x));
+}
+
+/*
+ * ln(x) = n ln 2 + ln(m) with m in sqrt(1/2) .. sqrt(2), and ln(m) = 2 atanh(f) by its series, where
+ * f = (m - 1) / (m + 1). For finite x >= 2^-1022; NaN stays NaN.
+ */
+static inline vd d_log(vd x)
+{
+    const vl root = (vl)d_splat(0x1.6a09e667f3bcdp-1);
+    const vl bits = ((vl)x - root) >> 52 << 52; /* the exponent of x / sqrt(1/2) */
+    const vd to_integer = d_splat(0x1.8p52);
+    const vd n = (vd)((vl)to_integer + (bits >> 52)) - to_integer;
+    const vd m = (vd)((vl)x - bits), f = (m - 1.0) / (m + 1.0), s = f * f;
+    vd q = d_splat(1.0 / 21);
+
+    for (int k = 19; k >= 3; k -= 2)
+        q = d_fma(q, s, d_splat(1.0 / k));
+    q = d_fma(f + f, q * s, n * 0x1.ef35793c76730p-45) + (f + f);
+    return d_select(x == x, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q), x);
+}
+
+/* A sum over a row: 16 partial sums by absolute index mod 16, as struct sums. */
+struct double_sums {
+    vd part[2 * N_PART];
+};
+
+static inline double double_sums_total(const struct double_sums *sums)
+{
+    double t[N_PARTIAL];
+
+    memcpy(t, sums->part, sizeof t);
+    for (size_t half = N_PARTIAL / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++)
+            t[l] += t[l + half];
+    return t[0];
+}
+
+#endif
