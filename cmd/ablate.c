@@ -4,7 +4,6 @@
 #include "question.h"
 #include "references.h"
 #include "report.h"
-#include "texts_args.h"
 
 #include "attn.h"
 #include "tool.h"
@@ -157,9 +156,7 @@ static int read_control(const char *value, struct attn_ablate_args *how)
 
 static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
 {
-    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = read_parts(args->parts, how);
+    int code = read_parts(args->parts, how);
     if (code == EXIT_DONE)
         code = read_with(args->with, how);
     if (code == EXIT_DONE)
@@ -173,7 +170,7 @@ static int read_how(const struct ablate_args *args, struct attn_ablate_args *how
 }
 
 static int ablate(const struct ablate_args *args, struct question *question,
-                  struct references *references, struct attn_texts **texts)
+                  struct references *references)
 {
     struct attn_ablate_args how = ATTN_ABLATE_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -186,17 +183,10 @@ static int ablate(const struct ablate_args *args, struct question *question,
             (struct attn_table_grid){.rows = "layer",
                                      .columns = how.parts == ATTN_ABLATE_HEADS ? "head" : "part",
                                      .values = "change"};
-    if (args->texts.path)
-        question->unit = "texts";
     if (code == EXIT_DONE && args->reference)
         code = references_read(args->reference, references);
     if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE && !args->texts.path)
-        code = question_read(question);
-    if (code == EXIT_DONE)
-        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
-    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
     how.answer = answer_of(&args->answer, &ids);
     how.references = references->items;
     how.n_reference = references->n;
@@ -218,11 +208,9 @@ static int ablate_main(int argc, char **argv)
     struct question question = {
         .command = &command_ablate, .args = &args.question, .reuse = true, .example = EXAMPLE};
     struct references references = {0};
-    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = ablate(&args, &question, &references, &texts);
+        code = ablate(&args, &question, &references);
     references_release(&references);
-    attn_texts_free(texts);
     return question_close(&question, code);
 }

@@ -1,7 +1,6 @@
 /* attend.c - attn-cli attend: attention on arrays. */
 #include "comparison.h"
 #include "explain.h"
-#include "help.h"
 #include "label_args.h"
 #include "options.h"
 #include "print.h"
@@ -11,7 +10,6 @@
 
 #include "attn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Paths, or NULL. */
@@ -330,15 +328,7 @@ static int attend_main(int argc, char **argv)
     struct attend_args args = {.request = REQUEST_ARGS_DEFAULT};
     struct served served = {.command = &command_attend, .args = &args.request};
     int code = request_parse(&served, argc, argv, &args);
-    if (served.out && help_is_asked(args.request.selection.sites))
-        print_sites(served.out);
-    else if (served.out && help_is_asked(args.request.attention.kind))
-        attention_kinds_print(served.out);
-    else if (served.out && help_is_asked(args.request.picture.colormap))
-        colormaps_print(&args.request.picture, served.out);
-    else if (served.out)
+    if (served.out && !request_print_help(&served, print_sites))
         code = perform(&args, &served);
-    output_args_release(&args.request.output);
-    free(served.given);
-    return print_close(served.out, code);
+    return request_close(&served, code);
 }

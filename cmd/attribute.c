@@ -3,7 +3,6 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
-#include "texts_args.h"
 
 #include "attn.h"
 
@@ -74,8 +73,7 @@ const struct command command_attribute = {
     .main = attribute_main,
 };
 
-static int attribute(const struct attribute_args *args, struct question *question,
-                     struct attn_texts **texts)
+static int attribute(const struct attribute_args *args, struct question *question)
 {
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -92,20 +90,13 @@ static int attribute(const struct attribute_args *args, struct question *questio
                                                   .columns = "key",
                                                   .texts = "token",
                                                   .values = "logit"};
-    if (args->texts.path)
-        question->unit = "texts";
-    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    if (code == EXIT_DONE && args->n_most > 0 && !how.by_token)
+    int code = EXIT_DONE;
+    if (args->n_most > 0 && !how.by_token)
         code = report_problem(EXIT_USAGE, NULL,
                               "--limit is the number of rows of --by token, "
                               "which is not given");
     if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE && !args->texts.path)
-        code = question_read(question);
-    if (code == EXIT_DONE)
-        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
-    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+        code = question_begin(question, &args->texts, &how.texts, &how.n_text);
     if (code == EXIT_DONE &&
         attn_attribute(question->host, &question->request, &how, &table, &err) != ATTN_OK)
         code = report_error(&err);
@@ -120,10 +111,8 @@ static int attribute_main(int argc, char **argv)
     struct attribute_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
         .command = &command_attribute, .args = &args.question, .reuse = true, .example = EXAMPLE};
-    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = attribute(&args, &question, &texts);
-    attn_texts_free(texts);
+        code = attribute(&args, &question);
     return question_close(&question, code);
 }

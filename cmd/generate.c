@@ -1,5 +1,4 @@
 /* generate.c - attn-cli generate: what comes next, and what it looked at. */
-#include "help.h"
 #include "hosting.h"
 #include "input.h"
 #include "interrupt.h"
@@ -13,7 +12,6 @@
 #include "attn.h"
 #include "tool.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -335,18 +333,10 @@ static int generate_main(int argc, char **argv)
     struct generate_args args = {.request = REQUEST_ARGS_DEFAULT};
     struct served served = {.command = &command_generate, .args = &args.request};
     int code = request_parse(&served, argc, argv, &args);
-    if (served.out && help_is_asked(args.request.selection.sites))
-        sites_print(served.out);
-    else if (served.out && help_is_asked(args.request.attention.kind))
-        attention_kinds_print(served.out);
-    else if (served.out && help_is_asked(args.request.picture.colormap))
-        colormaps_print(&args.request.picture, served.out);
-    else if (served.out)
+    if (served.out && !request_print_help(&served, sites_print))
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);
     ablation_release(&args.ablation);
     text_list_release(&args.stops);
-    output_args_release(&args.request.output);
-    free(served.given);
-    return print_close(served.out, code);
+    return request_close(&served, code);
 }

@@ -3,7 +3,6 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
-#include "texts_args.h"
 
 #include "attn.h"
 #include "tool.h"
@@ -220,7 +219,6 @@ static int compare_heads(const struct heads_args *args, struct question *questio
         code = question_open(question);
     if (code == EXIT_DONE)
         code = question_read(question);
-    prompt_say_special(&args->question.prompt, &question->request);
     if (code == EXIT_DONE && attn_similarity(question->host, &question->request,
                                              (size_t)args->n_most, &table, &err) != ATTN_OK)
         code = report_error(&err);
@@ -230,25 +228,16 @@ static int compare_heads(const struct heads_args *args, struct question *questio
     return code;
 }
 
-/* What the command borrows while it works. */
-struct material {
-    struct attn_ndarray pattern;
-    struct attn_texts *texts;
-};
-
-/* Reads the files that ARGS name. */
-static int read_files(const struct heads_args *args, struct attn_survey_args *how,
-                      struct material *material)
+/* Reads the file that --pattern names, if it does. */
+static int read_pattern(const struct heads_args *args, struct attn_survey_args *how,
+                        struct attn_ndarray *pattern)
 {
     struct attn_error err = {0};
-    int code = texts_read(&args->texts, &material->texts, &how->texts, &how->n_text);
-    if (code != EXIT_DONE)
-        return code;
-    if (args->pattern) {
-        how->pattern = &material->pattern;
-        if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", &material->pattern, &err) != ATTN_OK)
-            return report(&err, EXIT_INPUT);
-    }
+    if (!args->pattern)
+        return EXIT_DONE;
+    how->pattern = pattern;
+    if (attn_ndarray_read(args->pattern, 2, 2, "[T, T]", pattern, &err) != ATTN_OK)
+        return report(&err, EXIT_INPUT);
     return EXIT_DONE;
 }
 
@@ -267,7 +256,7 @@ static const char *drawn_column(const struct heads_args *args, bool has_probe)
 }
 
 static int survey(const struct heads_args *args, struct question *question,
-                  struct material *material)
+                  struct attn_ndarray *pattern)
 {
     struct attn_survey_args how = ATTN_SURVEY_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -284,15 +273,12 @@ static int survey(const struct heads_args *args, struct question *question,
     how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){
         .rows = "layer", .columns = "head", .values = drawn_column(args, how.has_probe)};
-    question->unit = args->texts.path ? "texts" : how.has_probe ? "probes" : NULL;
-    question->reuse = args->texts.path != NULL;
+    question->unit = how.has_probe ? "probes" : NULL;
     if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE && !how.has_probe && !args->texts.path)
-        code = question_read(question);
+        code = how.has_probe ? question_open(question)
+                             : question_begin(question, &args->texts, &how.texts, &how.n_text);
     if (code == EXIT_DONE)
-        code = read_files(args, &how, material);
-    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+        code = read_pattern(args, &how, pattern);
     if (code == EXIT_DONE &&
         attn_survey(question->host, &question->request, &how, &table, &err) != ATTN_OK)
         code = report_error(&err);
@@ -307,12 +293,11 @@ static int heads_main(int argc, char **argv)
     struct heads_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
         .command = &command_heads, .args = &args.question, .example = EXAMPLE};
-    struct material material = {.texts = NULL};
+    struct attn_ndarray pattern = {0};
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
         code = args.is_similarity ? compare_heads(&args, &question)
-                                  : survey(&args, &question, &material);
-    attn_ndarray_release(&material.pattern);
-    attn_texts_free(material.texts);
+                                  : survey(&args, &question, &pattern);
+    attn_ndarray_release(&pattern);
     return question_close(&question, code);
 }

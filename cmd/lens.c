@@ -3,7 +3,6 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
-#include "texts_args.h"
 
 #include "attn.h"
 
@@ -129,7 +128,7 @@ static int ask(const struct lens_args *args, struct question *question,
     return code;
 }
 
-static int lens(const struct lens_args *args, struct question *question, struct attn_texts **texts)
+static int lens(const struct lens_args *args, struct question *question)
 {
     struct attn_lens_args how = ATTN_LENS_ARGS_DEFAULT;
     struct answer_ids ids;
@@ -137,16 +136,7 @@ static int lens(const struct lens_args *args, struct question *question, struct 
     how.answer = answer_of(&args->answer, &ids);
     how.reads_heads = args->reads_heads;
     question->grid = grid_of(args);
-    question->reuse = args->texts.path != NULL;
-    question->unit = args->texts.path ? "texts" : NULL;
-    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE && !args->texts.path)
-        code = question_read(question);
-    if (code == EXIT_DONE)
-        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
-    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
     return code == EXIT_DONE ? ask(args, question, &how) : code;
 }
 
@@ -155,10 +145,8 @@ static int lens_main(int argc, char **argv)
     struct lens_args args = {.question = QUESTION_ARGS_DEFAULT, .answer = ANSWER_ARGS_DEFAULT};
     struct question question = {
         .command = &command_lens, .args = &args.question, .example = EXAMPLE};
-    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = lens(&args, &question, &texts);
-    attn_texts_free(texts);
+        code = lens(&args, &question);
     return question_close(&question, code);
 }

@@ -83,6 +83,21 @@ int question_read(struct question *question)
     return input_read(&args->prompt, args->source, &question->input, &question->request);
 }
 
+int question_begin(struct question *question, const struct texts_args *args,
+                   const struct attn_input **items, size_t *n)
+{
+    int code = texts_check(args, &question->args->prompt, question->example);
+    if (args->path) {
+        question->unit = "texts";
+        question->reuse = true;
+    }
+    if (code == EXIT_DONE)
+        code = question_open(question);
+    if (code == EXIT_DONE)
+        code = args->path ? texts_read(args, &question->texts, items, n) : question_read(question);
+    return code;
+}
+
 int question_write(const struct question *question, const struct attn_table *table)
 {
     struct attn_table_grid grid = question->grid;
@@ -98,6 +113,7 @@ int question_close(struct question *question, int code)
 {
     progress_clear();
     input_release(&question->input);
+    attn_texts_free(question->texts);
     attn_mask_array_release(&question->mask);
     hosting_close(question->host);
     text_list_release(&question->args->prompt.plain);

@@ -24,6 +24,7 @@
 #include "model_args.h"
 #include "running_args.h"
 #include "tables.h"
+#include "texts_args.h"
 
 #include "attn.h"
 
@@ -80,6 +81,7 @@ struct question {
     struct attn_host *host;
     struct attn_request request; /* what was read, and how to run it */
     struct input input;
+    struct attn_texts *texts; /* owns; that stand in place of a text, or NULL */
     struct attn_attention_change changed;
     struct attn_mask_array mask;
 };
@@ -93,6 +95,11 @@ int question_open(struct question *question);
 
 /* Reads the input of the shared options into the request. */
 int question_read(struct question *question);
+
+/* Both, or where ARGS name a file of texts, opens the host and reads these in place of the input:
+ * ITEMS [*n], borrowed until question_close. */
+int question_begin(struct question *question, const struct texts_args *args,
+                   const struct attn_input **items, size_t *n);
 
 int question_write(const struct question *question, const struct attn_table *table);
 

@@ -3,6 +3,7 @@
 
 #include "comparison.h"
 #include "explain.h"
+#include "help.h"
 #include "hosting.h"
 #include "interrupt.h"
 #include "options.h"
@@ -21,6 +22,20 @@ int request_parse(struct served *served, int argc, char **argv, void *args)
                    ? options_parse_noting(served->command, argc, argv, args, served->given)
                    : report_no_memory();
     return code == OPTIONS_OK ? print_open(&served->out) : code;
+}
+
+bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out))
+{
+    const struct request_args *args = served->args;
+    if (help_is_asked(args->selection.sites))
+        sites(served->out);
+    else if (help_is_asked(args->attention.kind))
+        attention_kinds_print(served->out);
+    else if (help_is_asked(args->picture.colormap))
+        colormaps_print(&args->picture, served->out);
+    else
+        return false;
+    return true;
 }
 
 int request_check(struct served *served)
@@ -233,4 +248,11 @@ void request_release(struct served *served)
     attn_mask_array_release(&served->keep);
     free(served->outputs);
     free(served->options);
+}
+
+int request_close(struct served *served, int code)
+{
+    output_args_release(&served->args->output);
+    free(served->given);
+    return print_close(served->out, code);
 }

@@ -43,9 +43,8 @@ struct request_args {
 struct served {
     const struct command *command;
     struct request_args *args;
-    const char **given;    /* [options_count] the text of each option's value, or NULL; owned by
-                              the command */
-    struct attn_sink *out; /* standard output; owned by the command */
+    const char **given;    /* [options_count] owns; the text of each option's value, or NULL */
+    struct attn_sink *out; /* owns; standard output */
     struct attn_host *host;
     struct attn_request request;
     struct attn_attention_change changed;
@@ -62,8 +61,11 @@ struct served {
 };
 
 /* Reads the command line into ARGS, the command's struct, which holds SERVED->args, and opens
- * SERVED->out: without it the command is over. The command frees SERVED->given and closes out. */
+ * SERVED->out: without it the command is over. End with request_close. */
 int request_parse(struct served *served, int argc, char **argv, void *args);
+
+/* Prints what the value 'help' of an option asks for, by SITES those of --sites. Whether one did. */
+bool request_print_help(struct served *served, void (*sites)(struct attn_sink *out));
 
 /* Whether the shared options go together. */
 int request_check(struct served *served);
@@ -79,5 +81,8 @@ int request_fill(struct served *served, const char *keep_path);
 int request_serve(struct served *served);
 
 void request_release(struct served *served);
+
+/* Frees what request_parse made; returns CODE, or what standard output says to it. */
+int request_close(struct served *served, int code);
 
 #endif

@@ -1,7 +1,6 @@
 /* run.c - attn-cli run: text in, attention out. */
 #include "comparison.h"
 #include "explain.h"
-#include "help.h"
 #include "input.h"
 #include "model_args.h"
 #include "options.h"
@@ -13,7 +12,6 @@
 
 #include "attn.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
@@ -128,18 +126,10 @@ static int run_main(int argc, char **argv)
     struct served served = {
         .command = &command_run, .args = &args.request, .has_first_screen = true};
     int code = request_parse(&served, argc, argv, &args);
-    if (served.out && help_is_asked(args.request.selection.sites))
-        sites_print(served.out);
-    else if (served.out && help_is_asked(args.request.attention.kind))
-        attention_kinds_print(served.out);
-    else if (served.out && help_is_asked(args.request.picture.colormap))
-        colormaps_print(&args.request.picture, served.out);
-    else if (served.out)
+    if (served.out && !request_print_help(&served, sites_print))
         code = perform(&args, &served);
     text_list_release(&args.prompt.plain);
     ablation_release(&args.ablation);
     text_list_release(&args.prediction.next);
-    output_args_release(&args.request.output);
-    free(served.given);
-    return print_close(served.out, code);
+    return request_close(&served, code);
 }

@@ -2,7 +2,6 @@
 #include "options.h"
 #include "question.h"
 #include "report.h"
-#include "texts_args.h"
 
 #include "attn.h"
 
@@ -79,8 +78,7 @@ static void note_sum(const struct attn_score_sum *sum)
          sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-static int score(const struct score_args *args, struct question *question,
-                 struct attn_texts **texts)
+static int score(const struct score_args *args, struct question *question)
 {
     struct attn_score_args how = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
@@ -88,16 +86,8 @@ static int score(const struct score_args *args, struct question *question,
     struct attn_error err = {0};
     how.stride = (size_t)args->stride;
     how.merges_words = args->merges_words;
-    int code = texts_check(&args->texts, &args->question.prompt, EXAMPLE);
-    question->reuse = args->texts.path != NULL;
-    question->unit = args->texts.path ? "texts" : "tokens";
-    if (code == EXIT_DONE)
-        code = question_open(question);
-    if (code == EXIT_DONE && !args->texts.path)
-        code = question_read(question);
-    if (code == EXIT_DONE)
-        code = texts_read(&args->texts, texts, &how.texts, &how.n_text);
-    prompt_say_special(&args->question.prompt, &question->request); /* of all texts */
+    question->unit = "tokens";
+    int code = question_begin(question, &args->texts, &how.texts, &how.n_text);
     if (code == EXIT_DONE &&
         attn_score(question->host, &question->request, &how, &table, &sum, &err) != ATTN_OK)
         code = report_error(&err);
@@ -114,10 +104,8 @@ static int score_main(int argc, char **argv)
     struct score_args args = {.question = QUESTION_ARGS_DEFAULT};
     struct question question = {
         .command = &command_score, .args = &args.question, .example = EXAMPLE};
-    struct attn_texts *texts = NULL;
     int code = question_parse(&question, argc, argv, &args);
     if (code == OPTIONS_OK)
-        code = score(&args, &question, &texts);
-    attn_texts_free(texts);
+        code = score(&args, &question);
     return question_close(&question, code);
 }

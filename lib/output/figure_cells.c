@@ -54,30 +54,12 @@ static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_
     return cell_of(view, r, c, &value);
 }
 
-/* The range of ROW, or of the whole matrix. */
-static struct attn_color_range range_of(const struct attn_figure_pen *pen,
-                                        const struct attn_level_matrix *matrix, size_t row)
-{
-    double least = (double)matrix->least, most = (double)matrix->most;
-    float value;
-
-    if (pen->scale.span == ATTN_SPAN_ROW) {
-        least = HUGE_VAL;
-        most = -HUGE_VAL;
-        for (size_t c = 0; c < matrix->n_cell_column; c++)
-            if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
-                least = fmin(least, (double)value);
-                most = fmax(most, (double)value);
-            }
-    }
-    return attn_color_range(&pen->scale, least, most);
-}
-
-/* That of row R of VIEW. */
+/* The range of row R of VIEW. */
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
-    return range_of(pen, view.matrix, (view.first + r * view.n_col) / view.matrix->n_cell_column);
+    return attn_level_range(view.matrix, &pen->scale,
+                            (view.first + r * view.n_col) / view.matrix->n_cell_column);
 }
 
 struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
@@ -88,13 +70,13 @@ struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix
 struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
                                           const struct attn_level_matrix *matrix, size_t row)
 {
-    return range_of(pen, matrix, row);
+    return attn_level_range(matrix, &pen->scale, row);
 }
 
 int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
                       size_t row, double value)
 {
-    return attn_color_level(&pen->scale, range_of(pen, matrix, row), value);
+    return attn_color_level(&pen->scale, attn_level_range(matrix, &pen->scale, row), value);
 }
 
 void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind)

@@ -21,6 +21,7 @@
 #ifndef ATTN_OUTPUT_LEVELS_H
 #define ATTN_OUTPUT_LEVELS_H
 
+#include "output/color_scale.h"
 #include "output/colormap.h"
 #include "output/writer.h"
 
@@ -68,6 +69,10 @@ const struct attn_level_matrix *attn_levels_find(const struct attn_levels *level
  * that did not come are masked. */
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
+
+/* The numbers that the first and the last colour of SCALE stand for in row ROW, or in all of MATRIX. */
+struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
+                                         const struct attn_color_scale *scale, size_t row);
 
 /* A matrix of N_ROW x N_COLUMN numbers that come from no trace, all of them masked; and a number of
  * it. The caller frees its cells with attn_free. */

@@ -117,24 +117,6 @@ static void find_widths(struct page *page)
 
 /* --- Cells ------------------------------------------------------------------------------------ */
 
-static struct attn_color_range range_of(const struct page *page, size_t row)
-{
-    const struct attn_level_matrix *matrix = &page->grid->matrix;
-    double least = (double)matrix->least, most = (double)matrix->most;
-    float value = 0;
-
-    if (page->grid->scale.span != ATTN_SPAN_ROW)
-        return attn_color_range(&page->grid->scale, least, most);
-    least = HUGE_VAL;
-    most = -HUGE_VAL;
-    for (size_t c = 0; c < matrix->n_cell_column; c++)
-        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
-            least = fmin(least, (double)value);
-            most = fmax(most, (double)value);
-        }
-    return attn_color_range(&page->grid->scale, least, most);
-}
-
 static struct attn_paint paint_of(const struct page *page, struct attn_color_range range,
                                   double value)
 {
@@ -163,7 +145,8 @@ static void append_cell(struct page *page, size_t row, size_t column)
     char text[ATTN_FIXED_TEXT_SIZE] = "";
     float value = 0;
     const enum attn_cell_kind kind = attn_level_cell(&page->grid->matrix, row, column, &value);
-    const struct attn_color_range range = range_of(page, row);
+    const struct attn_color_range range =
+        attn_level_range(&page->grid->matrix, &page->grid->scale, row);
     const bool is_value = kind == ATTN_CELL_VALUE;
 
     attn_color_line_blanks(&page->line, 1);
@@ -264,7 +247,8 @@ static enum attn_status draw_block(struct page *page, size_t first, size_t last,
 static enum attn_status draw_legend(struct page *page, struct attn_error *err)
 {
     const struct attn_color_scale *scale = &page->grid->scale;
-    const struct attn_color_range range = range_of(page, 0);
+    const struct attn_color_range range =
+        attn_level_range(&page->grid->matrix, &page->grid->scale, 0);
     struct attn_color_scale told = *scale;
     double ticks[ATTN_MOST_TICKS];
     char text[ATTN_TICK_TEXT_SIZE];
