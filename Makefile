@@ -58,8 +58,10 @@ COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.c
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
 # The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
-ISAS := baseline avx2 avx512
-ISA_FLAGS_baseline :=
+ISAS_x86_64 := baseline avx2 avx512
+ISAS_aarch64 := baseline neon
+ISAS := $(or $(ISAS_$(MACHINE)),baseline)
+ISA_FLAGS_baseline := $(if $(filter aarch64,$(MACHINE)),-march=armv8-a+nosimd)
 ISA_FLAGS_avx2 := -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mprefer-vector-width=512
 
@@ -407,8 +409,9 @@ $(BUILD)/%.tidy: $(BUILD)/%.o .clang-tidy
 	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(EXAMPLE_INCLUDES) $$(cat $(BUILD)/libraries.cflags) -std=c11
 	@touch $@
 
-$(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_avx2.o .clang-tidy
-	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_avx2) -DATTN_ISA=avx2 -std=c11
+TIDY_ISA := $(word 2,$(ISAS) $(ISAS))
+$(VECTOR_SOURCES:%.c=$(BUILD)/%.tidy): $(BUILD)/%.tidy: $(BUILD)/%_$(TIDY_ISA).o .clang-tidy
+	$(call say,TIDY)tests/tools/tidy.sh $*.c $(CPPFLAGS_ALL) $(ISA_FLAGS_$(TIDY_ISA)) -DATTN_ISA=$(TIDY_ISA) -std=c11
 	@touch $@
 
 # Paths through one function at a time, also the unlikely ones; gcc only.

@@ -19,7 +19,7 @@ struct running_args {
 extern const struct option_group running_options;
 
 /*
- * The environment's ATTN_CLI_ISA (baseline, avx2, avx512) limits the instructions used and
+ * The environment's ATTN_CLI_ISA (baseline, avx2, avx512, neon) limits the instructions used and
  * ATTN_CLI_GEMM (auto, jit, portable) says how matrix products are made; neither changes a bit of
  * any result.
  */

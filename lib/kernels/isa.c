@@ -14,6 +14,8 @@ const char *attn_isa_name(enum attn_isa isa)
     return names[isa];
 }
 
+#if defined __x86_64__
+
 enum attn_isa attn_isa_detect(void)
 {
     bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -23,3 +25,19 @@ enum attn_isa attn_isa_detect(void)
         return ATTN_ISA_AVX512;
     return has_avx2 ? ATTN_ISA_AVX2 : ATTN_ISA_BASELINE;
 }
+
+#elif defined __aarch64__
+
+enum attn_isa attn_isa_detect(void)
+{
+    return ATTN_ISA_NEON; /* part of what Linux programs for it may rely on */
+}
+
+#else
+
+enum attn_isa attn_isa_detect(void)
+{
+    return ATTN_ISA_BASELINE;
+}
+
+#endif

@@ -7,17 +7,18 @@
 
 #include "base/api.h"
 
-/* In ascending order. X(name, text) */
+/* In ascending order; those of other processors are left out. X(name, text) */
 #define ATTN_ISA_MAP(X)                                                                            \
-    X(BASELINE, "baseline") /* any x86-64; fma in software where the processor has none */         \
+    X(BASELINE, "baseline") /* any; fma in software where the processor has none */                \
     X(AVX2, "avx2")         /* AVX2 and FMA */                                                     \
-    X(AVX512, "avx512")     /* AVX-512 F, BW, DQ, VL */
+    X(AVX512, "avx512")     /* AVX-512 F, BW, DQ, VL */                                            \
+    X(NEON, "neon")         /* any 64-bit ARM */
 
 enum attn_isa {
 #define ATTN_ISA_ENUM(name, text) ATTN_ISA_##name,
     ATTN_ISA_MAP(ATTN_ISA_ENUM)
 #undef ATTN_ISA_ENUM
-        ATTN_ISA_BEST = ATTN_ISA_AVX512
+        ATTN_ISA_BEST = ATTN_ISA_NEON
 };
 
 /* --- Inside the library: not installed -------------------------------------------------------- */

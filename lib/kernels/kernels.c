@@ -3,18 +3,26 @@
 
 #include <string.h>
 
-extern const struct attn_kernels attn_kernels_baseline, attn_kernels_avx2, attn_kernels_avx512;
+extern const struct attn_kernels attn_kernels_baseline, attn_kernels_avx2, attn_kernels_avx512,
+    attn_kernels_neon;
 
 const struct attn_kernels *attn_kernels_find(enum attn_isa limit)
 {
     static const struct attn_kernels *const tables[] = {
         [ATTN_ISA_BASELINE] = &attn_kernels_baseline,
+#if defined __x86_64__
         [ATTN_ISA_AVX2] = &attn_kernels_avx2,
         [ATTN_ISA_AVX512] = &attn_kernels_avx512,
+#elif defined __aarch64__
+        [ATTN_ISA_NEON] = &attn_kernels_neon,
+#endif
     };
-    enum attn_isa best = attn_isa_detect();
+    const enum attn_isa best = attn_isa_detect();
+    enum attn_isa isa = limit < best ? limit : best;
 
-    return tables[limit < best ? limit : best];
+    while (tables[isa] == NULL) /* of another processor */
+        isa--;
+    return tables[isa];
 }
 
 static const char *const activation_names[] = {

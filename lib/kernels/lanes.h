@@ -8,11 +8,15 @@
 #ifndef ATTN_KERNELS_LANES_H
 #define ATTN_KERNELS_LANES_H
 
-#include <immintrin.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined __x86_64__
+#include <immintrin.h>
+#elif defined __ARM_NEON
+#include <arm_neon.h>
+#endif
 
 #define ATTN_PASTE_(a, b) a##_##b
 #define ATTN_PASTE(a, b) ATTN_PASTE_(a, b)
@@ -135,34 +139,11 @@ static inline void v_store_first(float *p, vf x, size_t n)
     _mm256_maskstore_ps(p, (__m256i)v_first(n), (__m256)x);
 }
 
-#else
+#else /* four lanes */
 
 static inline vf v_splat(float x)
 {
-    return (vf)_mm_set1_ps(x);
-}
-
-static inline void v_stream(float *p, vf x)
-{
-    _mm_stream_ps(p, (__m128)x);
-}
-
-/* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
-static inline vf v_fma(vf a, vf b, vf c)
-{
-    for (int l = 0; l < LANES; l++)
-        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
-    return a;
-}
-
-static inline vf v_max(vf a, vf b)
-{
-    return (vf)_mm_max_ps((__m128)a, (__m128)b);
-}
-
-static inline vf v_min(vf a, vf b)
-{
-    return (vf)_mm_min_ps((__m128)a, (__m128)b);
+    return (vf){x, x, x, x};
 }
 
 static inline vf v_load_first(const float *p, size_t n)
@@ -179,6 +160,67 @@ static inline void v_store_first(float *p, vf x, size_t n)
     for (size_t l = 0; l < n; l++)
         p[l] = x[l];
 }
+
+#if defined __ARM_NEON
+
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+
+#else
+
+/* Correctly rounded everywhere: the C library works it out where the processor has no fma. */
+static inline vf v_fma(vf a, vf b, vf c)
+{
+    for (int l = 0; l < LANES; l++)
+        a[l] = __builtin_fmaf(a[l], b[l], c[l]);
+    return a;
+}
+
+#endif
+
+#if defined __x86_64__
+
+static inline void v_stream(float *p, vf x)
+{
+    _mm_stream_ps(p, (__m128)x);
+}
+
+static inline vf v_max(vf a, vf b)
+{
+    return (vf)_mm_max_ps((__m128)a, (__m128)b);
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    return (vf)_mm_min_ps((__m128)a, (__m128)b);
+}
+
+#else
+
+/* gcc knows no store past the caches here. */
+static inline void v_stream(float *p, vf x)
+{
+    v_store(p, x);
+}
+
+/* Not the instructions fmax and fmin: a NaN, and zeros of two signs, would give another result. */
+static inline vf v_max(vf a, vf b)
+{
+    const vi mask = a > b;
+
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+}
+
+static inline vf v_min(vf a, vf b)
+{
+    const vi mask = a < b;
+
+    return (vf)(((vi)a & mask) | ((vi)b & ~mask));
+}
+
+#endif
 
 #endif
 
@@ -215,6 +257,24 @@ static inline vf v_abs(vf x)
 static inline vf v_copy_sign(vf magnitude, vf sign)
 {
     return (vf)((vi)magnitude | ((vi)sign & v_splat_int(INT32_MIN)));
+}
+
+/* v_max of four floats. */
+static inline quad q_max(quad a, quad b)
+{
+#if defined __x86_64__
+    return (quad)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    return v_max(a, b);
+#endif
+}
+
+/* Waits until what v_stream has stored can be seen by others. */
+static inline void v_drain(void)
+{
+#if defined __x86_64__
+    _mm_sfence();
+#endif
 }
 
 /* The lanes that are NaN or infinite. */

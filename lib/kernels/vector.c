@@ -6,6 +6,8 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .isa = ATTN_ISA_AVX512,
 #elif defined __AVX2__
     .isa = ATTN_ISA_AVX2,
+#elif defined __ARM_NEON
+    .isa = ATTN_ISA_NEON,
 #else
     .isa = ATTN_ISA_BASELINE,
 #endif

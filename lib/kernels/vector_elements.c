@@ -42,7 +42,7 @@ void ATTN_FOR_ISA(attn_vector_stream)(const float *x, size_t n, float fill, size
 
 void ATTN_FOR_ISA(attn_vector_drain)(void)
 {
-    _mm_sfence();
+    v_drain();
 }
 
 /* x / (1 + exp -t): silu for t = x. For t << 0 it keeps the digits that 1 + tanh would lose. */

@@ -17,6 +17,8 @@
  */
 #if defined __AVX512F__
 enum { ROWS = 6, REGISTERS = 4, FEW_ROWS = 4, TWO_ROWS = 2 };
+#elif defined __ARM_NEON
+enum { ROWS = 4, REGISTERS = 4, FEW_ROWS = 1, TWO_ROWS = 1 }; /* a line of the cache wide */
 #else
 enum { ROWS = 6, REGISTERS = 2, FEW_ROWS = 1, TWO_ROWS = 1 };
 #endif
@@ -107,10 +109,10 @@ void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float
 
 /* --- What products are measured against ------------------------------------------------------ */
 
-#if defined __AVX512F__
+#if defined __AVX512F__ || defined __ARM_NEON
 enum { N_CHAIN = 24 }; /* of 32 registers; each fma takes 4 cycles, and 2 begin in each */
 #else
-enum { N_CHAIN = 12 }; /* of 16 */
+enum { N_CHAIN = 12 };                                        /* of 16 */
 #endif
 
 /* As many multiply-adds as this instruction set can do, on registers alone. */

@@ -23,7 +23,7 @@ static float largest(vf x)
 
     memcpy(q, &x, sizeof q);
     for (size_t i = 1; i < LANES / 4; i++)
-        q[0] = (quad)_mm_max_ps((__m128)q[i], (__m128)q[0]);
+        q[0] = q_max(q[i], q[0]);
     m = q[0][0];
     for (int i = 1; i < 4; i++)
         m = q[0][i] > m ? q[0][i] : m;

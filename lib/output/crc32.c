@@ -10,6 +10,73 @@
 
 #include <string.h>
 
+/* --- Folding --------------------------------------------------------------------------------- */
+
+typedef long long block __attribute__((vector_size(16)));
+
+enum { N_LANE = 4, FOLD_STRIDE = N_LANE * sizeof(block) };
+
+#if defined __x86_64__
+
+static bool can_fold(void)
+{
+    return __builtin_cpu_supports("pclmul") != 0;
+}
+
+static block load(const unsigned char *at)
+{
+    block value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* X moved on by as many bytes as BY says, which its two powers of x do for the halves of X; then
+ * the block that is there is added. */
+__attribute__((target("pclmul"))) static block fold(block x, block by, block there)
+{
+    return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^
+           there;
+}
+
+/* Folds the first bytes of AT [n >= FOLD_STRIDE] into one block; returns how many. */
+__attribute__((target("pclmul"))) static size_t fold_all(const unsigned char *at, size_t n,
+                                                         block *folded)
+{
+    /* x^(8*64+32), x^(8*64-32), and the same for 16 bytes, modulo the polynomial, bit-reversed */
+    const block by_stride = {0x154442bd4, 0x1c6e41596}, by_block = {0x1751997d0, 0x0ccaa009e};
+    size_t n_folded = FOLD_STRIDE;
+    block lanes[N_LANE];
+
+    for (int i = 0; i < N_LANE; i++)
+        lanes[i] = load(at + (size_t)i * sizeof(block));
+    for (; n - n_folded >= FOLD_STRIDE; n_folded += FOLD_STRIDE)
+        for (int i = 0; i < N_LANE; i++)
+            lanes[i] = fold(lanes[i], by_stride, load(at + n_folded + (size_t)i * sizeof(block)));
+    for (int i = 1; i < N_LANE; i++)
+        lanes[i] = fold(lanes[i - 1], by_block, lanes[i]);
+    *folded = lanes[N_LANE - 1];
+    return n_folded;
+}
+
+#else
+
+static bool can_fold(void)
+{
+    return false;
+}
+
+static size_t fold_all(const unsigned char *at, size_t n, block *folded)
+{
+    (void)at, (void)n;
+    *folded = (block){0};
+    return 0;
+}
+
+#endif
+
+/* --- Sums ------------------------------------------------------------------------------------ */
+
 static const uint32_t polynomial = 0xedb88320;
 static const uint32_t x_to_8 = UINT32_C(1) << 23;
 
@@ -28,7 +95,7 @@ void attn_crc32_init(struct attn_crc32 *crc)
 
             crc->table[i][b] = before >> 8 ^ crc->table[0][before & 255];
         }
-    crc->has_folding = __builtin_cpu_supports("pclmul") != 0;
+    crc->has_folding = can_fold();
 }
 
 static uint32_t multiply(uint32_t a, uint32_t b)
@@ -76,48 +143,6 @@ static uint32_t look_up(const struct attn_crc32 *crc, uint32_t sum, const unsign
     for (; n > 0; n--)
         sum = sum >> 8 ^ table[0][(sum ^ *at++) & 255];
     return sum;
-}
-
-/* --- Folding --------------------------------------------------------------------------------- */
-
-typedef long long block __attribute__((vector_size(16)));
-
-enum { N_LANE = 4, FOLD_STRIDE = N_LANE * sizeof(block) };
-
-static block load(const unsigned char *at)
-{
-    block value;
-
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-/* X moved on by as many bytes as BY says, which its two powers of x do for the halves of X; then
- * the block that is there is added. */
-__attribute__((target("pclmul"))) static block fold(block x, block by, block there)
-{
-    return __builtin_ia32_pclmulqdq128(x, by, 0x00) ^ __builtin_ia32_pclmulqdq128(x, by, 0x11) ^
-           there;
-}
-
-/* Folds the first bytes of AT [n >= FOLD_STRIDE] into one block; returns how many. */
-__attribute__((target("pclmul"))) static size_t fold_all(const unsigned char *at, size_t n,
-                                                         block *folded)
-{
-    /* x^(8*64+32), x^(8*64-32), and the same for 16 bytes, modulo the polynomial, bit-reversed */
-    const block by_stride = {0x154442bd4, 0x1c6e41596}, by_block = {0x1751997d0, 0x0ccaa009e};
-    size_t n_folded = FOLD_STRIDE;
-    block lanes[N_LANE];
-
-    for (int i = 0; i < N_LANE; i++)
-        lanes[i] = load(at + (size_t)i * sizeof(block));
-    for (; n - n_folded >= FOLD_STRIDE; n_folded += FOLD_STRIDE)
-        for (int i = 0; i < N_LANE; i++)
-            lanes[i] = fold(lanes[i], by_stride, load(at + n_folded + (size_t)i * sizeof(block)));
-    for (int i = 1; i < N_LANE; i++)
-        lanes[i] = fold(lanes[i - 1], by_block, lanes[i]);
-    *folded = lanes[N_LANE - 1];
-    return n_folded;
 }
 
 uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_t n,

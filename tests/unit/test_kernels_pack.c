@@ -169,9 +169,13 @@ START_TEST(tables_know_what_they_are)
 
         ck_assert_int_le(kernels->isa, limit);
         ck_assert_int_le(kernels->isa, attn_isa_detect());
-        ck_assert(kernels->isa == (enum attn_isa)limit || kernels->isa == attn_isa_detect());
+        ck_assert(kernels == attn_kernels_find(kernels->isa));
     }
+    ck_assert(attn_kernels_find(ATTN_ISA_BEST)->isa == attn_isa_detect());
+    ck_assert(attn_kernels_find(attn_isa_detect())->isa == attn_isa_detect());
+    ck_assert(attn_kernels_find(ATTN_ISA_BASELINE)->isa == ATTN_ISA_BASELINE);
     ck_assert_str_eq(attn_isa_name(ATTN_ISA_AVX512), "avx512");
+    ck_assert_str_eq(attn_isa_name(ATTN_ISA_NEON), "neon");
 }
 END_TEST
 
