@@ -81,10 +81,9 @@ const struct command command_ablate = {
         "A small change does not say that the part does nothing: others may stand in.\n"
         "A large one may be any damage: --control shows what random heads do. Over\n"
         "--texts the numbers are means and standard deviations, same_first is a share.\n",
-    .examples =
-        "  " EXAMPLE "\n"
-        "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
-        "  attn-cli ablate --target ' are' --cumulative --control 20:1 --csv - -f text.txt\n",
+    .examples = "  " EXAMPLE "\n"
+                "  attn-cli ablate --parts layers --metric kl \"The keys to the cabinet\"\n"
+                "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n",
     .parts = parts,
     .n_part = sizeof(parts) / sizeof(parts[0]),
     .main = ablate_main,

@@ -135,7 +135,9 @@ const struct command command_attend = {
     .description =
         "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
         "weights and the context vectors, as text or in the files that are asked for.\n"
-        "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n",
+        "What comes out has the axes of what goes in: pattern [H, T, S], z [H, T, Ev].\n\n"
+        "A weight says how much of a row of v goes into z. It does not say how much of z\n"
+        "comes from there: that depends on how long the row is, too.\n",
     .examples =
         "  attn-cli run --sites q,k,v --layers 0 --npy life \"Life is short, eat dessert\"\n"
         "  attn-cli attend --x life/blocks.0.attn.hook_q.npy --mask causal --heads 0\n"

@@ -170,7 +170,9 @@ const struct command command_batch = {
         "At the end the exit code is 6 when there were such lines.\n\n"
         "-o FILE grows as FILE.part and gets its name when it is whole, beside it\n"
         "FILE.run.json, which says how it was made. A run that ended early goes on with\n"
-        "--resume. Results do not depend on threads, shards or restarts.\n",
+        "--resume. Results do not depend on threads, shards or restarts.\n\n"
+        "Measures say where heads look in each text. They do not say what heads take\n"
+        "from there, nor whether that matters; 'attn-cli help measures' explains them.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli batch -m gpt2 prompts.jsonl | jq .measures.entropy[5][1]\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"

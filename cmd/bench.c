@@ -92,7 +92,9 @@ const struct command command_bench = {
         "the part needs longer for. Both are measured again beside every round, so that\n"
         "shares can be compared where times cannot. The table says which processor it is\n"
         "from, and what the limits were. Files are written into the current folder and\n"
-        "removed.\n",
+        "removed.\n\n"
+        "Times are those of this machine as it is now. They do not say how fast another\n"
+        "one is.\n",
     .examples = "  attn-cli bench -m fable\n"
                 "  attn-cli bench -m fable --parts prefill,decode --seconds 5\n"
                 "  attn-cli bench -t 1 --format csv > bench.csv\n",

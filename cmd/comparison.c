@@ -27,7 +27,8 @@ static const struct option comparison_rows[] = {
      .heading = "Attention",
      .kind = OPTION_FLAG,
      .help = "in place of tensors show how far this attention is from the exact one, head by "
-             "head, and what both cost; also in a file of a format that holds tables"},
+             "head, and what both cost; also in a file of a format that holds tables. How far "
+             "numbers are apart does not say what a task loses"},
 };
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);

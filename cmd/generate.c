@@ -114,7 +114,7 @@ const struct command command_generate = {
         "the most probable token each time, or with --temperature a drawn one. Without a\n"
         "vocabulary it prints ids. --json FILE gives ids, tokens and log-probabilities.\n"
         "The other outputs are those of `run`, of prompt and answer as one text.\n\n"
-        "What comes out is what the model finds probable. It is no sign that it is so,\n"
+        "What comes out is what the model finds probable. It does not say that it is so,\n"
         "and a matrix of the answer says where a token looked, not why it was chosen.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"

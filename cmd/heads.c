@@ -66,7 +66,8 @@ static const struct option heads_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct heads_args, is_similarity),
      .help = "in place of measures pairs of heads, most alike first: js, the Jensen-Shannon "
-             "divergence of their rows, mean over the rows"},
+             "divergence of their rows, mean over the rows. Heads that look alike need not read or "
+             "write alike: js does not say so"},
     {.name = "threshold",
      .argument = "X",
      .heading = "Heads",
@@ -116,7 +117,8 @@ const struct command command_heads = {
         "A head whose largest such score is above 0.5 has that type. n_duplicate and\n"
         "n_induction are the rows that the scores are made of.\n\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
-        "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n",
+        "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
+        "'attn-cli help measures' says it of each.\n",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --similarity --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n",

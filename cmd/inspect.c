@@ -93,7 +93,9 @@ const struct command command_inspect = {
         "Shows the config, parameters, tensors, tokenizer and files of a model, and what\n"
         "a run of it would cost: multiply-adds, memory, and the size of every tensor\n"
         "that can be written. PATH is a model directory, the name of a shipped model, or\n"
-        "one .safetensors file, of which only the container is looked at.\n",
+        "one .safetensors file, of which only the container is looked at.\n\n"
+        "Multiply-adds are counted. They do not say how long a run takes:\n"
+        "`attn-cli bench` measures that.\n",
     .examples = "  attn-cli inspect fable\n"
                 "  attn-cli inspect fable --length 64\n"
                 "  attn-cli inspect --check fable\n"

@@ -100,8 +100,9 @@ const struct command command_patch = {
         "another, and prints how much of the answer that restores: effect 1 is all of\n"
         "the difference, 0 nothing. The first rows are both whole runs.\n\n"
         "The numbers say where in layers and positions, or in which heads, the\n"
-        "difference between these two texts lives. What both texts share has no effect,\n"
-        "important as it may be. Pieces that only work together show nothing alone.\n",
+        "difference between these two texts lives. They do not say what else the answer\n"
+        "needs: what both texts share has no effect, and pieces that only work together\n"
+        "show nothing alone.\n",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --sites z --direction noise --clean \"The keys near it\" \\\n"

@@ -59,7 +59,10 @@ const struct command command_run = {
         "files instead, several at once if you like; '-' as FILE is standard output. With\n"
         "--top or --next the predictions take the place of the text, with --explain the\n"
         "arithmetic of one row, with --compare a comparison with exact attention.\n"
-        "Nothing is computed that no wanted output depends on.\n",
+        "Nothing is computed that no wanted output depends on.\n\n"
+        "A pattern says where a head looks. It does not say what the head takes from\n"
+        "there, nor whether that matters: `attn-cli ablate`, `patch` and `attribute` ask\n"
+        "that.\n",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"

@@ -8,13 +8,13 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *unit;
+    const char *name, *unit, *help;
     const struct attn_metric *metric;
     int which;
     bool is_count;
 } measures[ATTN_N_MEASURE] = {
-#define ROW(id, name, metric, which, unit, is_count)                                               \
-    {name, unit, &attn_metric_##metric, which, is_count},
+#define ROW(id, name, metric, which, unit, is_count, help)                                         \
+    {name, unit, help, &attn_metric_##metric, which, is_count},
     ATTN_MEASURE_MAP(ROW)
 #undef ROW
 };
@@ -27,6 +27,11 @@ const char *attn_measure_name(enum attn_measure measure)
 const char *attn_measure_unit(enum attn_measure measure)
 {
     return measures[measure].unit;
+}
+
+const char *attn_measure_help(enum attn_measure measure)
+{
+    return measures[measure].help;
 }
 
 bool attn_measure_is_count(enum attn_measure measure)

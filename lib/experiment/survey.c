@@ -483,7 +483,7 @@ static enum attn_status add_effects(struct job *job, const struct attn_request *
 static const struct {
     const char *name, *unit;
 } columns_of_values[N_VALUE] = {
-#define VALUE_COLUMN(id, name, metric, which, unit, is_count) {name, unit},
+#define VALUE_COLUMN(id, name, metric, which, unit, ...) {name, unit},
     ATTN_MEASURE_MAP(VALUE_COLUMN)
 #undef VALUE_COLUMN
         [VALUE_MUL] = {"mul", NULL},

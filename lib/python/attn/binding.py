@@ -1629,6 +1629,7 @@ FUNCTIONS = {
     "attn_edges_free": (None, [c_void_p]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measure_unit": (c_char_p, [c_int]),
+    "attn_measure_help": (c_char_p, [c_int]),
     "attn_measure_is_count": (c_bool, [c_int]),
     "attn_measures_count": (c_int, [c_uint64]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
