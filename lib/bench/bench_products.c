@@ -81,8 +81,9 @@ static enum attn_status run_lengths(struct product *product, struct attn_error *
         if (product->n_row * map->weight.n_row > bench->n_random)
             break;
         product->y = attn_alloc(product->n_row * map->weight.n_col, sizeof *product->y, err);
-        product->rounded = attn_alloc(product->n_row * attn_linear_depth(map, ATTN_COMPUTE_BF16),
-                                      sizeof *product->rounded, err);
+        product->rounded =
+            attn_alloc(product->n_row * attn_linear_rounded(map, bench->options->model->compute),
+                       sizeof *product->rounded, err);
         status = product->y == NULL || product->rounded == NULL ? ATTN_NO_MEMORY
                                                                 : measure_product(product, err);
         attn_free(product->y);

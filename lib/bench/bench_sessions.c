@@ -93,8 +93,11 @@ static double block_bytes(const struct attn_bench *bench, const struct attn_cost
 /* Bytes of the weights that a run with logits reads, from packed ones; files have one type. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
-    const size_t stored = attn_dtype_bits(bench->options->model->weights.embed.dtype) / 8;
-    const size_t packed = attn_panel_element(bench->options->model->compute);
+    const struct attn_model *model = bench->options->model;
+    const enum attn_dtype dtype = model->weights.embed.dtype;
+    const size_t stored = attn_dtype_bits(dtype) / 8;
+    const size_t packed =
+        attn_panel_element(model->compute) * attn_panel_n_plane(dtype, model->compute);
 
     return (double)cost->weights * (double)packed / (double)stored;
 }

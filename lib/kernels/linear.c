@@ -6,6 +6,9 @@
  * scratch; then tiles of up to 48 rows pass over it, a piece of its depth at a time. While the last
  * tile passes, the next piece is prefetched. What follows the product is done as soon
  * as a tile is complete.
+ *
+ * Where numbers are sums of parts, a product is made of a few: all of the depth for one, then for
+ * the next, the smallest first. So an element is one chain, however the depth is cut.
  */
 #include "kernels/linear.h"
 
@@ -26,9 +29,21 @@ enum {
     TASKS_EACH = 4,     /* tasks for each thread, so that a slow one does not hold up the rest */
 };
 
-size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute)
+/* Which parts are multiplied. The product of two low parts is left out. Where the weight has one
+ * plane the last two remain, and where x has one part, too, the last. */
+static const struct term {
+    size_t plane, part; /* of the weight, of x: 0 high, 1 low */
+} terms[] = {{1, 0}, {0, 1}, {0, 0}};
+enum { N_TERM = sizeof terms / sizeof *terms };
+
+static size_t depth_of(const struct attn_linear *linear, enum attn_compute compute)
 {
     return attn_panel_depth(linear->weight.n_row, compute);
+}
+
+size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute compute)
+{
+    return compute == ATTN_COMPUTE_F32 ? 0 : attn_panel_n_part(compute) * depth_of(linear, compute);
 }
 
 /* --- Packing all of a weight ----------------------------------------------------------------- */
@@ -36,7 +51,8 @@ size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute com
 /* Panels lie one after the other, so that one begins at its first column times this. */
 static size_t column_bytes(const struct attn_linear *linear, enum attn_compute compute)
 {
-    return attn_linear_depth(linear, compute) * attn_panel_element(compute);
+    return depth_of(linear, compute) * attn_panel_element(compute) *
+           attn_panel_n_plane(linear->weight.dtype, compute);
 }
 
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute)
@@ -80,7 +96,7 @@ void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernel
 /* Floats of scratch that a panel may take, in whatever numbers. */
 static size_t panel_scratch(const struct attn_linear *linear)
 {
-    return attn_linear_depth(linear, ATTN_COMPUTE_BF16) * ATTN_PANEL;
+    return depth_of(linear, ATTN_COMPUTE_BF16) * ATTN_PANEL;
 }
 
 size_t attn_linear_scratch(const struct attn_linear *linear)
@@ -98,6 +114,7 @@ struct run {
     size_t depth;        /* of the panels */
     size_t n_piece;      /* of the depth */
     size_t size;         /* bytes of an element of them */
+    size_t n_term;       /* products that are added up */
     size_t n_task;
 };
 
@@ -110,7 +127,7 @@ struct runs {
 
 /* A panel [n_in, width] with stride lda, n_col of its columns real. */
 struct strip {
-    const char *a;     /* float32 or bfloat16 */
+    const char *a;     /* float32, or planes in bfloat16 */
     const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
     const float *bias; /* NULL: none */
     float *padded;     /* [TILE, width] for a panel with columns that do not exist */
@@ -135,7 +152,7 @@ static const char *find_panel(const struct run *run, size_t panel, size_t *lda)
         const size_t p = attn_panel_find(&all, first);
 
         if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col)
-            return (const char *)linear->packed + first * run->depth * run->size;
+            return (const char *)linear->packed + first * column_bytes(linear, linear->packed_for);
     }
     if (run->args->compute != ATTN_COMPUTE_F32 || run->args->n_row >= PACK_FROM ||
         w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || width != n_col ||
@@ -146,37 +163,68 @@ static const char *find_panel(const struct run *run, size_t panel, size_t *lda)
     return data + (first / w->group * w->group_stride + first % w->group) * run->size;
 }
 
-/* What is multiplied: rows ROW .. ROW+n_row-1 by FIRST .. LAST-1 of the strip's depth. */
-struct piece {
-    size_t row, n_row, first, last;
+/* A piece of the depth of one term, which goes over all rows before the next one does. */
+struct pass {
+    const char *a; /* of the strip */
+    const char *x; /* of row 0 */
+    size_t k, ldx;
+    bool is_continued;
+};
+
+/* What the pass with index I multiplies. */
+static const struct term *find_term(const struct run *run, size_t i)
+{
+    return &terms[N_TERM - run->n_term + i / run->n_piece];
+}
+
+static struct pass find_pass(const struct run *run, const struct strip *strip, size_t i)
+{
+    const struct attn_linear_args *args = run->args;
+    const bool is_f32 = args->compute == ATTN_COMPUTE_F32;
+    const char *x = is_f32 ? (const char *)args->x : (const char *)args->rounded;
+    const struct term *term = find_term(run, i);
+    const size_t piece = i % run->n_piece, n_pair = run->depth / 2; /* bfloat16 goes in pairs */
+    const size_t first = n_pair * piece / run->n_piece * 2;
+    const bool is_end = piece + 1 == run->n_piece;
+    const size_t last = is_end ? run->depth : n_pair * (piece + 1) / run->n_piece * 2;
+
+    const size_t row = term->plane * run->depth + first; /* of the panel with all its planes */
+
+    return (struct pass){.a = strip->a + row * strip->lda * run->size,
+                         .x = x + (term->part * args->n_row * run->depth + first) * run->size,
+                         .k = last - first,
+                         .ldx = is_f32 ? args->ldx : run->depth,
+                         .is_continued = i > 0};
+}
+
+/* Rows ROW .. ROW+n_row-1 by a strip. */
+struct tile {
+    size_t row, n_row;
     const char *next; /* called for meanwhile; NULL: nothing */
 };
 
-static void multiply(const struct run *run, const struct strip *strip, const struct piece *piece)
+static void multiply(const struct run *run, const struct strip *strip, const struct pass *pass,
+                     const struct tile *tile)
 {
     const struct attn_linear_args *args = run->args;
-    const bool is_bf16 = args->compute == ATTN_COMPUTE_BF16;
-    const char *x = is_bf16 ? (const char *)args->rounded : (const char *)args->x;
-    const size_t ldx = is_bf16 ? run->depth : args->ldx;
     const bool is_padded = strip->width != strip->n_col;
     const struct attn_gemm_shape shape = {.m = strip->width,
-                                          .n = piece->n_row,
-                                          .k = piece->last - piece->first,
+                                          .n = tile->n_row,
+                                          .k = pass->k,
                                           .lda = strip->lda,
-                                          .ldb = ldx,
+                                          .ldb = pass->ldx,
                                           .ldc = is_padded ? strip->width : args->ldy,
-                                          .is_continued = piece->first > 0,
-                                          .is_bf16 = is_bf16,
-                                          .is_ahead = piece->next != NULL};
+                                          .is_continued = pass->is_continued,
+                                          .is_bf16 = args->compute != ATTN_COMPUTE_F32,
+                                          .is_ahead = tile->next != NULL};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
-    const char *a = strip->a + piece->first * strip->lda * run->size;
-    float *y = is_padded ? strip->padded : args->y + piece->row * args->ldy + strip->column;
+    const char *x = pass->x + tile->row * pass->ldx * run->size;
+    float *y = is_padded ? strip->padded : args->y + tile->row * args->ldy + strip->column;
 
-    x += (piece->row * ldx + piece->first) * run->size;
     if (shape.is_ahead)
-        attn_gemm_kernel_run_ahead(&kernel, a, x, y, piece->next);
+        attn_gemm_kernel_run_ahead(&kernel, pass->a, x, y, tile->next);
     else
-        attn_gemm_kernel_run(&kernel, a, x, y, 1);
+        attn_gemm_kernel_run(&kernel, pass->a, x, y, 1);
 }
 
 /* What follows the product. */
@@ -204,25 +252,33 @@ static void finish_tile(const struct run *run, const struct strip *strip, size_t
 static void multiply_strip(const struct run *run, const struct strip *strip, size_t begin,
                            size_t end)
 {
-    const size_t n_row = run->args->n_row, n_pair = run->depth / 2;
-    struct piece piece = {0};
+    const size_t n_row = run->args->n_row, n_pass = run->n_term * run->n_piece;
 
-    for (size_t i = 0; i < run->n_piece; i++) {
-        const bool is_last = i + 1 == run->n_piece;
+    for (size_t i = 0; i < n_pass; i++) {
+        const struct pass pass = find_pass(run, strip, i);
+        const bool is_last = i + 1 == n_pass;
 
-        piece.first = n_pair * i / run->n_piece * 2; /* bfloat16 goes in pairs */
-        piece.last = is_last ? run->depth : n_pair * (i + 1) / run->n_piece * 2;
         for (size_t t = begin; t < end; t++) {
-            piece.row = t * run->tile;
-            piece.n_row = n_row - piece.row < run->tile ? n_row - piece.row : run->tile;
-            piece.next = NULL;
+            struct tile tile = {.row = t * run->tile};
+
+            tile.n_row = n_row - tile.row < run->tile ? n_row - tile.row : run->tile;
             if (t + 1 == end && strip->is_ahead)
-                piece.next = is_last ? strip->next : strip->a + piece.last * strip->lda * run->size;
-            multiply(run, strip, &piece);
+                tile.next = is_last ? strip->next : find_pass(run, strip, i + 1).a;
+            multiply(run, strip, &pass, &tile);
             if (is_last)
-                finish_tile(run, strip, piece.row, piece.n_row);
+                finish_tile(run, strip, tile.row, tile.n_row);
         }
     }
+}
+
+/* The same, where a padded panel has room for one tile. */
+static void multiply_tiles(const struct run *run, const struct strip *strip, size_t begin,
+                           size_t end)
+{
+    const size_t step = strip->width != strip->n_col ? 1 : end - begin;
+
+    for (size_t t = begin; t < end; t += step)
+        multiply_strip(run, strip, t, t + step);
 }
 
 /* The map that a task belongs to, and which of its tasks that is; NULL behind the last. */
@@ -247,7 +303,9 @@ static const char *find_next(const struct runs *runs, size_t task, const struct 
     if (run == NULL || (run == here && next / run->n_chunk == task / run->n_chunk))
         return NULL;
     a = find_panel(run, next / run->n_chunk, &lda);
-    return lda == strip->lda ? a : NULL;
+    if (a == NULL || lda != strip->lda)
+        return NULL;
+    return a + find_term(run, 0)->plane * run->depth * lda * run->size;
 }
 
 /* y = elements first .. first+n-1 of BIAS */
@@ -295,7 +353,7 @@ static void run_task(void *context, size_t task, int worker)
         read_bias(args->engine->kernels, b, first, strip.n_col, bias);
         strip.bias = bias;
     }
-    multiply_strip(run, &strip, run->n_tile * chunk / run->n_chunk,
+    multiply_tiles(run, &strip, run->n_tile * chunk / run->n_chunk,
                    run->n_tile * (chunk + 1) / run->n_chunk);
 }
 
@@ -308,29 +366,23 @@ static void cut_rows(struct run *run, size_t n_row)
     run->n_tile = (n_row + run->tile - 1) / run->tile;
 }
 
-/* A padded panel has room for one piece of one tile. */
-static size_t cut_depth(const struct run *run)
-{
-    const size_t n_byte = run->depth * run->size;
-
-    return attn_panel_width(&run->panels, 0) > run->panels.n_col
-               ? 1
-               : (n_byte + DEPTH_BYTES - 1) / DEPTH_BYTES;
-}
-
-/* x, which all maps read, in bfloat16. */
+/* x, which all maps read, in bfloat16: all rows in one part after the other. */
 static void round_rows(void *context, size_t task, int worker)
 {
     const struct runs *runs = context;
     const struct attn_linear_args *args = runs->runs[0].args;
     const size_t n_in = args->linear->weight.n_row, ld = runs->runs[0].depth;
+    const size_t n_part = attn_panel_n_part(args->compute), n_number = args->n_row * ld;
     const size_t first = task * TILE;
 
     (void)worker;
     for (size_t i = first; i < first + TILE && i < args->n_row; i++) {
-        args->engine->kernels->round_bf16(args->x + i * args->ldx, n_in, args->rounded + i * ld);
-        if (ld > n_in)
-            args->rounded[i * ld + n_in] = 0;
+        uint16_t *row = args->rounded + i * ld;
+
+        attn_panel_round(args->engine->kernels, args->compute, args->x + i * args->ldx, n_in, row,
+                         n_number);
+        for (size_t part = 0; ld > n_in && part < n_part; part++)
+            row[part * n_number + n_in] = 0;
     }
 }
 
@@ -340,14 +392,16 @@ static void plan(struct run *run, const struct attn_linear *linear,
     *run = (struct run){.linear = linear,
                         .args = args,
                         .panels = attn_panels_split(args->last_col - args->first_col),
-                        .depth = attn_linear_depth(linear, args->compute),
+                        .depth = depth_of(linear, args->compute),
                         .size = attn_panel_element(args->compute),
+                        .n_term = attn_panel_n_plane(linear->weight.dtype, args->compute) +
+                                  attn_panel_n_part(args->compute) - 1,
                         .n_chunk = 1};
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || run->panels.n_panel == 0)
         return;
     cut_rows(run, args->n_row);
-    run->n_piece = cut_depth(run);
+    run->n_piece = (run->depth * run->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
     if (n_thread > 1 && run->panels.n_panel < TASKS_EACH * n_thread)
         run->n_chunk = (TASKS_EACH * n_thread + run->panels.n_panel - 1) / run->panels.n_panel;
     if (run->n_chunk > run->n_tile)
@@ -374,7 +428,7 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
                                            .last_col = next->weight.n_col};
         plan(&runs.runs[n], next, &behind, runs.n_thread);
     }
-    if (args->compute == ATTN_COMPUTE_BF16) /* one x for all */
+    if (args->compute != ATTN_COMPUTE_F32) /* one x for all */
         attn_pool_run(pool, (args->n_row + TILE - 1) / TILE, round_rows, &runs);
     attn_pool_run(pool, n_task, run_task, &runs);
 }

@@ -31,8 +31,8 @@ size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compu
 void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool);
 
-/* Numbers in a column of the weight's panels, and in a row of x for them (attn_panel_depth). */
-size_t attn_linear_depth(const struct attn_linear *linear, enum attn_compute compute);
+/* Numbers of 16 bits that a row of x becomes; 0 in float32. */
+size_t attn_linear_rounded(const struct attn_linear *linear, enum attn_compute compute);
 
 struct attn_linear_args {
     const struct attn_linear *linear;
@@ -42,7 +42,7 @@ struct attn_linear_args {
     const float *x;        /* [n_row, weight.n_row], stride ldx */
     size_t ldx, n_row;
     enum attn_compute compute;
-    uint16_t *rounded; /* for BF16: room for x, n_row times attn_linear_depth numbers */
+    uint16_t *rounded; /* room for x, n_row times attn_linear_rounded numbers */
     float *y;          /* [n_row, last_col - first_col], stride ldy; never x */
     size_t ldy;
     size_t first_col, last_col; /* columns of the weight wanted, half open; y holds only these */

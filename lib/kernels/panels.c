@@ -50,21 +50,80 @@ size_t attn_panel_find(const struct attn_panels *panels, size_t column)
     return column >= attn_panel_first(panels, last) ? last : panel < last ? panel : last - 1;
 }
 
+/* What stands for a number in a product. */
+static const struct parts {
+    size_t size; /* bytes of a part */
+    size_t n;    /* parts that add up to the number */
+} parts_for[ATTN_N_COMPUTE] = {
+    [ATTN_COMPUTE_F32] = {sizeof(float), 1},
+    [ATTN_COMPUTE_BF16] = {sizeof(uint16_t), 1},
+    [ATTN_COMPUTE_BF16X3] = {sizeof(uint16_t), 2},
+};
+
 size_t attn_panel_element(enum attn_compute compute)
 {
-    return compute == ATTN_COMPUTE_BF16 ? sizeof(uint16_t) : sizeof(float);
+    return parts_for[compute].size;
 }
 
 size_t attn_panel_depth(size_t n_row, enum attn_compute compute)
 {
-    return compute == ATTN_COMPUTE_BF16 ? n_row + n_row % 2 : n_row;
+    return compute == ATTN_COMPUTE_F32 ? n_row : n_row + n_row % 2;
+}
+
+size_t attn_panel_n_part(enum attn_compute compute)
+{
+    return parts_for[compute].n;
+}
+
+size_t attn_panel_n_plane(enum attn_dtype dtype, enum attn_compute compute)
+{
+    return dtype == ATTN_DTYPE_BF16 ? 1 : parts_for[compute].n;
+}
+
+void attn_panel_round(const struct attn_kernels *kernels, enum attn_compute compute, const float *x,
+                      size_t n, uint16_t *y, size_t ld)
+{
+    enum { N = 512 }; /* split at a time */
+    float high[N], low[N];
+
+    if (parts_for[compute].n == 1) {
+        kernels->round_bf16(x, n, y);
+        return;
+    }
+    for (size_t i = 0; i < n; i += N) {
+        const size_t n_some = n - i < N ? n - i : N;
+
+        kernels->split_bf16(x + i, n_some, high, low);
+        kernels->round_bf16(high, n_some, y + i);
+        kernels->round_bf16(low, n_some, y + ld + i);
+    }
+}
+
+/* One or two rows X [n_row, width], interleaved, at PLANE; at LOW their low parts, and the high ones
+ * at PLANE, where LOW is not NULL. */
+static void pack_pair(const struct attn_kernels *kernels, const float *x, size_t n_row,
+                      size_t width, uint16_t *plane, uint16_t *low)
+{
+    float parts[2][2 * ATTN_PANEL]; /* high, low */
+    const bool is_pair = n_row > 1;
+
+    if (low == NULL) {
+        kernels->pair_bf16(x, is_pair ? x + width : NULL, width, plane);
+        return;
+    }
+    kernels->split_bf16(x, (is_pair ? 2 : 1) * width, parts[0], parts[1]);
+    kernels->pair_bf16(parts[0], is_pair ? parts[0] + width : NULL, width, plane);
+    kernels->pair_bf16(parts[1], is_pair ? parts[1] + width : NULL, width, low);
 }
 
 static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
-                      size_t first, size_t m, uint16_t *panel)
+                      enum attn_compute compute, size_t first, size_t m, uint16_t *panel)
 {
     enum { N_ROW = 128 }; /* packed as float32 at a time: an even number */
     const size_t size = attn_dtype_bits(matrix->dtype) / 8, width = width_of(m);
+    uint16_t *low = attn_panel_n_plane(matrix->dtype, compute) == 1
+                        ? NULL
+                        : panel + attn_panel_depth(matrix->n_row, compute) * width;
     float rows[N_ROW * ATTN_PANEL];
 
     for (size_t k = 0; k < matrix->n_row; k += N_ROW) {
@@ -74,17 +133,16 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
         piece.n_row = matrix->n_row - k < N_ROW ? matrix->n_row - k : N_ROW;
         kernels->pack_panel(&piece, first, m, width, rows);
         for (size_t r = 0; r < piece.n_row; r += 2)
-            kernels->pair_bf16(rows + r * width,
-                               r + 1 < piece.n_row ? rows + (r + 1) * width : NULL, width,
-                               panel + (k + r) * width);
+            pack_pair(kernels, rows + r * width, piece.n_row - r, width, panel + (k + r) * width,
+                      low != NULL ? low + (k + r) * width : NULL);
     }
 }
 
 void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                      enum attn_compute compute, size_t first, size_t m, void *panel)
 {
-    if (compute == ATTN_COMPUTE_BF16)
-        pack_bf16(matrix, kernels, first, m, panel);
-    else
+    if (compute == ATTN_COMPUTE_F32)
         kernels->pack_panel(matrix, first, m, width_of(m), panel);
+    else
+        pack_bf16(matrix, kernels, compute, first, m, panel);
 }

@@ -15,6 +15,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .gemm_bf16 = ATTN_FOR_ISA(attn_vector_gemm_bf16),
     .round_bf16 = ATTN_FOR_ISA(attn_vector_round_bf16),
     .pair_bf16 = ATTN_FOR_ISA(attn_vector_pair_bf16),
+    .split_bf16 = ATTN_FOR_ISA(attn_vector_split_bf16),
     .pack_panel = ATTN_FOR_ISA(attn_vector_pack_panel),
     .convert = ATTN_FOR_ISA(attn_vector_convert),
     .pack_keys = ATTN_FOR_ISA(attn_vector_pack_keys),

@@ -15,6 +15,7 @@ void ATTN_FOR_ISA(attn_vector_gemm_bf16)(const struct attn_gemm_shape *shape, co
                                          const uint16_t *b, float *c);
 void ATTN_FOR_ISA(attn_vector_round_bf16)(const float *x, size_t n, uint16_t *y);
 void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
+void ATTN_FOR_ISA(attn_vector_split_bf16)(const float *x, size_t n, float *high, float *low);
 void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m,
                                           size_t width, float *panel);
 void ATTN_FOR_ISA(attn_vector_convert)(const void *src, enum attn_dtype dtype, size_t n, float *y);

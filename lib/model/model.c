@@ -101,6 +101,9 @@ enum attn_status attn_model_open(const struct attn_source *source,
 
     if (status != ATTN_OK)
         return status;
+    if ((unsigned)options.compute >= ATTN_N_COMPUTE)
+        return attn_error_set(err, ATTN_INVALID, "'compute' is %d, expected 0 to %d",
+                              (int)options.compute, ATTN_N_COMPUTE - 1);
     m = attn_alloc(1, sizeof *m, err);
     if (m == NULL)
         return ATTN_NO_MEMORY;

@@ -56,15 +56,16 @@ static size_t max_size(size_t a, size_t b)
 /* What the linear maps of a model need: the most of all. */
 struct linear_needs {
     size_t n_scratch; /* floats, of each worker */
-    size_t n_rounded; /* numbers of a row of x in bfloat16 */
+    size_t n_rounded; /* numbers of 16 bits of a row of x */
 };
 
-static void include_linear(struct linear_needs *needs, const struct attn_linear *linear)
+static void include_linear(struct linear_needs *needs, const struct attn_linear *linear,
+                           enum attn_compute compute)
 {
     if (linear->weight.data == NULL)
         return;
     needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
-    needs->n_rounded = max_size(needs->n_rounded, attn_linear_depth(linear, ATTN_COMPUTE_BF16));
+    needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded(linear, compute));
 }
 
 static struct linear_needs linear_needs(const struct attn_forward *f)
@@ -74,9 +75,9 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
 
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++)
-            include_linear(&needs, &weights->blocks[layer].linears[i]);
+            include_linear(&needs, &weights->blocks[layer].linears[i], f->compute);
     if (f->end.site == ATTN_SITE_LOGITS)
-        include_linear(&needs, &weights->unembed);
+        include_linear(&needs, &weights->unembed, f->compute);
     return needs;
 }
 
@@ -203,7 +204,6 @@ static bool has_dropout(const struct attn_forward *f)
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_dims *c = &f->dims;
-    const bool is_bf16 = f->compute == ATTN_COMPUTE_BF16;
     const size_t n = f->n_feed_row;
 
     f->parts = attn_arena_take(arena, f->n_sequence, sizeof *f->parts);
@@ -214,7 +214,7 @@ void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena)
     f->normed = take(arena, n, c->d_model);
     plan_shared(f, arena);
     f->out = take(arena, n, max_size(c->d_model, c->d_out));
-    f->rounded = attn_arena_take(arena, is_bf16 ? max_size(n, f->dims.n_source) : 0,
+    f->rounded = attn_arena_take(arena, max_size(n, f->dims.n_source),
                                  linear_needs(f).n_rounded * sizeof(uint16_t));
     f->vectors = take(arena, 2, widest_row(f));
     plan_rotary(f, arena);

@@ -260,7 +260,7 @@ static void release(struct attn_session *session)
  * no say. */
 static double work_of(const struct attn_forward *f)
 {
-    if (f->compute == ATTN_COMPUTE_BF16 || f->model->weights.packed.base != NULL)
+    if (f->compute != ATTN_COMPUTE_F32 || f->model->weights.packed.base != NULL)
         return (double)INFINITY;
     return attn_plan_work(f, f->dims.n_position);
 }

@@ -189,9 +189,15 @@ START_TEST(a_row_has_the_same_bits_alone_and_in_pieces)
 }
 END_TEST
 
-/* A map of odd depth, its weight packed before or not, whole or a range of its columns. */
-static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_t n_in,
-                      size_t n_out)
+/* How far a product may be from x w, as a part of it. BF16: either operand is off by 2^-8 of itself
+ * at most. BF16X3: either low part by 2^-17, and the product of the low parts is left out. Sums in
+ * float32 add little. */
+static const double most_error[] = {
+    [ATTN_COMPUTE_BF16] = 0x1.02p-7, [ATTN_COMPUTE_BF16X3] = 0x1.02p-15};
+
+/* A map, its weight packed before or not, all rows or one. */
+static void check_map(const struct attn_gemm_engine *engine, enum attn_compute compute,
+                      size_t n_row, size_t n_in, size_t n_out)
 {
     float *w = attn_alloc(n_in * n_out, sizeof *w, NULL), *scratch;
     float *x = attn_alloc(n_row * n_in, sizeof *x, NULL), *rows = x;
@@ -204,15 +210,20 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
                                     .x = x,
                                     .ldx = n_in,
                                     .n_row = n_row,
-                                    .compute = ATTN_COMPUTE_BF16,
+                                    .compute = compute,
                                     .y = y,
                                     .ldy = n_out,
                                     .last_col = n_out};
 
+    size_t n_rounded;
+
     ck_assert(w != NULL && rows != NULL && y != NULL && again != NULL);
     scratch = attn_alloc(attn_linear_scratch(&linear), sizeof *scratch, NULL);
-    args.rounded =
-        attn_alloc(n_row * attn_linear_depth(&linear, ATTN_COMPUTE_BF16), sizeof(uint16_t), NULL);
+    n_rounded = n_row * attn_linear_rounded(&linear, compute);
+    args.rounded = attn_alloc(n_rounded, sizeof *args.rounded, NULL);
+    ck_assert(scratch != NULL && args.rounded != NULL);
+    memset(args.rounded, 0xff,
+           n_rounded * sizeof *args.rounded); /* NaN, as earlier work may leave */
     attn_reference_fill(w, n_in * n_out, 1, n_out);
     attn_reference_fill(x, n_row * n_in, 1, n_in);
     attn_linear_run(&args, 1, NULL);
@@ -224,11 +235,10 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
                 sum += (double)x[i * n_in + k] * (double)w[k * n_out + j];
                 size += fabs((double)x[i * n_in + k] * (double)w[k * n_out + j]);
             }
-            /* either operand is off by 2^-8 of itself at most; float32 sums add little */
-            ck_assert_double_le(fabs((double)y[i * n_out + j] - sum), size * 0x1.02p-7);
+            ck_assert_double_le(fabs((double)y[i * n_out + j] - sum), size * most_error[compute]);
         }
-    linear.packed = attn_alloc(attn_linear_packed_size(&linear, ATTN_COMPUTE_BF16), 1, NULL);
-    linear.packed_for = ATTN_COMPUTE_BF16;
+    linear.packed = attn_alloc(attn_linear_packed_size(&linear, compute), 1, NULL);
+    linear.packed_for = compute;
     attn_linear_pack(&linear, engine->kernels, NULL);
     args.y = again;
     attn_linear_run(&args, 1, NULL);
@@ -244,14 +254,16 @@ static void check_map(const struct attn_gemm_engine *engine, size_t n_row, size_
 
 START_TEST(a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)
 {
-    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
-        struct attn_gemm_engine engine = engine_of((enum attn_gemm)how, ATTN_ISA_BEST);
+    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++)
+        for (int compute = ATTN_COMPUTE_BF16; compute <= ATTN_COMPUTE_BF16X3; compute++) {
+            struct attn_gemm_engine engine = engine_of((enum attn_gemm)how, ATTN_ISA_BEST);
 
-        check_map(&engine, 50, 33, 15);
-        check_map(&engine, 7, 5001, 66);
-        check_map(&engine, 60, 129, 200);
-        check_map(&engine, 3, 1, 64);
-    }
+            check_map(&engine, (enum attn_compute)compute, 50, 33, 15);
+            check_map(&engine, (enum attn_compute)compute, 100, 5001, 15);
+            check_map(&engine, (enum attn_compute)compute, 7, 5001, 66);
+            check_map(&engine, (enum attn_compute)compute, 60, 129, 200);
+            check_map(&engine, (enum attn_compute)compute, 3, 1, 64);
+        }
 }
 END_TEST
 

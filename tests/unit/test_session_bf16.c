@@ -1,6 +1,6 @@
 /*
- * test_session_bf16.c - sessions that multiply in bfloat16: the same bits for any threads, feeds
- * and packing, and near those in float32.
+ * test_session_bf16.c - sessions that multiply in bfloat16, by one product or three: the same bits
+ * for any threads, feeds and packing, and near those in float32.
  */
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
@@ -25,6 +25,8 @@ enum { N_DIRECTORY = sizeof directories / sizeof *directories };
 
 static const struct attn_model_options in_bfloat16 = {.size = sizeof in_bfloat16,
                                                       .compute = ATTN_COMPUTE_BF16};
+static const struct attn_model_options in_two_parts = {.size = sizeof in_two_parts,
+                                                       .compute = ATTN_COMPUTE_BF16X3};
 
 static struct attn_model *open_model(const char *directory,
                                      const struct attn_model_options *options)
@@ -58,12 +60,14 @@ static void record(struct attn_recording *recording, const struct attn_model *mo
 static void check_same(const char *directory, const struct attn_model_options *model_options,
                        bool needs_float32, int n_thread, size_t step)
 {
-    struct attn_model *model = open_model(directory, &in_bfloat16);
-    struct attn_model *other = open_model(directory, model_options);
+    struct attn_model_options as_it_lies = needs_float32 ? in_bfloat16 : *model_options;
+    struct attn_model *other = open_model(directory, model_options), *model;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_recording expected, actual;
     struct attn_error err = {0};
 
+    as_it_lies.reuse = false;
+    model = open_model(directory, &as_it_lies);
     options.needs_float32 = needs_float32;
     record(&expected, model, &options, MOST);
     ck_assert(attn_pool_create(n_thread, &options.pool, &err) == ATTN_OK);
@@ -81,10 +85,13 @@ START_TEST(threads_feeds_and_packing_do_not_change_bits)
     struct attn_model_options packed = ATTN_MODEL_OPTIONS_DEFAULT;
 
     packed.reuse = true;
-    packed.compute = ATTN_COMPUTE_BF16;
     for (int i = 0; i < N_DIRECTORY; i++) {
+        packed.compute = ATTN_COMPUTE_BF16;
         check_same(directories[i], &packed, false, 2, 7);
         check_same(directories[i], &in_bfloat16, false, 1, 1);
+        packed.compute = ATTN_COMPUTE_BF16X3;
+        check_same(directories[i], &packed, false, 2, 7);
+        check_same(directories[i], &in_two_parts, false, 1, 1);
     }
 }
 END_TEST
@@ -116,9 +123,11 @@ static double difference(const struct attn_recording *a, const struct attn_recor
     return worst / largest;
 }
 
-START_TEST(it_is_near_float32_and_not_it)
+/* PATTERN, RESID and LOGITS: how far they may be from those of float32; all of them are other ones. */
+static void check_near(const struct attn_model_options *model_options, double pattern, double resid,
+                       double logits)
 {
-    struct attn_model *model = open_model("models/fable", &in_bfloat16);
+    struct attn_model *model = open_model("models/fable", model_options);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_recording exact, rounded;
 
@@ -126,17 +135,38 @@ START_TEST(it_is_near_float32_and_not_it)
     options.needs_float32 = true;
     record(&exact, model, &options, MOST);
     for (int layer = 0; layer < 4; layer++) {
-        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_PATTERN, layer), 0.2);
-        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_RESID_POST, layer), 0.05);
+        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_PATTERN, layer), pattern);
+        ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_RESID_POST, layer), resid);
     }
-    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_Q, 0), 1e-4);
-    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), 1e-4);
-    ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), 0.05);
+    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_Q, 0), logits / 500);
+    ck_assert_double_gt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER),
+                        logits / 500);
+    ck_assert_double_lt(difference(&rounded, &exact, ATTN_SITE_LOGITS, ATTN_NO_LAYER), logits);
     attn_recording_release(&exact);
     attn_recording_release(&rounded);
     attn_model_close(model);
 }
+
+START_TEST(it_is_near_float32_and_not_it)
+{
+    check_near(&in_bfloat16, 0.2, 0.05, 0.05);
+    check_near(&in_two_parts, 2e-4, 5e-5, 5e-5);
+}
+END_TEST
+
+START_TEST(there_are_no_other_numbers_to_multiply)
+{
+    const struct attn_source source = {.directory = directories[0]};
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
+    struct attn_model *model = NULL;
+    struct attn_error err = {0};
+
+    options.compute = ATTN_N_COMPUTE;
+    ck_assert(attn_model_open(&source, &options, &model, &err) == ATTN_INVALID && model == NULL);
+    ck_assert_str_eq(err.message, "'compute' is 3, expected 0 to 2");
+}
 END_TEST
 
 ATTN_SUITE("session: bfloat16", threads_feeds_and_packing_do_not_change_bits,
-           a_run_that_needs_float32_has_its_bits_on_any_model, it_is_near_float32_and_not_it)
+           a_run_that_needs_float32_has_its_bits_on_any_model, it_is_near_float32_and_not_it,
+           there_are_no_other_numbers_to_multiply)
