@@ -68,6 +68,13 @@ class Tensors(TestCase):
         for index in (True, slice(None), "2", (2, slice(None)), 1.0, None):
             self.assertRaises(IndexError, lambda: r.pattern[index])
 
+    def test_products_are_made_in_other_numbers(self):
+        exact = np.asarray(model().run(TEXT, sites="pattern").pattern)
+        for compute, least, most in ("bf16", 1e-4, 0.1), ("bf16x3", 1e-8, 1e-4):
+            other = np.asarray(attn.open(compute=compute).run(TEXT, sites="pattern").pattern)
+            self.assertTrue(least < np.abs(other - exact).max() < most, compute)
+        self.assert_raises(ValueError, ("'bf8'", "bf16x3"), lambda: attn.open(compute="bf8"))
+
     def test_arrays_are_lent(self):
         r = model().run(TEXT, sites="pattern")
         self.assertTrue(np.shares_memory(r.pattern[2], r.pattern[2, 3]))
