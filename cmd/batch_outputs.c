@@ -31,7 +31,8 @@ static const struct option rows[] = {
      .heading = "Output",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct batch_output_args, measures),
-     .help = "which measures of a head, as `attn-cli heads` shows them; default: all"},
+     .help = "which measures of a head, as `attn-cli heads` shows them; default: what it shows, "
+             "all but punctuation"},
     {.name = "csv",
      .argument = "FILE",
      .heading = "Output",
@@ -110,7 +111,7 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
 {
     const struct attn_question *predict = &many->request->predict;
     const bool has_predictions = predict->top > 0 || predict->n_next > 0;
-    uint64_t fields = 0, measures = ATTN_MEASURES_ALL;
+    uint64_t fields = 0, measures = ATTN_MEASURES_DEFAULT;
     struct attn_error err = {0};
     if (read_fields(args, predict, &fields, &err) != ATTN_OK ||
         (args->measures && attn_measures_parse(args->measures, &measures, &err) != ATTN_OK))

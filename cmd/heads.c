@@ -15,8 +15,8 @@ struct heads_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
-    const char *probe, *pattern, *from, *to, *sort; /* NULL: not given */
-    int64_t n_run, n_most;                          /* 0: not given */
+    const char *probe, *measures, *pattern, *from, *to, *sort; /* NULL: not given */
+    int64_t n_run, n_most;                                     /* 0: not given */
     double threshold;
     bool has_effect, is_similarity;
 };
@@ -37,6 +37,13 @@ static const struct option heads_rows[] = {
      .max = INT32_MAX,
      .offset = offsetof(struct heads_args, n_run),
      .help = "N probes of neighbouring seeds: mean and standard deviation"},
+    {.name = "measures",
+     .argument = "LIST",
+     .heading = "Heads",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct heads_args, measures),
+     .help = "these columns, as in entropy,punctuation, or all; default: all but punctuation and "
+             "n_punctuation"},
     {.name = "pattern",
      .argument = "FILE.npy",
      .heading = "Heads",
@@ -115,7 +122,8 @@ const struct command command_heads = {
         "(distance), at itself, at the token before, at the first, at earlier places of\n"
         "the same token (duplicate), at what followed them (induction), elsewhere (far).\n"
         "A head whose largest such score is above 0.5 has that type. n_duplicate and\n"
-        "n_induction are the rows that the scores are made of.\n\n"
+        "n_induction are the rows that the scores are made of. --measures punctuation\n"
+        "shows how much a head looks at commas, full stops and the like.\n\n"
         "The numbers say where a head looks in this text. They do not say what it takes\n"
         "from there, nor whether that matters: see --effect and `attn-cli ablate`.\n"
         "'attn-cli help measures' says it of each.\n",
@@ -161,6 +169,14 @@ static int read_probe(const char *value, struct attn_survey_args *how)
     return EXIT_DONE;
 }
 
+static int read_measures(const char *list, struct attn_survey_args *how)
+{
+    struct attn_error err = {0};
+    if (list && attn_measures_parse(list, &how->measures, &err) != ATTN_OK)
+        return report(&err, EXIT_USAGE);
+    return EXIT_DONE;
+}
+
 static bool asks_for_answer(const struct answer_args *answer)
 {
     return answer->target || answer->foil || answer->target_id >= 0 || answer->foil_id >= 0 ||
@@ -170,6 +186,8 @@ static bool asks_for_answer(const struct answer_args *answer)
 static int check(const struct heads_args *args, struct attn_survey_args *how)
 {
     int code = read_probe(args->probe, how);
+    if (code == EXIT_DONE)
+        code = read_measures(args->measures, how);
     if (code == EXIT_DONE &&
         how->has_probe + !!args->texts.path + prompt_has_text(&args->question.prompt) > 1)
         code =
@@ -193,6 +211,7 @@ static int check_similarity(const struct heads_args *args)
 {
     const char *name = args->probe           ? "probe"
                        : args->texts.path    ? "texts"
+                       : args->measures      ? "measures"
                        : args->pattern       ? "pattern"
                        : args->from          ? "from"
                        : args->to            ? "to"
@@ -243,8 +262,9 @@ static int read_pattern(const struct heads_args *args, struct attn_survey_args *
     return EXIT_DONE;
 }
 
-/* What pictures draw: what was asked for beside the measures, or what rows are sorted by. */
-static const char *drawn_column(const struct heads_args *args, bool has_probe)
+/* What pictures draw: what rows are sorted by, what was asked for beside the measures, or the first of
+ * those that were chosen. */
+static const char *drawn_column(const struct heads_args *args, const struct attn_survey_args *how)
 {
     if (args->sort)
         return args->sort;
@@ -254,7 +274,10 @@ static const char *drawn_column(const struct heads_args *args, bool has_probe)
         return "weight";
     if (args->pattern)
         return "mul";
-    return has_probe ? "induction" : "entropy_norm";
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (how->measures & ATTN_MEASURE_BIT(m))
+            return attn_measure_name((enum attn_measure)m);
+    return how->has_probe ? "induction" : "entropy_norm";
 }
 
 static int survey(const struct heads_args *args, struct question *question,
@@ -274,7 +297,7 @@ static int survey(const struct heads_args *args, struct question *question,
     how.sort = args->sort;
     how.n_most = (size_t)args->n_most;
     question->grid = (struct attn_table_grid){
-        .rows = "layer", .columns = "head", .values = drawn_column(args, how.has_probe)};
+        .rows = "layer", .columns = "head", .values = drawn_column(args, &how)};
     question->unit = how.has_probe ? "probes" : NULL;
     if (code == EXIT_DONE)
         code = how.has_probe ? question_open(question)

@@ -7,7 +7,8 @@
 # models/ and data/ of the checkout are at hand. LINE is that of a command: those before it are run,
 # because it may need what they made, and only its own output is compared.
 #
-#   run_readme.sh [--refresh] [FILE[:LINE]]...
+#   run_readme.sh [FILE[:LINE]]...
+#   run_readme.sh --refresh [FILE]...
 #
 # --refresh writes what was seen as what a terminal shows.
 set -u
@@ -71,7 +72,10 @@ fi
 [ $# -gt 0 ] || set -- README.md cmd/README.md models/README.md models/interpreter/README.md
 for what; do
     case $what in
-    *:*) run_file "${what%:*}" "${what##*:}" ;;
+    *:*)
+        [ $is_refreshing = no ] || { echo "run_readme.sh: --refresh writes whole files, not $what" >&2; exit 2; }
+        run_file "${what%:*}" "${what##*:}"
+        ;;
     *) run_file "$what" ;;
     esac
 done

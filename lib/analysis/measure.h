@@ -53,7 +53,15 @@
       "rows that duplicate is made of. A score of few rows does not say what a head does "         \
       "elsewhere")                                                                                 \
     X(N_INDUCTION, "n_induction", induction, 1, NULL, true,                                        \
-      "rows that induction is made of. Likewise it does not say more than these rows do")
+      "rows that induction is made of. Likewise it does not say more than these rows do")          \
+    X(PUNCTUATION, "punctuation", punctuation, 0, NULL, false,                                     \
+      "on tokens whose text, without white space around it, is of Unicode's categories P alone, "  \
+      "over rows that see such; only when it is named. It does not say that the head finds them "  \
+      "by "                                                                                        \
+      "that: they may stand at one distance")                                                      \
+    X(N_PUNCTUATION, "n_punctuation", punctuation, 1, NULL, true,                                  \
+      "rows that punctuation is made of; only when it is named. It does not say more than they "   \
+      "do")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, ...) ATTN_MEASURE_##id,
@@ -64,6 +72,8 @@ enum attn_measure {
 
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
+/* What tables have when nothing is chosen: all but punctuation. */
+#define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
 
 ATTN_API const char *attn_measure_name(enum attn_measure measure); /* "entropy" */
 ATTN_API const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */

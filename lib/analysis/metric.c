@@ -5,6 +5,7 @@
 #include "analysis/metric.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <assert.h>
 #include <math.h>
@@ -24,7 +25,8 @@ struct attn_measurement {
     struct attn_pool *pool;
     size_t n_layer, n_head;
     const bool *is_cross;             /* [n_layer] of the selection; or NULL */
-    struct attn_metric_places places; /* own their arrays; NULL without ids */
+    struct attn_metric_places places; /* own their arrays */
+    bool has_places;                  /* they were found */
     double *sums;                     /* owns; [n_layer, n_head, n_term] */
     double *terms;                    /* owns; [n_position, n_term] of the rows of one event */
     bool *is_counted;                 /* owns; [n_position] whether those rows count */
@@ -47,9 +49,43 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Whether TEXT [size], without white space around it, is punctuation and nothing else. */
+static bool is_punctuation(const char *text, size_t size)
+{
+    size_t n = 0; /* characters of punctuation */
+    bool is_over = false;
+
+    for (size_t at = 0; at < size;) {
+        uint32_t character;
+        const size_t length = attn_utf8_decode(text + at, size - at, &character);
+
+        at += length;
+        if (length > 0 && attn_utf8_is_white_space(character)) {
+            is_over = n > 0;
+            continue;
+        }
+        if (length == 0 || is_over || !attn_utf8_is_punctuation(character))
+            return false;
+        n++;
+    }
+    return n > 0;
+}
+
+static enum attn_status find_punctuation(const struct attn_metric_settings *settings,
+                                         struct attn_metric_places *places, struct attn_error *err)
+{
+    places->punctuation = attn_alloc(settings->n_token, sizeof *places->punctuation, err);
+    if (places->punctuation == NULL)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < settings->n_token; i++)
+        if (is_punctuation(settings->tokens[i], settings->token_sizes[i]))
+            places->punctuation[places->n_punctuation++] = (int32_t)i;
+    return ATTN_OK;
+}
+
 /* Sorts the places of IDS [n] by id, and then by place: neighbours are places of one token. */
-static enum attn_status find_places(const int32_t *ids, size_t n, struct attn_metric_places *places,
-                                    struct attn_error *err)
+static enum attn_status find_repetitions(const int32_t *ids, size_t n,
+                                         struct attn_metric_places *places, struct attn_error *err)
 {
     uint64_t *order = attn_alloc(n, sizeof *order, err);
 
@@ -73,6 +109,19 @@ static enum attn_status find_places(const int32_t *ids, size_t n, struct attn_me
     }
     attn_free(order);
     return ATTN_OK;
+}
+
+/* Finds the places that the metric of M looks for, among N, when its settings have what that needs. */
+static enum attn_status find_places(struct attn_measurement *m, size_t n, struct attn_error *err)
+{
+    const enum attn_metric_search search = m->metric->search;
+
+    m->has_places = (search == ATTN_METRIC_REPETITIONS && m->settings.ids != NULL) ||
+                    (search == ATTN_METRIC_PUNCTUATION && m->settings.tokens != NULL);
+    if (!m->has_places)
+        return ATTN_OK;
+    return search == ATTN_METRIC_REPETITIONS ? find_repetitions(m->settings.ids, n, &m->places, err)
+                                             : find_punctuation(&m->settings, &m->places, err);
 }
 
 /* --- Sums of heads ---------------------------------------------------------------------------- */
@@ -103,8 +152,8 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
     if (m->sums == NULL || m->terms == NULL || m->is_counted == NULL)
         status = ATTN_NO_MEMORY;
-    if (status == ATTN_OK && metric->has_places && settings->ids != NULL)
-        status = find_places(settings->ids, dims->n_position, &m->places, err);
+    if (status == ATTN_OK)
+        status = find_places(m, dims->n_position, err);
     if (status == ATTN_OK)
         *measurement = m;
     else
@@ -118,6 +167,7 @@ void attn_measurement_free(struct attn_measurement *measurement)
         return;
     attn_free(measurement->places.first);
     attn_free(measurement->places.next);
+    attn_free(measurement->places.punctuation);
     attn_free(measurement->sums);
     attn_free(measurement->terms);
     attn_free(measurement->is_counted);
@@ -150,7 +200,7 @@ static struct attn_metric_row row_of(const struct attn_measurement *m,
                                      const struct attn_trace_event *event)
 {
     return (struct attn_metric_row){.settings = &m->settings,
-                                    .places = m->places.next != NULL ? &m->places : NULL,
+                                    .places = m->has_places ? &m->places : NULL,
                                     .site = event->site,
                                     .layer = event->layer,
                                     .head = event->head,
@@ -205,7 +255,7 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
             double terms[ATTN_METRIC_MOST_TERMS];
 
             row.settings = &items[i]->settings;
-            row.places = items[i]->places.next != NULL ? &items[i]->places : NULL;
+            row.places = items[i]->has_places ? &items[i]->places : NULL;
             for (size_t k = 0; k < metric->n_term; k++)
                 terms[k] = 0;
             if (metric->row(&row, terms))

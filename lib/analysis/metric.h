@@ -40,19 +40,32 @@ struct attn_metric_settings {
     size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
     const int32_t *ids; /* of every position; NULL: there are none, and measures that need them
                            have no rows. Borrowed */
+    const char *const *tokens; /* [n_token] what every key is called; NULL: unknown, and measures
+                                  that need it have no rows. Borrowed */
+    const size_t *token_sizes; /* in bytes */
+    size_t n_token;
 };
 
-/* Where the tokens of a text stand again. */
+/* What kinds of places measures look for. */
+enum attn_metric_search {
+    ATTN_METRIC_NO_PLACES,
+    ATTN_METRIC_REPETITIONS, /* where tokens stand again; needs ids */
+    ATTN_METRIC_PUNCTUATION, /* where punctuation stands; needs tokens */
+};
+
+/* The places that were looked for. */
 struct attn_metric_places {
-    int32_t *first; /* [T] the first place of the token that is here */
-    int32_t *next;  /* [T] the next place of the token that is here; T where there is none */
+    int32_t *first;       /* [T] the first place of the token that is here */
+    int32_t *next;        /* [T] the next place of the token that is here; T where there is none */
+    int32_t *punctuation; /* [n_punctuation] ascending */
+    size_t n_punctuation;
 };
 
 /* One row of one head. */
 struct attn_metric_row {
     const struct attn_metric_settings *settings;
     const struct attn_metric_places
-        *places; /* NULL without ids, and unless the metric has_places */
+        *places; /* NULL unless the metric looks for some, and without what that needs */
     enum attn_site site;
     int layer, head;
     size_t query;          /* its position among the keys */
@@ -74,7 +87,7 @@ struct attn_metric {
     const char *name;
     uint64_t sites;     /* ATTN_SITE_BIT of the sites whose rows it reads; they have heads */
     bool is_comparison; /* each row comes with that of exact attention */
-    bool has_places;    /* it looks where tokens stand again */
+    enum attn_metric_search search;         /* the places that it looks at */
     const struct attn_metric_value *values; /* [n_value] */
     size_t n_value;
     size_t n_term; /* 1..ATTN_METRIC_MOST_TERMS */
@@ -101,7 +114,8 @@ struct attn_metric {
     X(first)                                                                                       \
     X(duplicate)                                                                                   \
     X(induction)                                                                                   \
-    X(far)
+    X(far)                                                                                         \
+    X(punctuation)
 
 #define ATTN_METRIC_DECLARE(name) extern const struct attn_metric attn_metric_##name;
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)

@@ -30,6 +30,10 @@ int attn_utf8_is_printable(uint32_t code_point);
  * else 1. */
 int attn_utf8_width(uint32_t code_point);
 
+/* Whether it has one of Unicode's categories P: commas, full stops, quotes, brackets, dashes; no
+ * symbols such as + $ < ~. */
+bool attn_utf8_is_punctuation(uint32_t code_point);
+
 /*
  * Unicode's White_Space characters, written once: the word splitter tests them, the split rule of
  * GPT-2 has them in its pattern. PCRE2's own \s would add U+180E, which Unicode took out of the set

@@ -59,7 +59,7 @@ static size_t place_of(const struct job *job, const struct attn_metric *metric)
 
 static enum attn_status start(struct job *job, struct attn_error *err)
 {
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = job->run->text.ids};
+    const struct attn_metric_settings settings = attn_run_metric_settings(job->run);
     enum attn_status status = find_places(job, err);
 
     for (int m = 0; status == ATTN_OK && m < ATTN_N_MEASURE; m++) {

@@ -45,6 +45,10 @@ struct head {
     struct attn_moments values[N_VALUE];
 };
 
+/* The scores that types are made of; of equal ones the first. */
+static const int detectors[] = {VALUE_PREVIOUS, VALUE_FIRST, VALUE_SELF, VALUE_DUPLICATE,
+                                VALUE_INDUCTION};
+
 /* What a pattern of one's own is compared by. */
 struct match {
     double product, weight, difference; /* sums of A P, A, |A - P| over the rows */
@@ -55,6 +59,10 @@ struct job {
     struct attn_host *host;
     struct attn_request request;
     const struct attn_config *config;
+    uint64_t shown,
+        measured; /* ATTN_MEASURE_BIT of columns; of these and of what types are made of */
+    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n_metric] that find them, each once */
+    size_t n_metric;
     struct head *heads;       /* [n_layer * n_head] owns */
     struct match *matches;    /* the same; or NULL */
     float *row;               /* [T] owns; with a pattern */
@@ -63,19 +71,13 @@ struct job {
     struct attn_table *table; /* owns */
 };
 
-static const struct attn_metric *const metrics[] = {
-    &attn_metric_entropy,   &attn_metric_max,       &attn_metric_distance,
-    &attn_metric_self,      &attn_metric_previous,  &attn_metric_first,
-    &attn_metric_duplicate, &attn_metric_induction, &attn_metric_far};
-enum { N_METRIC = sizeof metrics / sizeof *metrics };
-
 /* The run of one text, and those who listen. */
 struct listening {
     struct job *job;
     struct attn_run *run;
     struct attn_selection *selection;
-    struct attn_measurement *measurements[N_METRIC];
-    struct attn_word_pairs *pairs; /* with from and to */
+    struct attn_measurement *measurements[ATTN_N_MEASURE]; /* [n_metric] */
+    struct attn_word_pairs *pairs;                         /* with from and to */
 };
 
 static size_t n_all(const struct job *job)
@@ -112,7 +114,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     struct listening *listening = user;
 
     (void)err;
-    for (size_t i = 0; i < N_METRIC; i++)
+    for (size_t i = 0; i < listening->job->n_metric; i++)
         attn_measurement_add(listening->measurements[i], event, NULL);
     if (listening->job->matches != NULL)
         match_rows(listening->job, event);
@@ -137,14 +139,14 @@ static enum attn_status listen(struct listening *listening, struct attn_error *e
 {
     struct job *job = listening->job;
     const struct attn_dims *dims = attn_selection_dims(listening->run->selection);
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = listening->run->text.ids};
+    const struct attn_metric_settings settings = attn_run_metric_settings(listening->run);
     enum attn_status status = attn_selection_create(dims, &listening->selection, err);
 
     if (status == ATTN_OK)
         status =
             attn_selection_set_sites(listening->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
-    for (size_t i = 0; status == ATTN_OK && i < N_METRIC; i++)
-        status = attn_measurement_create(metrics[i], &settings, listening->selection,
+    for (size_t i = 0; status == ATTN_OK && i < job->n_metric; i++)
+        status = attn_measurement_create(job->metrics[i], &settings, listening->selection,
                                          job->host->pool, &listening->measurements[i], err);
     if (status == ATTN_OK && job->args->from != NULL)
         status = attn_word_pairs_create(listening->run, job->args->from, job->args->to,
@@ -186,7 +188,9 @@ static void take_values(const struct listening *listening)
         const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
         size_t i = 0;
 
-        while (metrics[i] != metric)
+        if ((job->measured & ATTN_MEASURE_BIT(m)) == 0)
+            continue;
+        while (job->metrics[i] != metric)
             i++;
         for (size_t head = 0; head < n_all(job); head++) {
             double values[MOST_METRIC_VALUES];
@@ -292,7 +296,7 @@ static enum attn_status survey_text(struct job *job, const struct attn_input *in
         status = survey_run(&listening, err);
     if (status == ATTN_OK)
         add_found(job);
-    for (size_t i = 0; i < N_METRIC; i++)
+    for (size_t i = 0; i < job->n_metric; i++)
         attn_measurement_free(listening.measurements[i]);
     attn_word_pairs_free(listening.pairs);
     attn_selection_free(listening.selection);
@@ -420,6 +424,7 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
     const struct texts *texts = user;
     struct job *job = texts->job;
     const size_t i = result->record->number, n = job->args->n_text;
+    const double *exact = result->exact; /* of a measure; those of the next one follow */
 
     if (result->record->failure != ATTN_RECORD_FAILURE_NONE) {
         const enum attn_status status = attn_error_copy(err, &result->record->err);
@@ -429,9 +434,13 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
     }
     for (size_t k = 0; k < n_all(job) * N_VALUE; k++)
         job->found[k] = (double)NAN;
-    for (size_t m = 0; m < ATTN_N_MEASURE; m++)
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if ((job->measured & ATTN_MEASURE_BIT(m)) == 0)
+            continue;
         for (size_t head = 0; head < n_all(job); head++)
-            job->found[head * N_VALUE + m] = result->exact[m * n_all(job) + head];
+            job->found[head * N_VALUE + (size_t)m] = exact[head];
+        exact += n_all(job);
+    }
     add_found(job);
     tell(job, i + 1, n);
     return ATTN_OK;
@@ -444,7 +453,7 @@ static enum attn_status survey_texts(struct job *job, struct attn_error *err)
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
     options.request = &job->request;
-    options.measures = ATTN_MEASURES_ALL;
+    options.measures = job->measured;
     return attn_run_many(job->host, &options, &calls, err);
 }
 
@@ -505,7 +514,7 @@ static bool has_value(const struct job *job, int value)
     case VALUE_EFFECT:
         return job->args->has_effect;
     default:
-        return true;
+        return (job->shown & ATTN_MEASURE_BIT(value)) != 0;
     }
 }
 
@@ -523,8 +532,6 @@ static bool has_sd(const struct job *job, int value)
 /* The type of a head, or NULL. */
 static const char *type_of(const struct job *job, const struct head *head)
 {
-    static const int detectors[] = {VALUE_PREVIOUS, VALUE_FIRST, VALUE_SELF, VALUE_DUPLICATE,
-                                    VALUE_INDUCTION};
     double most = job->args->threshold > 0 ? job->args->threshold : default_threshold;
     const char *type = NULL;
 
@@ -563,6 +570,7 @@ static enum attn_value_range range_of(int value)
     case VALUE_DISTANCE:
     case VALUE_N_DUPLICATE:
     case VALUE_N_INDUCTION:
+    case VALUE_N_PUNCTUATION:
         return ATTN_RANGE_POSITIVE;
     case VALUE_MUL: /* of any pattern */
     case VALUE_ABS:
@@ -723,6 +731,25 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
     return find_sort(job, &value, err);
 }
 
+/* Finds which measures are needed, and the metrics that find them. */
+static void list_metrics(struct job *job)
+{
+    job->shown = job->args->measures != 0 ? job->args->measures : ATTN_MEASURES_DEFAULT;
+    job->measured = job->shown;
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++)
+        job->measured |= ATTN_MEASURE_BIT(detectors[i]);
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        int which;
+        const struct attn_metric *metric = attn_measure_metric((enum attn_measure)m, &which);
+        bool is_new = (job->measured & ATTN_MEASURE_BIT(m)) != 0;
+
+        for (size_t i = 0; i < job->n_metric; i++)
+            is_new = is_new && job->metrics[i] != metric;
+        if (is_new)
+            job->metrics[job->n_metric++] = metric;
+    }
+}
+
 static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
     enum attn_status status = attn_host_check_model(job->host, err);
@@ -730,6 +757,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
     if (status != ATTN_OK)
         return status;
     job->config = attn_model_config(attn_host_model(job->host));
+    list_metrics(job);
     status = attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;

@@ -15,6 +15,8 @@
  *                                                         token; on what followed them
  *     far                                                 the largest weight on any other key
  *     n_duplicate, n_induction                            rows that had such a key
+ *     punctuation, n_punctuation                          mean weight on punctuation; with
+ *                                                         `measures` only
  *     type           that of previous, first, self, duplicate, induction whose score is the largest
  *                    and above the threshold; else missing
  *     mul, abs       with a pattern P of one's own: sum A P / sum A, and 1 - sum |A - P| / T
@@ -29,6 +31,7 @@
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H
 
+#include "analysis/measure.h"
 #include "base/table.h"
 #include "experiment/answer.h"
 #include "formats/ndarray.h"
@@ -43,8 +46,9 @@ struct attn_survey_args {
     size_t probe_length;  /* of what is repeated; 0: min(50, n_ctx / 2) */
     size_t probe_repeats; /* 0: 2 */
     uint64_t probe_seed;
-    size_t n_probe;                     /* probes, of this seed and those after it; 0: 1 */
-    double threshold;                   /* of a type; 0: 0.5 */
+    size_t n_probe;    /* probes, of this seed and those after it; 0: 1 */
+    uint64_t measures; /* ATTN_MEASURE_BIT of those that are shown; 0: ATTN_MEASURES_DEFAULT */
+    double threshold;  /* of a type; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] P; or NULL */
     const char *from, *to;              /* positions, by number or word; or NULL both */
     bool has_effect;

@@ -19,7 +19,7 @@
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
  *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};
- *     options.request = &request, options.measures = ATTN_MEASURES_ALL;
+ *     options.request = &request, options.measures = ATTN_MEASURES_DEFAULT;
  *     attn_run_many(host, &options, &calls, &err);
  *
  * Each result is, to the bit, what the request gives for that input alone: it does not depend on

@@ -328,7 +328,7 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_pool *pool,
                                        struct attn_error *err)
 {
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = item->run->text.ids};
+    const struct attn_metric_settings settings = attn_run_metric_settings(item->run);
     enum attn_status status = ATTN_OK;
 
     status = select_watched(task, item->run, &item->watched, err);

@@ -211,6 +211,20 @@ static void set_labels(struct attn_run *run)
         set_array_labels(run);
 }
 
+struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
+{
+    const struct attn_label_list *keys = &run->request.key_labels; /* of arrays */
+
+    if (!run->model)
+        return (struct attn_metric_settings){
+            .n_recalled = 1, .tokens = keys->items, .token_sizes = keys->sizes, .n_token = keys->n};
+    return (struct attn_metric_settings){.n_recalled = 1,
+                                         .ids = run->text.ids,
+                                         .tokens = run->text.tokens.bytes,
+                                         .token_sizes = run->text.tokens.sizes,
+                                         .n_token = run->text.n};
+}
+
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
 {
     enum attn_status status = check_question(run, err);

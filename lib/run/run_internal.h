@@ -3,6 +3,7 @@
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
+#include "analysis/metric.h"
 #include "run/arrays_input.h"
 #include "run/host_internal.h"
 #include "run/layer_attention.h"
@@ -34,6 +35,9 @@ struct attn_run {
 /* What a session over RUN needs to be told: its lengths, attention, host and files; no edits, and
  * nothing that is watched. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
+
+/* What measures know of the tokens of RUN, which owns them. */
+struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run);
 
 /* Feeds RUN, a model's, to a session of its own and answers its question. TRACE and POOL may be
  * NULL; the outputs of its request are not written. */

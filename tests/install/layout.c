@@ -709,6 +709,7 @@ static const struct {
     {"    probe_repeats", offsetof(struct attn_survey_args, probe_repeats)},
     {"    probe_seed", offsetof(struct attn_survey_args, probe_seed)},
     {"    n_probe", offsetof(struct attn_survey_args, n_probe)},
+    {"    measures", offsetof(struct attn_survey_args, measures)},
     {"    threshold", offsetof(struct attn_survey_args, threshold)},
     {"    pattern", offsetof(struct attn_survey_args, pattern)},
     {"    from", offsetof(struct attn_survey_args, from)},

@@ -20,6 +20,8 @@ class Tables(TestCase):
                 (["heads", "--probe", "induction:10:2:3", "--sort", "induction", "--limit", "3"],
                  m.heads(probe=10, repeats=2, seed=3, sort="induction", limit=3)),
                 (["heads", "--from", "cabinet", "--to", "keys", KEYS], m.heads(KEYS, from_="cabinet", to="keys")),
+                (["heads", "--measures", "self,punctuation,n_punctuation", TEXT],
+                 m.heads(TEXT, measures=["self", "punctuation", "n_punctuation"])),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
                 (["ablate", *ANSWER, "--parts", "mlp", "--with", "mean", KEYS],
@@ -86,6 +88,7 @@ class Tables(TestCase):
         for kind, words, ask in (
                 (attn.InvalidError, "target", lambda: m.ablate(KEYS)),
                 (attn.InvalidError, "", lambda: m.ablate(KEYS, target=" no such token")),
+                (attn.InvalidError, ("nope", "punctuation"), lambda: m.heads(KEYS, measures="nope")),
                 (ValueError, ("parts", "heads"), lambda: m.ablate(KEYS, parts="all")),
                 (ValueError, "metric", lambda: m.ablate(KEYS, metric="f1")),
                 (ValueError, "direction", lambda: m.patch(KEYS, KEYS, direction="up", **HOW)),

@@ -3,6 +3,7 @@
 computed in float64 from the definitions.
 
     make_experiments.py               run in the repository root
+    make_experiments.py punctuation   that archive alone
 
 GPT-2 and our own model type are run by reference.py with edits between its lines, other families by
 transformers with hooks on its modules. Nothing of it shares code with the library.
@@ -10,11 +11,12 @@ transformers with hooks on its modules. Nothing of it shares code with the libra
 
 import pathlib
 import sys
+import unicodedata
 
 import numpy as np
 import torch
 from safetensors.numpy import load_file
-from transformers import AutoModelForCausalLM, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM, GPT2LMHeadModel, GPT2Tokenizer, PreTrainedTokenizerFast
 
 import make_attn_fixtures
 from make_gpt2_fixtures import to_reference
@@ -471,6 +473,17 @@ def survey(model, ids, own):
     return np.array(rows)
 
 
+def punctuation(model, ids, marks):
+    """[layer and head, 2]: the mean weight on the keys MARKS of the rows that see one, and how many
+    rows these are."""
+    sites, rows = model.run(ids), []
+    for i in range(model.n_layer):
+        for a in sites[f"blocks.{i}.attn.hook_pattern"]:
+            on = [a[q, [k for k in marks if k <= q]].sum() for q in range(min(marks), len(ids))]
+            rows.append([mean(on), len(on)])
+    return np.array(rows)
+
+
 def zeroing(x, key, is_joined):
     """Values x [T, heads, E] without those of a key; of q, k, v side by side every third head."""
     x = x.copy()
@@ -520,8 +533,37 @@ MODELS = {"tiny-gpt2": 499, "attn-grouped": 19, "attn-mlp": 17, "family-gpt-neox
           "family-gemma2": 95, "family-qwen3": 93, "family-olmo2": 81}
 
 
+# Of which tokenizers make words, parts of words and bytes.
+PUNCTUATED = ["tiny-gpt2", "family-whole-tinyllama", "family-whole-smollm2"]
+TEXT = "Hi, (I) + b. “\n"
+
+
+def tokenizer_of(name):
+    if name.startswith("family-"):
+        return PreTrainedTokenizerFast(tokenizer_file=f"tests/fixtures/{name}/tokenizer.json")
+    return GPT2Tokenizer(f"models/{name}/vocab.json", f"models/{name}/merges.txt")
+
+
+def write_punctuation():
+    arrays = {}
+    for name in PUNCTUATED:
+        tokenizer = tokenizer_of(name)
+        ids = tokenizer.encode(TEXT)
+        texts = [tokenizer.convert_ids_to_tokens(i).replace("▁", " ") for i in ids]
+        if not name.endswith("tinyllama"):
+            texts = [tokenizer.decode([i]) for i in ids]
+        texts = [text.strip() for text in texts]
+        marks = [k for k, text in enumerate(texts)
+                 if text and all(unicodedata.category(c)[0] == "P" for c in text)]
+        arrays[name] = punctuation(open_model(name), np.array(ids), marks)
+        print(name, [texts[k] for k in marks], texts)
+    write_archive(OUT / "punctuation.npz", arrays)
+
+
 def main():
-    names = sys.argv[1:] or MODELS
+    if not sys.argv[1:] or "punctuation" in sys.argv:
+        write_punctuation()
+    names = [name for name in sys.argv[1:] or MODELS if name != "punctuation"]
     OUT.mkdir(parents=True, exist_ok=True)
     for name in names:
         model = open_model(name)

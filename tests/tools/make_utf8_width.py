@@ -4,7 +4,7 @@
 Zero columns: marks that combine with the character before them (Mn, Me) and the vowels and final
 consonants of decomposed Hangul. Two columns: East_Asian_Width W and F. Unassigned characters
 between two ranges are bridged, which makes the tables short and suits what later versions of
-Unicode put there; whole ideographic planes are wide.
+Unicode put there; whole ideographic planes are wide. Punctuation: the categories P, nothing bridged.
 """
 import unicodedata
 
@@ -50,3 +50,4 @@ def print_table(name, table):
 print(f"/* Unicode {unicodedata.unidata_version} */")
 print_table("zero", ranges(is_zero, is_unassigned))
 print_table("wide", ranges(is_wide, lambda c: is_unassigned(c) or is_zero(c)))
+print_table("punctuation", ranges(lambda c: unicodedata.category(chr(c))[0] == "P", lambda c: False))

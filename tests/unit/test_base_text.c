@@ -156,6 +156,24 @@ START_TEST(widths_are_those_of_terminals)
 }
 END_TEST
 
+START_TEST(punctuation_is_what_unicode_calls_so)
+{
+    static const uint32_t marks[] = {'!',    '#',    '%',    '*',    ',',    '/',    ':',    ';',
+                                     '?',    '@',    '[',    ']',    '_',    '{',    '}',    0xa7,
+                                     0xbf,   0x5be,  0x60c,  0x964,  0x2014, 0x201c, 0x2026, 0x3001,
+                                     0x3002, 0x300c, 0xff0c, 0xff1a, 0xff5d, 0x1e95f};
+    static const uint32_t others[] = {0,      ' ',    '$',    '+',     '0',     '<',    '=',
+                                      '>',    'A',    '^',    '`',     'z',     '|',    '~',
+                                      0xa0,   0xa9,   0xb4,   0x2044,  0x2052,  0x2581, 0x3000,
+                                      0x3004, 0x6f22, 0xff04, 0x1f600, 0x10ffff};
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        ck_assert_msg(attn_utf8_is_punctuation(marks[i]), "U+%04X", marks[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!attn_utf8_is_punctuation(others[i]), "U+%04X", others[i]);
+}
+END_TEST
+
 START_TEST(escapes_what_cannot_be_shown)
 {
     static const struct {
@@ -515,9 +533,9 @@ END_TEST
 ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_is_refused,
            maximal_subparts_are_those_of_the_standard, valid_length_stops_at_the_first_bad_byte,
            hidden_characters_are_not_printable, widths_are_those_of_terminals,
-           escapes_what_cannot_be_shown, escaped_text_is_printable_and_can_be_undone,
-           quotes_are_cut_between_escapes, escaping_without_memory_sticks,
-           integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
-           fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
-           printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
-           element_types_are_found_by_name)
+           punctuation_is_what_unicode_calls_so, escapes_what_cannot_be_shown,
+           escaped_text_is_printable_and_can_be_undone, quotes_are_cut_between_escapes,
+           escaping_without_memory_sticks, integers_are_parsed_whole_and_in_range,
+           fractions_follow_the_grammar_of_json, fractions_are_rounded_correctly,
+           fractions_of_any_length_are_exact, printed_fractions_read_back_the_same,
+           a_decimal_comma_plays_no_part, element_types_are_found_by_name)

@@ -778,6 +778,39 @@ static void survey_heads(struct fixture *f)
     attn_table_free(table);
 }
 
+/* Of tokens that are words, parts of words and bytes; PUNCTUATED of make_experiments.py. */
+START_TEST(punctuation_is_found_in_the_texts_of_tokens)
+{
+    static const char *const directories[] = {"models/tiny-gpt2",
+                                              "tests/fixtures/family-whole-tinyllama",
+                                              "tests/fixtures/family-whole-smollm2"};
+    static const char text[] = "Hi, (I) + b. \xe2\x80\x9c\n";
+    struct fixture f = {.name = "punctuation", .request = ATTN_REQUEST_DEFAULT};
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_input input = {.text = text, .n_text = sizeof text - 1};
+    struct attn_table *table;
+
+    ck_assert(attn_measures_parse("punctuation,n_punctuation", &args.measures, &f.err) == ATTN_OK);
+    for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
+        const char *name = strrchr(directories[i], '/') + 1;
+
+        f.request.input = input;
+        ck_assert(attn_host_open(directories[i], NULL, &f.host, &f.err) == ATTN_OK);
+        for (int is_many = 0; is_many < 2; is_many++) { /* alone, and as a record */
+            args.texts = is_many ? &input : NULL;
+            args.n_text = is_many ? 1 : 0;
+            ck_assert_msg(attn_survey(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
+                          f.err.message);
+            ck_assert_uint_eq(attn_table_n_column(table), 6);
+            compare_column(&f, table, 0, "punctuation", name, 0);
+            compare_column(&f, table, 0, "n_punctuation", name, 1);
+            attn_table_free(table);
+        }
+        attn_host_free(f.host);
+    }
+}
+END_TEST
+
 /* The weight of a head on key 3 from the queries 1050 and 1051, and the share of smaller pairs. */
 static void check_long_head(const float *pattern, const struct attn_table *table, size_t row)
 {
@@ -1163,5 +1196,6 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
            heads_are_measured_as_in_float64, long_texts_are_surveyed_in_pieces,
-           many_texts_give_a_mean_and_a_deviation, the_effect_of_a_head_is_that_of_its_ablation,
-           numbers_are_those_of_transformer_lens, a_failing_allocation_leaves_nothing_behind)
+           punctuation_is_found_in_the_texts_of_tokens, many_texts_give_a_mean_and_a_deviation,
+           the_effect_of_a_head_is_that_of_its_ablation, numbers_are_those_of_transformer_lens,
+           a_failing_allocation_leaves_nothing_behind)

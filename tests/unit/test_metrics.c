@@ -9,11 +9,18 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 11, WINDOW = 4 };
 
 /* 3 and 5 come back, 5 right after itself. */
 static const int32_t ids[N] = {7, 3, 5, 5, 2, 3, 5, 9, 3, 1, 7};
+
+/* What these are called: 1, 3, 4 and 9 are punctuation. 7 has white space within; the last is a part
+ * of a character. */
+static const char *const tokens[N] = {"The",   " ,", " dog",    "\xe3\x80\x82\xe2\x80\x9d",
+                                      "...\n", "$",  "a.",      ". ,",
+                                      " ",     "(",  "\xe2\x80"};
 
 /* A matrix [N, N] whose rows sum to 1, and which of its cells count. */
 struct matrix {
@@ -21,7 +28,8 @@ struct matrix {
     bool is_visible[N][N];
 };
 
-static void fill(struct matrix *m, size_t window)
+/* Each row sees WINDOW keys up to itself, and with IS_MUTUAL those behind it. */
+static void fill(struct matrix *m, size_t window, bool is_mutual)
 {
     struct attn_random random;
 
@@ -30,7 +38,7 @@ static void fill(struct matrix *m, size_t window)
         float sum = 0;
 
         for (size_t j = 0; j < N; j++) {
-            m->is_visible[i][j] = j <= i && i - j < window;
+            m->is_visible[i][j] = j <= i ? i - j < window : is_mutual;
             m->weights[i][j] =
                 m->is_visible[i][j] ? (float)(attn_random_u32(&random) % 997 + 1) : 0;
             sum += m->weights[i][j];
@@ -44,13 +52,22 @@ static void fill(struct matrix *m, size_t window)
 
 /* Measures M row by row, sparse when IS_SPARSE. */
 static void measure(const char *name, const struct matrix *m, bool is_sparse,
-                    const struct attn_dims *dims, const int32_t *tokens, double *values)
+                    const struct attn_dims *dims, bool has_text, double *values)
 {
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = tokens};
+    size_t sizes[N];
+    struct attn_metric_settings settings = {.n_recalled = 1};
     struct attn_selection *selection;
     struct attn_measurement *measurement;
     struct attn_error err = {0};
 
+    for (size_t i = 0; i < N; i++)
+        sizes[i] = strlen(tokens[i]);
+    if (has_text) {
+        settings.ids = ids;
+        settings.tokens = tokens;
+        settings.token_sizes = sizes;
+        settings.n_token = N;
+    }
     ck_assert_int_eq(attn_selection_create(dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_measurement_create(attn_metric_find(name), &settings, selection, NULL,
                                              &measurement, &err),
@@ -65,7 +82,7 @@ static void measure(const char *name, const struct matrix *m, bool is_sparse,
                                          .n_col = N,
                                          .ld = N,
                                          .data = m->weights[i],
-                                         .is_causal = true};
+                                         .is_causal = !m->is_visible[0][N - 1]};
 
         for (size_t j = 0; j < N; j++)
             if (m->is_visible[i][j]) {
@@ -130,6 +147,11 @@ static bool is_induction(size_t i, size_t j)
     return j >= 1 && j <= i && ids[j - 1] == ids[i];
 }
 
+static bool is_punctuation(size_t i, size_t j)
+{
+    return j <= i && (j == 1 || j == 3 || j == 4 || j == 9);
+}
+
 static void check_entropy(const struct matrix *m, const double *found)
 {
     double entropy = 0, norm = 0, n_norm = 0;
@@ -188,17 +210,15 @@ static void check_all(const struct matrix *m, bool is_sparse)
         const char *name;
         bool (*is_target)(size_t i, size_t j);
         int n_value;
-    } means[] = {{"self", is_self, 1},
-                 {"previous", is_previous, 1},
-                 {"first", is_first, 1},
-                 {"duplicate", is_duplicate, 2},
-                 {"induction", is_induction, 2}};
+    } means[] = {{"self", is_self, 1},           {"previous", is_previous, 1},
+                 {"first", is_first, 1},         {"duplicate", is_duplicate, 2},
+                 {"induction", is_induction, 2}, {"punctuation", is_punctuation, 2}};
     double found[2], largest = 0, far = 0, n;
 
-    measure("entropy", m, is_sparse, &dims, ids, found);
+    measure("entropy", m, is_sparse, &dims, true, found);
     check_entropy(m, found);
     for (size_t i = 0; i < sizeof means / sizeof *means; i++) {
-        measure(means[i].name, m, is_sparse, &dims, ids, found);
+        measure(means[i].name, m, is_sparse, &dims, true, found);
         ck_assert_double_eq_tol(found[0], mean_on(m, means[i].is_target, &n), 1e-12);
         if (means[i].n_value == 2)
             ck_assert_double_eq(found[1], n);
@@ -207,11 +227,11 @@ static void check_all(const struct matrix *m, bool is_sparse)
         largest += largest_between(m, i, 0, N) / N;
         far += i >= 2 ? largest_between(m, i, 1, i - 1) / (N - 2) : 0;
     }
-    measure("max", m, is_sparse, &dims, ids, found);
+    measure("max", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], largest, 1e-12);
-    measure("far", m, is_sparse, &dims, ids, found);
+    measure("far", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], far, 1e-12);
-    measure("distance", m, is_sparse, &dims, ids, found);
+    measure("distance", m, is_sparse, &dims, true, found);
     ck_assert_double_eq_tol(found[0], distance_of(m), 1e-12);
 }
 
@@ -219,7 +239,7 @@ START_TEST(measures_are_what_their_definitions_say)
 {
     struct matrix m;
 
-    fill(&m, N);
+    fill(&m, N, false);
     check_all(&m, false);
     check_all(&m, true);
 }
@@ -229,28 +249,50 @@ START_TEST(masked_keys_have_no_part_in_measures)
 {
     struct matrix m;
 
-    fill(&m, WINDOW);
+    fill(&m, WINDOW, false);
     check_all(&m, true);
+}
+END_TEST
+
+/* Every row sees all punctuation. */
+START_TEST(keys_behind_the_query_may_be_punctuation)
+{
+    struct matrix m;
+
+    fill(&m, N, true);
+    for (int is_sparse = 0; is_sparse < 2; is_sparse++) {
+        double found[2], sum = 0;
+
+        measure("punctuation", &m, is_sparse, &dims, true, found);
+        for (size_t i = 0; i < N; i++)
+            sum += (double)m.weights[i][1] + (double)m.weights[i][3] + (double)m.weights[i][4] +
+                   (double)m.weights[i][9];
+        ck_assert_double_eq_tol(found[0], sum / N, 1e-12);
+        ck_assert_double_eq(found[1], N);
+    }
 }
 END_TEST
 
 START_TEST(measures_without_rows_have_no_value)
 {
     static const bool is_cross = true;
-    static const char *const names[] = {"distance", "self",      "previous",
-                                        "first",    "duplicate", "far"};
+    static const char *const names[] = {"distance",  "self", "previous",   "first",
+                                        "duplicate", "far",  "punctuation"};
     struct attn_dims cross = dims;
     struct matrix m;
     double found[2];
 
-    fill(&m, N);
-    measure("induction", &m, false, &dims, NULL, found);
+    fill(&m, N, false);
+    measure("induction", &m, false, &dims, false, found);
+    ck_assert_double_nan(found[0]);
+    ck_assert_double_eq(found[1], 0);
+    measure("punctuation", &m, false, &dims, false, found);
     ck_assert_double_nan(found[0]);
     ck_assert_double_eq(found[1], 0);
     cross.is_cross = &is_cross;
     cross.n_source = N;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        measure(names[i], &m, false, &cross, ids, found);
+        measure(names[i], &m, false, &cross, true, found);
         ck_assert_double_nan(found[0]);
     }
 }
@@ -262,16 +304,17 @@ START_TEST(a_weight_that_is_no_number_makes_a_measure_none)
     struct matrix m;
     double found[2];
 
-    fill(&m, N);
+    fill(&m, N, false);
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j <= i; j++)
             m.weights[i][j] = NAN;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        measure(names[i], &m, false, &dims, ids, found);
+        measure(names[i], &m, false, &dims, true, found);
         ck_assert_double_nan(found[0]);
     }
 }
 END_TEST
 
 ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_no_part_in_measures,
-           measures_without_rows_have_no_value, a_weight_that_is_no_number_makes_a_measure_none)
+           keys_behind_the_query_may_be_punctuation, measures_without_rows_have_no_value,
+           a_weight_that_is_no_number_makes_a_measure_none)

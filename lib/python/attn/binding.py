@@ -251,7 +251,9 @@ ATTN_MEASURE_INDUCTION = 8
 ATTN_MEASURE_FAR = 9
 ATTN_MEASURE_N_DUPLICATE = 10
 ATTN_MEASURE_N_INDUCTION = 11
-ATTN_N_MEASURE = 12
+ATTN_MEASURE_PUNCTUATION = 12
+ATTN_MEASURE_N_PUNCTUATION = 13
+ATTN_N_MEASURE = 14
 ATTN_RECORD_FIELD_IDS = 0
 ATTN_RECORD_FIELD_TOKENS = 1
 ATTN_RECORD_FIELD_OFFSETS = 2
@@ -1408,6 +1410,7 @@ attn_survey_args._fields_ = [
     ("probe_repeats", c_size_t),
     ("probe_seed", c_uint64),
     ("n_probe", c_size_t),
+    ("measures", c_uint64),
     ("threshold", c_double),
     ("pattern", POINTER(attn_ndarray)),
     ("from", c_char_p),

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from ctypes import POINTER, byref, c_int32, c_void_p, string_at
+from ctypes import POINTER, byref, c_int32, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 import numpy as np
@@ -63,13 +63,14 @@ def _ask(model: Model, name: str, request: Request, args, *sums) -> Table:
 
 
 def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 1,
-          pattern=None, from_=None, to=None, effect: bool = False, target=None, foil=None, at=None, metric: str = "auto",
+          measures=None, pattern=None, from_=None, to=None, effect: bool = False, target=None, foil=None, at=None, metric: str = "auto",
           threshold: float = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
     """What kind of head is each: a row a head, with entropy (nats), max, distance (tokens), self, previous, first,
     duplicate, induction, far (weights, 0 to 1) and type.
 
     texts       in place of a text many: means, with columns NAME_sd
     probe       True or a length: random tokens, repeated `repeats` times, `runs` probes from `seed` on
+    measures    these columns, "entropy,punctuation" or a list; "all"; default: all but punctuation
     pattern     [T, T] of one's own: columns mul and abs
     from_, to   positions or words: how much the rows of one look at the columns of the other
     effect      with target, foil, at, metric: change of the answer without the head
@@ -81,6 +82,10 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     if probe is not False:
         args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
         args.probe_repeats, args.probe_seed, args.n_probe = repeats, seed, runs
+    if measures is not None:
+        found = c_uint64()
+        call("attn_measures_parse", spec(measures, "measures"), byref(found))
+        args.measures = found
     if pattern is not None:
         args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", request.keep))
     setattr(args, "from", spec(from_, "from_"))
