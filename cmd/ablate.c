@@ -1,5 +1,6 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
 #include "answer_args.h"
+#include "control_args.h"
 #include "options.h"
 #include "question.h"
 #include "references.h"
@@ -16,7 +17,8 @@ struct ablate_args {
     struct question_args question;
     struct answer_args answer;
     struct texts_args texts;
-    const char *parts, *with, *control; /* NULL: not given */
+    struct control_args control;
+    const char *parts, *with; /* NULL: not given */
     const char *reference;
     bool is_cumulative;
 };
@@ -43,13 +45,6 @@ static const struct option ablate_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct ablate_args, is_cumulative),
      .help = "parts go one after another, the one whose own effect is least first"},
-    {.name = "control",
-     .argument = "N[:SEED]",
-     .heading = "Ablation",
-     .kind = OPTION_TEXT,
-     .offset = offsetof(struct ablate_args, control),
-     .help = "beside it the mean change, and its standard deviation, for N random choices of as "
-             "many heads"},
 };
 
 static const struct option_group ablate_options = OPTION_GROUP(ablate_rows);
@@ -63,6 +58,7 @@ static const struct option_part parts[] = {
     {&metric_options, offsetof(struct ablate_args, answer)},
     {&ablate_options, 0},
     {&reference_options, offsetof(struct ablate_args, reference)},
+    {&control_options, offsetof(struct ablate_args, control)},
     QUESTION_PICTURE_PARTS(offsetof(struct ablate_args, question)),
     QUESTION_PARTS(offsetof(struct ablate_args, question)),
 };
@@ -139,27 +135,13 @@ static int read_with(const char *value, struct attn_ablate_args *how)
                           "'--with' is '%s', expected zero, mean, uniform or resample:SEED", value);
 }
 
-static int read_control(const char *value, struct attn_ablate_args *how)
-{
-    size_t size = value ? strcspn(value, ":") : 0;
-    int64_t n;
-    if (!value)
-        return EXIT_DONE;
-    if (attn_parse_int(value, size, 1, INT32_MAX, &n) &&
-        (!value[size] || attn_parse_uint(value + size + 1, strlen(value + size + 1), &how->seed))) {
-        how->n_control = (size_t)n;
-        return EXIT_DONE;
-    }
-    return report_problem(EXIT_USAGE, NULL, "'--control' is '%s', expected N or N:SEED", value);
-}
-
 static int read_how(const struct ablate_args *args, struct attn_ablate_args *how)
 {
     int code = read_parts(args->parts, how);
     if (code == EXIT_DONE)
         code = read_with(args->with, how);
     if (code == EXIT_DONE)
-        code = read_control(args->control, how);
+        code = control_read(&args->control, &how->n_control, &how->seed);
     if (code == EXIT_DONE && args->reference &&
         (how->with == ATTN_ABLATE_WITH_ZERO || how->with == ATTN_ABLATE_WITH_UNIFORM))
         code = report_problem(EXIT_USAGE, NULL,

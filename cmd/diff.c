@@ -218,10 +218,11 @@ static bool is_archive(const char *name)
     return size > n && strcmp(name + size - n, ending) == 0;
 }
 
-static bool has_archives(const struct diff_args *args)
+/* How many of two arguments are dumps. */
+static int count_archives(const struct diff_args *args)
 {
     const struct text_list *plain = &args->question.prompt.plain;
-    return plain->n == 2 && is_archive(plain->items[0]) && is_archive(plain->items[1]);
+    return plain->n == 2 ? is_archive(plain->items[0]) + is_archive(plain->items[1]) : 0;
 }
 
 static int diff_archives(const struct diff_args *args, struct question *question)
@@ -255,8 +256,13 @@ static int diff_archives(const struct diff_args *args, struct question *question
 
 static int diff(const struct diff_args *args, struct question *question, struct other *other)
 {
-    if (has_archives(args))
+    const int n_archive = count_archives(args);
+    if (n_archive == 2)
         return diff_archives(args, question);
+    if (n_archive == 1)
+        return report_problem(EXIT_USAGE, NULL,
+                              "one argument ends in .npz and is a dump, the other is none: "
+                              "expected two texts or two dumps");
     int code = check(args);
     question->grid =
         (struct attn_table_grid){.rows = "layer", .columns = "head", .values = "tv_mean"};

@@ -1,5 +1,6 @@
 /* patch.c - attn-cli patch: where the difference between two texts lives. */
 #include "answer_args.h"
+#include "control_args.h"
 #include "options.h"
 #include "question.h"
 #include "report.h"
@@ -19,6 +20,7 @@ enum patch_direction { DIRECTION_RESTORE, DIRECTION_NOISE };
 struct patch_args {
     struct question_args question;
     struct answer_args answer;
+    struct control_args control;
     const char *clean, *corrupted, *clean_ids, *corrupted_ids; /* NULL: not given */
     const char *site, *queries;
     int direction; /* enum patch_direction */
@@ -85,6 +87,7 @@ static const struct option_part parts[] = {
     {&at_options, offsetof(struct patch_args, answer)},
     {&metric_options, offsetof(struct patch_args, answer)},
     {&piece_options, 0},
+    {&control_options, offsetof(struct patch_args, control)},
     QUESTION_PICTURE_PARTS(offsetof(struct patch_args, question)),
     QUESTION_PARTS(offsetof(struct patch_args, question)),
 };
@@ -141,6 +144,8 @@ static int patch(const struct patch_args *args, struct question *question, int32
     int code = check_one("clean", args->clean, args->clean_ids);
     if (code == EXIT_DONE)
         code = check_one("corrupted", args->corrupted, args->corrupted_ids);
+    if (code == EXIT_DONE)
+        code = control_read(&args->control, &how.n_control, &how.seed);
     question->grid =
         (struct attn_table_grid){.rows = "layer", .texts = "token", .values = "effect"};
     if (code == EXIT_DONE)

@@ -3,7 +3,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "experiment/inquiry.h"
+#include "experiment/text_means.h"
 #include "experiment/trials.h"
 
 #include <math.h>
@@ -12,7 +14,7 @@
 
 static const double least_difference = 1e-4; /* of the metric, between the two runs */
 
-enum { MOST_COLUMNS = 6 };
+enum { MOST_COLUMNS = 8 };
 
 struct job {
     const struct attn_patch_args *args;
@@ -34,6 +36,7 @@ struct job {
     struct attn_edit *edits; /* owns */
     struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes; /* own; [n_piece] */
+    double control, control_sd;          /* of the effect of heads that are drawn */
     struct attn_table *table;            /* owns */
 };
 
@@ -99,6 +102,12 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
 
     if (status == ATTN_OK)
         status = attn_error_at(find_site(job, err), ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK && job->args->n_control > 0 && !job->is_by_head) {
+        attn_error_set(err, ATTN_INVALID,
+                       "controls are choices of as many heads, and '%s' is patched by position",
+                       attn_site_name(job->site));
+        status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     if (status == ATTN_OK && job->request.queries != NULL && !job->is_by_head) {
         attn_error_set(err, ATTN_INVALID,
                        "queries are of sites with heads; '%s' is patched at one "
@@ -268,13 +277,42 @@ static enum attn_status try_pieces(struct job *job, struct attn_error *err)
     return attn_trials_perform(&job->trials, job->changes, job->n_piece, job->outcomes, err);
 }
 
+/* Of a metric of VALUE; never -0. */
+static double effect_of(const struct job *job, double value)
+{
+    const double base = job->trials.base.value;
+
+    return (value - base) / (job->source_value - base) + 0.0;
+}
+
+/* Finds the controls: one head each, of those that were tried. */
+static enum attn_status draw_controls(struct job *job, struct attn_error *err)
+{
+    size_t *order = attn_alloc(job->n_piece, sizeof *order, err);
+    struct attn_moments effects = {.n = 0};
+    struct attn_random random;
+
+    if (order == NULL)
+        return ATTN_NO_MEMORY;
+    attn_random_seed(&random, job->args->seed);
+    for (size_t i = 0; i < job->args->n_control; i++) {
+        attn_random_permutation(&random, order, job->n_piece);
+        attn_moments_add(&effects, effect_of(job, job->outcomes[order[0]].reply.value));
+    }
+    job->control = effects.mean;
+    job->control_sd = effects.n > 1 ? sqrt(effects.squares / (double)(effects.n - 1)) : 0;
+    attn_free(order);
+    return ATTN_OK;
+}
+
 /* --- The table -------------------------------------------------------------------------------- */
 
 static enum attn_status create_table(struct job *job, struct attn_error *err)
 {
-#define REAL(label)                                                                                \
+#define REAL(label, numbers)                                                                       \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6     \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 6,    \
+        .range = (numbers)                                                                         \
     }
     const bool is_by_head = job->is_by_head;
     const bool is_of_keys = attn_site_layout(job->site) == ATTN_LAYOUT_KEY;
@@ -286,14 +324,17 @@ static enum attn_status create_table(struct job *job, struct attn_error *err)
                               : "head",
          .type = ATTN_VALUE_INTEGER},
         {.name = "token", .type = ATTN_VALUE_TEXT},
-        REAL("value"),
-        REAL("effect"),
+        REAL("value", ATTN_RANGE_SIGNED),
+        REAL("effect", ATTN_RANGE_SIGNED),
+        REAL("control", ATTN_RANGE_SIGNED),
+        REAL("control_sd", ATTN_RANGE_POSITIVE),
     };
     struct attn_column of_heads[MOST_COLUMNS - 1] = {columns[0], columns[1], columns[2], columns[4],
-                                                     columns[5]};
+                                                     columns[5], columns[6], columns[7]};
 #undef REAL
 
-    return is_by_head ? attn_table_create("patch", of_heads, 5, &job->table, err)
+    return is_by_head ? attn_table_create("patch", of_heads, job->args->n_control > 0 ? 7 : 5,
+                                          &job->table, err)
                       : attn_table_create("patch", columns, 6, &job->table, err);
 }
 
@@ -302,7 +343,6 @@ static enum attn_status append(struct job *job, const char *part, int layer, siz
                                double value, struct attn_error *err)
 {
     const struct attn_token_bytes *tokens = &job->base->text.tokens;
-    const double base = job->trials.base.value;
     struct attn_cell row[MOST_COLUMNS] = {attn_cell_text(part, strlen(part))};
     size_t n = 3;
 
@@ -314,7 +354,14 @@ static enum attn_status append(struct job *job, const char *part, int layer, siz
         row[n] = attn_cell_text(tokens->bytes[at], tokens->sizes[at]);
     n += !job->is_by_head;
     row[n++] = attn_cell_real(value);
-    row[n++] = attn_cell_real((value - base) / (job->source_value - base));
+    row[n++] = attn_cell_real(effect_of(job, value));
+    if (job->args->n_control > 0) {
+        if (layer >= 0) {
+            row[n] = attn_cell_real(job->control);
+            row[n + 1] = attn_cell_real(job->control_sd);
+        }
+        n += 2;
+    }
     return attn_table_append(job->table, row, n, err);
 }
 
@@ -344,6 +391,8 @@ static enum attn_status patch(struct job *job, struct attn_error *err)
         status = find_pieces(job, err);
     if (status == ATTN_OK)
         status = try_pieces(job, err);
+    if (status == ATTN_OK && job->args->n_control > 0)
+        status = draw_controls(job, err);
     if (status == ATTN_OK)
         status = create_table(job, err);
     return status == ATTN_OK ? append_all(job, err) : status;

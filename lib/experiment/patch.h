@@ -19,7 +19,8 @@
  *     part, layer, head, value, effect                 q, z, pattern: one head, all positions or the
  *     part, layer, kv_head, value, effect              queries of the request; k, v
  *
- * A part of a row is its site; value is the metric then.
+ * A part of a row is its site; value is the metric then. With controls control and control_sd stand
+ * behind them, mean and standard deviation of the effect of heads that were drawn.
  */
 #ifndef ATTN_EXPERIMENT_PATCH_H
 #define ATTN_EXPERIMENT_PATCH_H
@@ -34,6 +35,8 @@ struct attn_patch_args {
     struct attn_answer_args answer; /* `at` is a place in the clean text */
     const char *site;               /* one of those above; NULL: resid_pre */
     bool is_to_noise;               /* the clean run is patched from the corrupted one */
+    size_t n_control;               /* of heads: so many random choices of one; 0: no controls */
+    uint64_t seed;                  /* of these */
 };
 
 #define ATTN_PATCH_ARGS_DEFAULT ((struct attn_patch_args){.size = sizeof(struct attn_patch_args)})

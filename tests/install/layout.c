@@ -686,6 +686,8 @@ static const struct {
     {"    answer", offsetof(struct attn_patch_args, answer)},
     {"    site", offsetof(struct attn_patch_args, site)},
     {"    is_to_noise", offsetof(struct attn_patch_args, is_to_noise)},
+    {"    n_control", offsetof(struct attn_patch_args, n_control)},
+    {"    seed", offsetof(struct attn_patch_args, seed)},
     {"attn_patch_sum", sizeof(struct attn_patch_sum)},
     {"    clean", offsetof(struct attn_patch_sum, clean)},
     {"    corrupted", offsetof(struct attn_patch_sum, corrupted)},

@@ -4,6 +4,7 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "attn.h"
+#include "base/random.h"
 #include "experiment/trials.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
@@ -723,6 +724,43 @@ static void patch_everything_and_nothing(struct fixture *f)
     }
 }
 
+/* Controls are the effects of heads that a generator of the same seed draws, one at a time. */
+static void patch_random_heads(struct fixture *f)
+{
+    enum { N = 6, SEED = 11 };
+    struct attn_patch_args args = patch_of(f, "v");
+    struct attn_patch_sum sum;
+    struct attn_table *table;
+    struct attn_random random;
+    double effects[N], mean = 0, squares = 0;
+    size_t *order, n;
+
+    args.n_control = N;
+    args.seed = SEED;
+    ck_assert(attn_patch(f->host, &f->request, &args, &table, &sum, &f->err) == ATTN_OK);
+    n = attn_table_n_row(table) - 2;
+    order = malloc(n * sizeof *order);
+    ck_assert_ptr_nonnull(order);
+    attn_random_seed(&random, SEED);
+    for (size_t i = 0; i < N; i++) {
+        attn_random_permutation(&random, order, n);
+        effects[i] = number_at(table, 2 + order[0], "effect");
+        mean += effects[i] / N;
+    }
+    for (size_t i = 0; i < N; i++)
+        squares += (effects[i] - mean) * (effects[i] - mean);
+    for (size_t row = 0; row < n + 2; row++) {
+        assert_near(f, "control", row, number_at(table, row, "control"),
+                    row < 2 ? (double)NAN : mean);
+        assert_near(f, "control_sd", row, number_at(table, row, "control_sd"),
+                    row < 2 ? (double)NAN : sqrt(squares / (N - 1)));
+    }
+    free(order);
+    attn_table_free(table);
+    args.site = "resid_post";
+    ck_assert(attn_patch(f->host, &f->request, &args, &table, &sum, NULL) == ATTN_INVALID);
+}
+
 /* Without the positions that are chosen a head is as it was. */
 static void patch_chosen_positions(struct fixture *f)
 {
@@ -994,9 +1032,10 @@ static enum attn_status attempt_ablate(struct fixture *f, struct attn_table **ta
 static enum attn_status attempt_patch(struct fixture *f, struct attn_table **table,
                                       struct attn_error *err)
 {
-    const struct attn_patch_args args = patch_of(f, "v");
+    struct attn_patch_args args = patch_of(f, "v");
     struct attn_patch_sum sum;
 
+    args.n_control = 2;
     return attn_patch(f->host, &f->request, &args, table, &sum, err);
 }
 
@@ -1099,6 +1138,7 @@ FOR_EACH_MODEL(rows_of_the_same_text_change_nothing, ablate_with_rows)
 FOR_EACH_MODEL(pieces_restore_what_they_do_in_float64, patch_all)
 FOR_EACH_MODEL(everything_restores_everything_and_nothing_nothing, patch_everything_and_nothing)
 FOR_EACH_MODEL(only_chosen_positions_are_patched, patch_chosen_positions)
+FOR_EACH_MODEL(controls_are_effects_of_heads_that_were_drawn, patch_random_heads)
 FOR_EACH_MODEL(heads_are_measured_as_in_float64, survey_heads)
 FOR_EACH_MODEL(many_texts_give_a_mean_and_a_deviation, survey_many)
 FOR_EACH_MODEL(the_effect_of_a_head_is_that_of_its_ablation, survey_effects)
@@ -1195,7 +1235,7 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            parts_go_one_after_another_beside_controls, rows_of_the_same_text_change_nothing,
            pieces_restore_what_they_do_in_float64,
            everything_restores_everything_and_nothing_nothing, only_chosen_positions_are_patched,
-           heads_are_measured_as_in_float64, long_texts_are_surveyed_in_pieces,
-           punctuation_is_found_in_the_texts_of_tokens, many_texts_give_a_mean_and_a_deviation,
-           the_effect_of_a_head_is_that_of_its_ablation, numbers_are_those_of_transformer_lens,
-           a_failing_allocation_leaves_nothing_behind)
+           controls_are_effects_of_heads_that_were_drawn, heads_are_measured_as_in_float64,
+           long_texts_are_surveyed_in_pieces, punctuation_is_found_in_the_texts_of_tokens,
+           many_texts_give_a_mean_and_a_deviation, the_effect_of_a_head_is_that_of_its_ablation,
+           numbers_are_those_of_transformer_lens, a_failing_allocation_leaves_nothing_behind)

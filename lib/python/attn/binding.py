@@ -1383,6 +1383,8 @@ attn_patch_args._fields_ = [
     ("answer", attn_answer_args),
     ("site", c_char_p),
     ("is_to_noise", c_bool),
+    ("n_control", c_size_t),
+    ("seed", c_uint64),
 ]
 attn_patch_sum._fields_ = [
     ("clean", c_double),
