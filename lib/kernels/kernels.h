@@ -92,6 +92,11 @@ struct attn_kernels {
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
+    /* The same for one block, while it calls for NEXT, a panel that lies as A does, a few lines in
+     * each step of k: on AVX-512. NEXT need not be readable. */
+    void (*gemm_ahead)(const struct attn_gemm_shape *shape, const float *a, const float *b,
+                       float *c, const float *next);
+
     /* The same in bfloat16, each product added by one fma, k ascending. COUNT is 1. */
     void (*gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,
                       float *c);

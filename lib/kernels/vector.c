@@ -12,6 +12,7 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .isa = ATTN_ISA_BASELINE,
 #endif
     .gemm = ATTN_FOR_ISA(attn_vector_gemm),
+    .gemm_ahead = ATTN_FOR_ISA(attn_vector_gemm_ahead),
     .gemm_bf16 = ATTN_FOR_ISA(attn_vector_gemm_bf16),
     .round_bf16 = ATTN_FOR_ISA(attn_vector_round_bf16),
     .pair_bf16 = ATTN_FOR_ISA(attn_vector_pair_bf16),

@@ -11,6 +11,8 @@
 
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *shape, const float *a,
                                     const float *b, float *c, size_t count);
+void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *shape, const float *a,
+                                          const float *b, float *c, const float *next);
 void ATTN_FOR_ISA(attn_vector_gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a,
                                          const uint16_t *b, float *c);
 void ATTN_FOR_ISA(attn_vector_round_bf16)(const float *x, size_t n, uint16_t *y);

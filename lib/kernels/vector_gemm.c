@@ -11,16 +11,13 @@
 #include <assert.h>
 #include <string.h>
 
-/*
- * Blocks of rows by registers of columns whose accumulators fit the register file. Rows left over
- * take all 64 columns at once: with few rows each row of A should be read in one go.
- */
+/* Blocks of at most so many rows by registers of columns have sums that fit the register file. */
 #if defined __AVX512F__
-enum { ROWS = 6, REGISTERS = 4, FEW_ROWS = 4, TWO_ROWS = 2 };
+enum { ROWS = 6, REGISTERS = 4, CALLS_AHEAD = true };
 #elif defined __ARM_NEON
-enum { ROWS = 4, REGISTERS = 4, FEW_ROWS = 1, TWO_ROWS = 1 }; /* a line of the cache wide */
+enum { ROWS = 4, REGISTERS = 4, CALLS_AHEAD = false }; /* a line of the cache wide */
 #else
-enum { ROWS = 6, REGISTERS = 2, FEW_ROWS = 1, TWO_ROWS = 1 };
+enum { ROWS = 6, REGISTERS = 2, CALLS_AHEAD = false };
 #endif
 enum { ALL_REGISTERS = 64 / LANES };
 
@@ -30,7 +27,51 @@ struct product {
     const float *a, *b;
     float *c;
     size_t count;
+    const float *next; /* a panel that lies as a does, to be called for; NULL: none */
 };
+
+/* --- Calling for the next panel -------------------------------------------------------------- */
+
+enum { LINE = 64 / sizeof(float) }; /* floats in a line of the caches */
+
+/* Lines that one block of rows calls for, from one to the next as they lie in memory: other orders
+ * were slower. */
+struct calls {
+    const float *line;       /* the next one */
+    size_t column, n_column; /* which of its row's lines that is; lines of a row */
+    size_t step;             /* floats from the last line of a row to the first of the next */
+    size_t n_each, n_more;   /* in each step of k, and one more in each of the first */
+};
+
+/* What block I of N calls for: as much as any other. */
+static inline struct calls share_calls(const struct product *p, size_t i, size_t n)
+{
+    const struct attn_gemm_shape *s = p->shape;
+    const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
+    const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
+
+    if (!CALLS_AHEAD || p->next == NULL)
+        return (struct calls){0};
+    return (struct calls){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
+                          .column = first % n_column,
+                          .n_column = n_column,
+                          .step = s->lda - (n_column - 1) * LINE,
+                          .n_each = n_mine / s->k,
+                          .n_more = n_mine % s->k};
+}
+
+/* Those of step K. */
+static inline void call(struct calls *calls, size_t k)
+{
+    for (size_t n = calls->n_each + (k < calls->n_more); n > 0; n--) {
+        __builtin_prefetch(calls->line);
+        calls->line += ++calls->column < calls->n_column ? LINE : calls->step;
+        if (calls->column == calls->n_column)
+            calls->column = 0;
+    }
+}
+
+/* --- Blocks ---------------------------------------------------------------------------------- */
 
 /* Stores the columns from WANTED on of a register that begins at AT: another holds those before. */
 static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
@@ -47,8 +88,10 @@ static inline void store_columns(float *c, size_t wanted, size_t at, vf sum)
  * ROWS rows of c from ROW on, REGISTERS registers of columns from FIRST on. Both numbers are
  * constants where this is called, so that all sums stay in registers.
  */
-static inline __attribute__((always_inline)) void
-multiply_block(const struct product *p, size_t row, size_t first, size_t rows, size_t registers)
+static inline __attribute__((always_inline)) void multiply_block(const struct product *p,
+                                                                 size_t row, size_t first,
+                                                                 size_t rows, size_t registers,
+                                                                 struct calls calls)
 {
     const struct attn_gemm_shape *s = p->shape;
     const float *a = p->a, *b = p->b + row * s->ldb;
@@ -69,6 +112,8 @@ multiply_block(const struct product *p, size_t row, size_t first, size_t rows, s
         for (size_t k = 0; k < s->k; k++) {
             vf weight[ALL_REGISTERS];
 
+            if (CALLS_AHEAD)
+                call(&calls, k);
 #pragma GCC unroll 16
             for (size_t v = 0; v < registers; v++)
                 weight[v] = v_load(a + k * s->lda + at[v]);
@@ -88,23 +133,66 @@ multiply_block(const struct product *p, size_t row, size_t first, size_t rows, s
             store_columns(c + i * s->ldc, first + v * LANES, at[v], sum[i][v]);
 }
 
+#if defined __AVX512F__
+/* All columns at once, in blocks of nearly the same number of rows. */
+static void multiply(const struct product *p)
+{
+    const size_t n = p->shape->n, n_block = (n + ROWS - 1) / ROWS;
+
+    for (size_t row = 0, end, i = 0; i < n_block; i++, row = end) {
+        const struct calls calls = share_calls(p, i, n_block);
+
+        end = n * (i + 1) / n_block;
+        switch (end - row) {
+#define ROWS_CASE(rows)                                                                            \
+    case rows:                                                                                     \
+        multiply_block(p, row, 0, rows, REGISTERS, calls);                                         \
+        break;
+            ROWS_CASE(1)
+            ROWS_CASE(2)
+            ROWS_CASE(3)
+            ROWS_CASE(4)
+            ROWS_CASE(5)
+            ROWS_CASE(6)
+#undef ROWS_CASE
+        default:
+            assert(false);
+        }
+    }
+}
+#else
+/* Rows left over take all 64 columns at once: with few rows each row of A should be read in one
+ * go. */
+static void multiply(const struct product *p)
+{
+    const struct attn_gemm_shape *s = p->shape;
+    const struct calls none = {0};
+    size_t i = 0;
+
+    for (; s->n - i >= ROWS; i += ROWS)
+        for (size_t j = 0; j < s->m; j += (size_t)REGISTERS * LANES)
+            multiply_block(p, i, j, ROWS, REGISTERS, none);
+    for (; i < s->n; i++)
+        multiply_block(p, i, 0, 1, ALL_REGISTERS, none);
+}
+#endif
+
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float *a, const float *b,
                                     float *c, size_t count)
 {
-    const struct product product = {s, a, b, c, count};
-    const size_t step = (size_t)REGISTERS * LANES;
-    size_t i = 0;
+    const struct product product = {s, a, b, c, count, NULL};
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && count >= 1);
-    for (; s->n - i >= ROWS; i += ROWS)
-        for (size_t j = 0; j < s->m; j += step)
-            multiply_block(&product, i, j, ROWS, REGISTERS);
-    for (; s->n - i >= FEW_ROWS; i += FEW_ROWS)
-        multiply_block(&product, i, 0, FEW_ROWS, ALL_REGISTERS);
-    for (; s->n - i >= TWO_ROWS; i += TWO_ROWS)
-        multiply_block(&product, i, 0, TWO_ROWS, ALL_REGISTERS);
-    for (; i < s->n; i++)
-        multiply_block(&product, i, 0, 1, ALL_REGISTERS);
+    multiply(&product);
+}
+
+void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const float *a,
+                                          const float *b, float *c, const float *next)
+{
+    const struct product product = {s, a, b, c, 1, next};
+
+    assert(s->m >= 17 && s->m <= 64 && s->n >= 1);
+    multiply(&product);
 }
 
 /* --- What products are measured against ------------------------------------------------------ */
