@@ -58,12 +58,14 @@ static enum attn_status refuse(const struct attn_json_reader *reader, size_t off
                           found.text, offset, expected);
 }
 
-static void skip_space(struct attn_json_reader *reader)
+/* Where the first byte at or behind OFFSET is that is no white space. */
+static size_t skip_space(const struct attn_json_reader *reader, size_t offset)
 {
     int c;
 
-    while ((c = byte_at(reader, reader->offset)) == ' ' || c == '\n' || c == '\r' || c == '\t')
-        reader->offset++;
+    while ((c = byte_at(reader, offset)) == ' ' || c == '\n' || c == '\r' || c == '\t')
+        offset++;
+    return offset;
 }
 
 static bool in_object(const struct attn_json_reader *reader)
@@ -181,26 +183,56 @@ static enum attn_status check_escape(const struct attn_json_reader *reader, size
     return ATTN_OK;
 }
 
-/* Reads the string whose opening quote is at the reader's offset; the token is its inside. */
-static enum attn_status read_string(struct attn_json_reader *reader, enum attn_json_type type,
-                                    struct attn_json_token *token, struct attn_error *err)
+/* Bytes of a word that all are BYTE. */
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Of each byte the highest bit where it is below N, N <= 128: right up to the first that is. */
+static uint64_t find_below(uint64_t word, unsigned n)
 {
-    size_t start = reader->offset + 1, at = start, length;
-    bool has_escape = false;
+    return (word - EACH(n)) & ~word & EACH(0x80);
+}
+
+/* Where the first byte at or behind AT is that is not an ASCII character which stands for itself in
+ * a string. */
+static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
+{
+    const unsigned char *text = (const unsigned char *)reader->text;
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (uint64_t word, found; reader->size - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        found = find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
+                find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
+        if (found != 0)
+            return at + (size_t)__builtin_ctzll(found) / 8;
+    }
+#endif
+    while (at < reader->size && text[at] >= 0x20 && text[at] < 0x80 && text[at] != '"' &&
+           text[at] != '\\')
+        at++;
+    return at;
+}
+
+/* Finds the end of the string whose opening quote is at the reader's offset, and whether there are
+ * escapes in it. */
+static enum attn_status find_end(const struct attn_json_reader *reader, size_t *end,
+                                 bool *has_escape, struct attn_error *err)
+{
+    size_t at = reader->offset + 1, length;
     uint32_t code_point;
     int c;
 
-    while ((c = byte_at(reader, at)) != '"') {
+    *has_escape = false;
+    for (at = skip_plain(reader, at); (c = byte_at(reader, at)) != '"';
+         at = skip_plain(reader, at)) {
         if (c < 0)
             return refuse(reader, at, "'\"' at the end of a string", err);
         if (c < 0x20)
             return refuse(reader, at, "no control character in a string", err);
         if (c == '\\') {
-            has_escape = true;
+            *has_escape = true;
             if (check_escape(reader, &at, err) != ATTN_OK)
                 return ATTN_FORMAT;
-        } else if (c < 0x80) {
-            at++;
         } else {
             length = attn_utf8_decode(reader->text + at, reader->size - at, &code_point);
             if (length == 0)
@@ -208,13 +240,20 @@ static enum attn_status read_string(struct attn_json_reader *reader, enum attn_j
             at += length;
         }
     }
+    *end = at;
+    return ATTN_OK;
+}
+
+/* Stores the string whose opening quote is at the reader's offset and whose closing one is at END;
+ * the token is its inside. */
+static void emit_string(const struct attn_json_reader *reader, enum attn_json_type type, size_t end,
+                        bool has_escape, struct attn_json_token *token)
+{
     *token = (struct attn_json_token){.type = type,
-                                      .text = reader->text + start,
-                                      .size = at - start,
+                                      .text = reader->text + reader->offset + 1,
+                                      .size = end - reader->offset - 1,
                                       .has_escape = has_escape,
                                       .offset = reader->offset};
-    reader->offset = at + 1;
-    return ATTN_OK;
 }
 
 /* Moves *AT behind the digits there, of which there must be one. */
@@ -258,6 +297,20 @@ static enum attn_status read_number(struct attn_json_reader *reader, struct attn
     return emit(reader, ATTN_JSON_NUMBER, at, token);
 }
 
+static enum attn_status read_string(struct attn_json_reader *reader, struct attn_json_token *token,
+                                    struct attn_error *err)
+{
+    bool has_escape;
+    size_t end;
+
+    if (find_end(reader, &end, &has_escape, err) != ATTN_OK)
+        return ATTN_FORMAT;
+    emit_string(reader, ATTN_JSON_STRING, end, has_escape, token);
+    reader->offset = end + 1;
+    end_value(reader);
+    return ATTN_OK;
+}
+
 static bool has_word(const struct attn_json_reader *reader, const char *word)
 {
     size_t size = strlen(word);
@@ -281,12 +334,8 @@ static enum attn_status read_value(struct attn_json_reader *reader, struct attn_
         return open_level(reader, ATTN_JSON_ARRAY_BEGIN, token, err);
     if (c == '-' || is_digit(c))
         return read_number(reader, token, err);
-    if (c == '"') {
-        if (read_string(reader, ATTN_JSON_STRING, token, err) != ATTN_OK)
-            return ATTN_FORMAT;
-        end_value(reader);
-        return ATTN_OK;
-    }
+    if (c == '"')
+        return read_string(reader, token, err);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (has_word(reader, words[i].word)) {
             end_value(reader);
@@ -302,21 +351,22 @@ static enum attn_status read_value(struct attn_json_reader *reader, struct attn_
 static enum attn_status read_key(struct attn_json_reader *reader, struct attn_json_token *token,
                                  struct attn_error *err)
 {
-    struct attn_json_token key;
+    bool has_escape;
+    size_t end, colon;
 
     if (byte_at(reader, reader->offset) != '"')
         return refuse(reader, reader->offset,
                       reader->state == ATTN_JSON_EXPECT_FIRST ? "a key in quotes or '}'"
                                                               : "a key in quotes",
                       err);
-    if (read_string(reader, ATTN_JSON_KEY, &key, err) != ATTN_OK)
+    if (find_end(reader, &end, &has_escape, err) != ATTN_OK)
         return ATTN_FORMAT;
-    skip_space(reader);
-    if (byte_at(reader, reader->offset) != ':')
-        return refuse(reader, reader->offset, "':'", err);
-    reader->offset++;
+    colon = skip_space(reader, end + 1);
+    if (byte_at(reader, colon) != ':')
+        return refuse(reader, colon, "':'", err);
+    emit_string(reader, ATTN_JSON_KEY, end, has_escape, token);
+    reader->offset = colon + 1;
     reader->state = ATTN_JSON_EXPECT_VALUE;
-    *token = key;
     return ATTN_OK;
 }
 
@@ -326,7 +376,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     bool is_object = in_object(reader);
     int c;
 
-    skip_space(reader);
+    reader->offset = skip_space(reader, reader->offset);
     c = byte_at(reader, reader->offset);
     if (reader->state == ATTN_JSON_EXPECT_NOTHING) {
         if (c >= 0)
@@ -341,7 +391,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
         if (c != ',')
             return refuse(reader, reader->offset, is_object ? "',' or '}'" : "',' or ']'", err);
         reader->offset++;
-        skip_space(reader);
+        reader->offset = skip_space(reader, reader->offset);
         reader->state = is_object ? ATTN_JSON_EXPECT_MEMBER : ATTN_JSON_EXPECT_VALUE;
     }
     if (is_object && reader->state != ATTN_JSON_EXPECT_VALUE)
@@ -377,39 +427,49 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
     return (struct unescaped){.at = token->text, .end = token->text + token->size};
 }
 
-static uint32_t take_hex(struct unescaped *bytes)
+static uint32_t hex_unit(const char *digits)
 {
     uint32_t unit = 0;
 
     for (int i = 0; i < 4; i++)
-        unit = unit << 4 | (uint32_t)hex_value(*bytes->at++);
+        unit = unit << 4 | (uint32_t)hex_value(digits[i]);
     return unit;
 }
 
-/* The next byte, or -1 at the end. */
-static int next_byte(struct unescaped *bytes)
+/* Stores the character that the escape at AT stands for, of *SIZE bytes, at TO, which may be in the
+ * escape; returns what is behind the escape. */
+static const char *take_escape(const char *at, char *to, size_t *size)
 {
     static const char letters[] = "bfnrt", controls[] = "\b\f\n\r\t";
     const char *letter;
     uint32_t code_point;
 
+    if (at[1] != 'u') {
+        letter = strchr(letters, at[1]);
+        *to = letter != NULL ? controls[letter - letters] : at[1];
+        *size = 1;
+        return at + 2;
+    }
+    code_point = hex_unit(at + 2);
+    at += 6;
+    if (code_point >= 0xd800 && code_point <= 0xdbff) { /* the low surrogate follows */
+        code_point = 0x10000 + ((code_point - 0xd800) << 10) + (hex_unit(at + 2) - 0xdc00);
+        at += 6;
+    }
+    *size = attn_utf8_encode(code_point, to);
+    return at;
+}
+
+/* The next byte, or -1 at the end. */
+static int next_byte(struct unescaped *bytes)
+{
     if (bytes->used < bytes->size)
         return (unsigned char)bytes->character[bytes->used++];
     if (bytes->at == bytes->end)
         return -1;
     if (*bytes->at != '\\')
         return (unsigned char)*bytes->at++;
-    bytes->at += 2;
-    if (bytes->at[-1] != 'u') {
-        letter = strchr(letters, bytes->at[-1]);
-        return letter != NULL ? controls[letter - letters] : bytes->at[-1];
-    }
-    code_point = take_hex(bytes);
-    if (code_point >= 0xd800 && code_point <= 0xdbff) { /* the low surrogate follows */
-        bytes->at += 2;
-        code_point = 0x10000 + ((code_point - 0xd800) << 10) + (take_hex(bytes) - 0xdc00);
-    }
-    bytes->size = attn_utf8_encode(code_point, bytes->character);
+    bytes->at = take_escape(bytes->at, bytes->character, &bytes->size);
     bytes->used = 1;
     return (unsigned char)bytes->character[0];
 }
@@ -417,16 +477,22 @@ static int next_byte(struct unescaped *bytes)
 /* An escape is longer than what it stands for, so the text may be overwritten from its start. */
 size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
 {
-    struct unescaped bytes = unescaped_bytes(token);
+    const char *at = token->text, *end = token->text + token->size;
     size_t size = 0;
-    int c;
 
     if (!token->has_escape) {
         memmove(to, token->text, token->size);
         return token->size;
     }
-    while ((c = next_byte(&bytes)) >= 0)
-        to[size++] = (char)c;
+    while (at < end) {
+        size_t length = 1;
+
+        if (*at == '\\')
+            at = take_escape(at, to + size, &length);
+        else
+            to[size] = *at++;
+        size += length;
+    }
     return size;
 }
 
