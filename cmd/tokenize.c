@@ -229,7 +229,8 @@ static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
         code = model_source_find(&args->model, &source);
     if (code != EXIT_DONE)
         return code;
-    if (attn_tokenizer_open(&source.source, &tokenizer, &err) != ATTN_OK)
+    if ((args->prompt.ids ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, &err)
+                          : attn_tokenizer_open(&source.source, &tokenizer, &err)) != ATTN_OK)
         return report(&err, EXIT_MODEL);
     if (attn_tokenizer_note(tokenizer))
         note("%s", attn_tokenizer_note(tokenizer));

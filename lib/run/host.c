@@ -44,15 +44,11 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
                                        struct attn_error *err)
 {
     const enum attn_status status =
-        attn_tokenizer_open(source, &host->tokenizer, &host->tokenizer_failure);
+        attn_tokenizer_open_lazily(source, host->options.on_note, host->options.user,
+                                   &host->tokenizer, &host->tokenizer_failure);
 
-    if (status == ATTN_OK) {
-        const char *note = attn_tokenizer_note(host->tokenizer);
-
-        if (note && host->options.on_note)
-            host->options.on_note(host->options.user, note);
+    if (status == ATTN_OK)
         return check_vocabulary(host, err);
-    }
     return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
 }
 

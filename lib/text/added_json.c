@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { FEW = 2048 }; /* bytes of JSON: so few tokens are looked up without an index */
+
 static const char file_name[] = "tokenizer.json"; /* in messages */
 
 /* One token as it is read. */
@@ -158,6 +160,8 @@ enum attn_status attn_added_json_read(struct attn_tokenizer *tokenizer, const ch
     struct item item = {.seen = 0};
     enum attn_status status = attn_json_next(&reader, &token, err);
 
+    if (status == ATTN_OK && size > FEW)
+        status = attn_vocabulary_index(&tokenizer->vocabulary, tokenizer->unread->path, err);
     if (status == ATTN_OK && token.type != ATTN_JSON_ARRAY_BEGIN)
         return attn_error_set(err, ATTN_FORMAT, "'added_tokens' in '%s' is not a list", file_name);
     for (size_t i = 0; status == ATTN_OK; i++) {

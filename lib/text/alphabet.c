@@ -28,15 +28,19 @@ bool attn_alphabet_to_bytes(const struct attn_alphabet *alphabet, const char *ke
 {
     size_t n = 0;
 
-    for (size_t at = 0; at < size;) {
-        uint32_t code_point;
-        size_t length = attn_utf8_decode(key + at, size - at, &code_point);
+    for (size_t at = 0; at < size; at++) {
+        unsigned code_point = (unsigned char)key[at];
 
-        if (length == 0 || code_point >= sizeof alphabet->byte / sizeof *alphabet->byte ||
+        if (code_point >= 0x80) { /* of two bytes: the alphabet ends at U+0143 */
+            if (code_point < 0xc2 || code_point > 0xc5 || ++at == size ||
+                ((unsigned char)key[at] & 0xc0) != 0x80)
+                return false;
+            code_point = (code_point & 0x1f) << 6 | ((unsigned char)key[at] & 0x3f);
+        }
+        if (code_point >= sizeof alphabet->byte / sizeof *alphabet->byte ||
             alphabet->byte[code_point] < 0)
             return false;
         out[n++] = (char)alphabet->byte[code_point];
-        at += length;
     }
     *n_byte = n;
     return true;

@@ -39,33 +39,12 @@ static void find_single_ids(struct attn_bpe_model *model)
     }
 }
 
-static uint32_t count_characters(const char *text, size_t size)
+void attn_bpe_model_finish(struct attn_bpe_model *model)
 {
-    uint32_t n = 0;
-
-    for (size_t i = 0; i < size; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
-}
-
-enum attn_status attn_bpe_model_finish(struct attn_bpe_model *model, struct attn_error *err)
-{
-    const struct attn_vocabulary *vocabulary = model->vocabulary;
-
     attn_alphabet_init(&model->alphabet);
     model->has_places = !model->is_by_byte;
     find_single_ids(model);
     model->unk_id = model->unk ? find_token(model, model->unk, model->n_unk) : -1;
-    model->widths = attn_alloc_uninitialized(vocabulary->n, sizeof *model->widths, err);
-    if (!model->widths)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        model->widths[i] = model->is_by_byte ? count_characters(key, size) : (uint32_t)size;
-    }
-    return ATTN_OK;
 }
 
 void attn_bpe_model_release(struct attn_bpe_model *model)

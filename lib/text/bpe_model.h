@@ -15,8 +15,8 @@
 #include "text/stage.h"
 #include "text/vocabulary.h"
 
-/* Initialize with = {0}, set those down to `n_unk`, then attn_bpe_model_finish; end with
- * attn_bpe_model_release. */
+/* Initialize with = {0}, set those down to `n_unk`. Before it encodes it takes merges, widths, and
+ * attn_bpe_model_finish. End with attn_bpe_model_release. */
 struct attn_bpe_model {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_merges merges;
@@ -36,7 +36,8 @@ struct attn_bpe_model {
     struct attn_alphabet alphabet;
 };
 
-enum attn_status attn_bpe_model_finish(struct attn_bpe_model *model, struct attn_error *err);
+/* Finds the tokens that the rest is made of; the vocabulary is there by now. */
+void attn_bpe_model_finish(struct attn_bpe_model *model);
 void attn_bpe_model_release(struct attn_bpe_model *model);
 
 /* The stage; its data is a struct attn_bpe_model, which it borrows. */

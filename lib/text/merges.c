@@ -39,27 +39,69 @@ static enum attn_status refuse(const struct merge_line *line, const char *path, 
                           what);
 }
 
-/* Looks up the two tokens of LINE and the one they make; JOINED is scratch. */
+/* Whether the two KEYS make that of token ID, if there is one. */
+static bool is_joined(const struct attn_vocabulary *vocabulary, int32_t id,
+                      const struct attn_merge_keys *keys)
+{
+    size_t size;
+    const char *key;
+
+    if (!attn_vocabulary_has(vocabulary, id))
+        return false;
+    key = attn_vocabulary_key(vocabulary, id, &size);
+    return size == keys->n_left + keys->n_right && memcmp(key, keys->left, keys->n_left) == 0 &&
+           memcmp(key + keys->n_left, keys->right, keys->n_right) == 0;
+}
+
+enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
+                                  const struct attn_merge_keys *keys, struct attn_buffer *joined,
+                                  struct attn_merge *merge, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    merge->left = attn_vocabulary_find(vocabulary, keys->left, keys->n_left);
+    merge->right = attn_vocabulary_find(vocabulary, keys->right, keys->n_right);
+    if (is_joined(vocabulary, ++merge->merged, keys))
+        return ATTN_OK;
+    attn_buffer_reset(joined);
+    attn_buffer_append(joined, keys->left, keys->n_left);
+    attn_buffer_append(joined, keys->right, keys->n_right);
+    status = attn_buffer_check(joined, err);
+    if (status == ATTN_OK)
+        merge->merged = attn_vocabulary_find(vocabulary, joined->data, joined->size);
+    return status;
+}
+
+/* Finds the two keys of LINE. */
+static enum attn_status split_line(const struct merge_line *line, const char *path,
+                                   struct attn_merge_keys *keys, struct attn_error *err)
+{
+    const char *space = memchr(line->text, ' ', line->size);
+
+    if (space)
+        *keys = (struct attn_merge_keys){.left = line->text,
+                                         .right = space + 1,
+                                         .n_left = (size_t)(space - line->text),
+                                         .n_right = (size_t)(line->text + line->size - space - 1)};
+    if (!space || keys->n_left == 0 || keys->n_right == 0 ||
+        memchr(keys->right, ' ', keys->n_right))
+        return refuse(line, path, "is not two tokens with one space between them", err);
+    return ATTN_OK;
+}
+
+/* Looks up the tokens of LINE, behind the line of MERGE; JOINED is scratch. */
 static enum attn_status parse_line(const struct merge_line *line, const char *path,
                                    const struct attn_vocabulary *vocabulary,
                                    struct attn_buffer *joined, struct attn_merge *merge,
                                    struct attn_error *err)
 {
-    const char *space = memchr(line->text, ' ', line->size);
-    const char *right = space ? space + 1 : NULL;
-    size_t left_size = space ? (size_t)(space - line->text) : 0;
-    size_t right_size = space ? line->size - left_size - 1 : 0;
+    struct attn_merge_keys keys;
+    enum attn_status status = split_line(line, path, &keys, err);
 
-    if (left_size == 0 || right_size == 0 || memchr(right, ' ', right_size))
-        return refuse(line, path, "is not two tokens with one space between them", err);
-    attn_buffer_reset(joined);
-    attn_buffer_append(joined, line->text, left_size);
-    attn_buffer_append(joined, right, right_size);
-    if (attn_buffer_check(joined, err) != ATTN_OK)
-        return ATTN_NO_MEMORY;
-    merge->left = attn_vocabulary_find(vocabulary, joined->data, left_size);
-    merge->right = attn_vocabulary_find(vocabulary, joined->data + left_size, right_size);
-    merge->merged = attn_vocabulary_find(vocabulary, joined->data, joined->size);
+    if (status == ATTN_OK)
+        status = attn_merges_find(vocabulary, &keys, joined, merge, err);
+    if (status != ATTN_OK)
+        return status;
     if (merge->left < 0 || merge->right < 0)
         return refuse(line, path, "merges a token that the vocabulary lacks", err);
     if (merge->merged < 0)
@@ -112,13 +154,12 @@ bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
 /* How many lines of the file can be merges: three bytes and the end of the line. */
 static size_t count_lines(const struct attn_file *file)
 {
-    const char *text = (const char *)file->data, *end = text + file->size;
-    struct merge_line line = {0};
-    size_t n = file->size / 4 + 1;
+    const size_t most = file->size / 4 + 1;
+    size_t n = 1;
 
-    while (next_line(&text, end, &line))
-        ;
-    return line.number < n ? line.number : n;
+    for (size_t i = 0; i < file->size; i++)
+        n += file->data[i] == '\n';
+    return n < most ? n : most;
 }
 
 enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_file *file,
@@ -128,11 +169,10 @@ enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_
     const char *text = (const char *)file->data, *end = text + file->size;
     struct merge_line line = {0};
     struct attn_buffer joined = {0};
+    struct attn_merge merge = {.merged = -1};
     enum attn_status status = attn_merges_allocate(merges, count_lines(file), file->path, err);
 
     while (status == ATTN_OK && next_line(&text, end, &line)) {
-        struct attn_merge merge = {0};
-
         /* Only the first line can be a header: GPT-2 merges "#" with "#". */
         if (line.number == 1 && line.size >= sizeof header - 1 &&
             memcmp(line.text, header, sizeof header - 1) == 0)

@@ -27,6 +27,12 @@ struct attn_merge {
     int32_t left, right, merged;
 };
 
+/* The keys of the two tokens that it merges. Borrows. */
+struct attn_merge_keys {
+    const char *left, *right;
+    size_t n_left, n_right; /* bytes */
+};
+
 /* Makes room for N merges, at most INT32_MAX; NAME is the file's. Call once. */
 enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, const char *name,
                                       struct attn_error *err);
@@ -35,6 +41,15 @@ enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, cons
  * stays, or when IS_LAST_WINNER holds it gets the next. */
 bool attn_merges_add(struct attn_merges *merges, const struct attn_merge *merge,
                      bool is_last_winner);
+
+/*
+ * Looks up the tokens of KEYS and the one that they make, -1 for those that VOCABULARY lacks. MERGE
+ * holds the merge before: most files have the tokens in the order of the merges, so the one behind
+ * its own is tried first. JOINED is scratch.
+ */
+enum attn_status attn_merges_find(const struct attn_vocabulary *vocabulary,
+                                  const struct attn_merge_keys *keys, struct attn_buffer *joined,
+                                  struct attn_merge *merge, struct attn_error *err);
 
 /*
  * Reads merges.txt: a line `#version...` may come first (other lines that begin with # are merges),

@@ -42,6 +42,8 @@ static enum attn_status read_added(const struct attn_source *source, struct attn
     }
     if (status == ATTN_OK && vocabulary->n > n)
         status = attn_vocabulary_finish(vocabulary, file.path, err);
+    if (status == ATTN_OK)
+        status = attn_vocabulary_index(vocabulary, file.path, err);
     attn_file_close(&file);
     return status;
 }

@@ -11,6 +11,128 @@
 
 #include <string.h>
 
+/* --- What only encoding takes ----------------------------------------------------------------- */
+
+enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
+                                           struct attn_error *err)
+{
+    struct attn_unread *unread = attn_alloc(1, sizeof *unread, err);
+    enum attn_status status;
+
+    tokenizer->unread = unread;
+    if (!unread)
+        return ATTN_NO_MEMORY;
+    atomic_init(&unread->is_over, false);
+    unread->tokenizer = tokenizer;
+    status = attn_monitor_create(1, &unread->monitor, err);
+    if (status != ATTN_OK)
+        return status;
+    unread->path = attn_strndup(path, strlen(path), err);
+    return unread->path ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static void free_unread(struct attn_unread *unread)
+{
+    if (!unread)
+        return;
+    attn_monitor_free(unread->monitor);
+    attn_file_close(&unread->file);
+    attn_free(unread->path);
+    attn_free(unread);
+}
+
+static uint32_t count_characters(const char *text, size_t size)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < size; i++)
+        n += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return n;
+}
+
+/* How many bytes of a piece each token covers. Of a byte-level vocabulary a key has a character for
+ * each: what it stands for has as many, but for added tokens, which stand for themselves. */
+static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const size_t n = tokenizer->vocabulary.n, *begin = tokenizer->begin;
+    uint32_t *widths = attn_alloc_uninitialized(n, sizeof *widths, err);
+
+    tokenizer->bpe.widths = widths;
+    if (!widths)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)i, &size);
+
+        if (!tokenizer->bpe.is_by_byte)
+            widths[i] = (uint32_t)size;
+        else if (tokenizer->is_added[i])
+            widths[i] = count_characters(key, size);
+        else
+            widths[i] = (uint32_t)(begin[i + 1] - begin[i]);
+    }
+    return ATTN_OK;
+}
+
+/* Reads the rest of TOKENIZER; a second time after memory ran out. */
+static enum attn_status read_unread(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_unread *unread = tokenizer->unread;
+    enum attn_status status = attn_vocabulary_index(&tokenizer->vocabulary, unread->path, err);
+
+    if (status == ATTN_OK)
+        status = find_widths(tokenizer, err);
+    if (status == ATTN_OK) {
+        attn_bpe_model_finish(&tokenizer->bpe);
+        status = unread->read(tokenizer, err);
+    }
+    if (status != ATTN_OK) {
+        attn_merges_release(&tokenizer->bpe.merges);
+        attn_free(tokenizer->bpe.widths);
+        tokenizer->bpe.widths = NULL;
+    }
+    if (status != ATTN_NO_MEMORY)
+        attn_file_close(&unread->file);
+    return status;
+}
+
+/* The same, when no other thread has done it or does it. */
+static enum attn_status read_once(struct attn_unread *unread, bool *is_mine, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    attn_monitor_enter(unread->monitor);
+    *is_mine = !atomic_load_explicit(&unread->is_over, memory_order_relaxed);
+    if (*is_mine)
+        status = read_unread(unread->tokenizer, &unread->failure);
+    if (status == ATTN_NO_MEMORY) { /* there may be enough another time */
+        unread->failure = (struct attn_error){0};
+        attn_error_no_memory(err);
+    } else {
+        atomic_store_explicit(&unread->is_over, true, memory_order_release);
+    }
+    attn_monitor_leave(unread->monitor);
+    return status;
+}
+
+/* Makes TOKENIZER fit to encode. */
+static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_unread *unread = tokenizer->unread;
+    bool is_mine = false;
+
+    if (!unread)
+        return ATTN_OK;
+    if (!atomic_load_explicit(&unread->is_over, memory_order_acquire) &&
+        read_once(unread, &is_mine, err) == ATTN_NO_MEMORY)
+        return ATTN_NO_MEMORY;
+    if (unread->failure.status != ATTN_OK)
+        return attn_error_at(attn_error_copy(err, &unread->failure), ATTN_STAGE_MODEL, err);
+    if (is_mine && unread->on_note && tokenizer->note)
+        unread->on_note(unread->user, tokenizer->note);
+    return ATTN_OK;
+}
+
 /* --- Opening ---------------------------------------------------------------------------------- */
 
 static bool is_overridden(const struct attn_source *source, const char *name)
@@ -28,8 +150,9 @@ static bool reads_json(const struct attn_source *source)
            (is_overridden(source, "tokenizer.json") || !is_overridden(source, "vocab.json"));
 }
 
-enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
-                                     struct attn_error *err)
+enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
+                                            void *user, struct attn_tokenizer **out,
+                                            struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
     enum attn_status status;
@@ -42,6 +165,26 @@ enum attn_status attn_tokenizer_open(const struct attn_source *source, struct at
         status = attn_tokenizer_files_read(tokenizer, source, err);
     if (status == ATTN_OK)
         status = attn_tokenizer_finish(tokenizer, err);
+    if (status != ATTN_OK) {
+        attn_tokenizer_close(tokenizer);
+        return status;
+    }
+    if (tokenizer->unread) {
+        tokenizer->unread->on_note = on_note;
+        tokenizer->unread->user = user;
+    }
+    *out = tokenizer;
+    return ATTN_OK;
+}
+
+enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
+                                     struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = NULL;
+    enum attn_status status = attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err);
+
+    if (status == ATTN_OK)
+        status = read_rest(tokenizer, err);
     if (status == ATTN_OK)
         *out = tokenizer;
     else
@@ -70,7 +213,8 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
 
 /* Appends what KEY stands for by itself: in GPT-2's alphabet if the model is one of bytes, otherwise
  * by the steps of the decoder that look at one token. */
-static void append_bytes(const struct attn_tokenizer *tokenizer, const char *key, size_t size,
+static void append_bytes(const struct attn_tokenizer *tokenizer,
+                         const struct attn_alphabet *alphabet, const char *key, size_t size,
                          struct attn_strings *one, struct attn_buffer *out)
 {
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
@@ -80,8 +224,7 @@ static void append_bytes(const struct attn_tokenizer *tokenizer, const char *key
 
     if (!to)
         return;
-    if (tokenizer->bpe.is_by_byte &&
-        attn_alphabet_to_bytes(&tokenizer->bpe.alphabet, key, size, to, &n)) {
+    if (tokenizer->bpe.is_by_byte && attn_alphabet_to_bytes(alphabet, key, size, to, &n)) {
         out->size += n;
         return;
     }
@@ -112,6 +255,7 @@ enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct 
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_buffer bytes = {0};
     struct attn_strings one = {0};
+    struct attn_alphabet alphabet;
     enum attn_status status = ATTN_OK;
 
     if (!tokenizer->is_special)
@@ -119,6 +263,8 @@ enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct 
     tokenizer->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *tokenizer->begin, err);
     if (status != ATTN_OK || !tokenizer->begin)
         return ATTN_NO_MEMORY;
+    attn_alphabet_init(&alphabet);
+    (void)attn_buffer_reserve(&bytes, vocabulary->keys.size); /* few need more */
     for (size_t i = 0; i < vocabulary->n; i++) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
@@ -127,7 +273,7 @@ enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct 
         if (tokenizer->is_added[i] || tokenizer->kind != ATTN_TOKENIZER_BPE)
             attn_buffer_append(&bytes, key, size); /* they stand for themselves */
         else
-            append_bytes(tokenizer, key, size, &one, &bytes);
+            append_bytes(tokenizer, &alphabet, key, size, &one, &bytes);
     }
     tokenizer->begin[vocabulary->n] = bytes.size;
     attn_strings_release(&one);
@@ -153,6 +299,7 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->bytes);
     attn_free(tokenizer->begin);
     attn_free(tokenizer->note);
+    free_unread(tokenizer->unread);
     attn_free(tokenizer);
 }
 
@@ -168,6 +315,10 @@ size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
 
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
 {
+    const struct attn_unread *unread = tokenizer->unread;
+
+    if (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire))
+        return NULL;
     return tokenizer->note;
 }
 
@@ -234,6 +385,8 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
     enum attn_status status = attn_options_read(given, &options, err);
 
     encoding->n = encoding->n_front = encoding->n_back = 0;
+    if (status == ATTN_OK)
+        status = read_rest(tokenizer, err);
     if (status == ATTN_OK)
         status = check_text(tokenizer, text, size, &options, err);
     if (status == ATTN_OK)

@@ -9,9 +9,18 @@
 
 #include <string.h>
 
-static enum attn_status read_vocabulary(struct attn_vocabulary *vocabulary,
+/* Whether keys are looked up before a text is encoded. */
+static bool has_lookups(const struct attn_tokenizer *tokenizer, const struct attn_source *source)
+{
+    return tokenizer->kind != ATTN_TOKENIZER_BPE ||
+           attn_source_has_part(source, "added_tokens.json") ||
+           attn_source_has_part(source, "special_tokens_map.json");
+}
+
+static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
                                         const struct attn_source *source, struct attn_error *err)
 {
+    struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_file file = {0};
     enum attn_status status = attn_file_read_part(source, "vocab.json", &file, err);
 
@@ -19,6 +28,10 @@ static enum attn_status read_vocabulary(struct attn_vocabulary *vocabulary,
         status = attn_vocabulary_read(vocabulary, &file, err);
     if (status == ATTN_OK)
         status = attn_vocabulary_finish(vocabulary, file.path, err);
+    if (status == ATTN_OK && has_lookups(tokenizer, source))
+        status = attn_vocabulary_index(vocabulary, file.path, err);
+    if (status == ATTN_OK && tokenizer->kind == ATTN_TOKENIZER_BPE)
+        status = attn_tokenizer_add_unread(tokenizer, file.path, err);
     attn_file_close(&file);
     return status;
 }
@@ -79,26 +92,21 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
-static enum attn_status read_merges(struct attn_tokenizer *tokenizer,
-                                    const struct attn_source *source,
-                                    const struct attn_pattern *pattern, struct attn_error *err)
+static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    struct attn_file file = {0};
-    enum attn_status status = attn_file_read_part(source, "merges.txt", &file, err);
+    const struct attn_unread *unread = tokenizer->unread;
+    enum attn_status status =
+        attn_merges_read(&tokenizer->bpe.merges, &unread->file, &tokenizer->vocabulary, err);
 
     if (status == ATTN_OK)
-        status = attn_merges_read(&tokenizer->bpe.merges, &file, &tokenizer->vocabulary, err);
-    if (status == ATTN_OK)
-        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, pattern, file.path,
-                                   &tokenizer->note, err);
-    attn_file_close(&file);
+        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, unread->pattern,
+                                   unread->file.path, &tokenizer->note, err);
     return status;
 }
 
 /* Adds the stages between the special tokens and the model. */
 static enum attn_status add_split(struct attn_tokenizer *tokenizer,
-                                  const struct attn_source *source,
-                                  const struct attn_pattern **pattern, struct attn_error *err)
+                                  const struct attn_source *source, struct attn_error *err)
 {
     static const char rule[] = ATTN_GPT2_PATTERN;
     struct attn_pattern *made = NULL;
@@ -111,7 +119,7 @@ static enum attn_status add_split(struct attn_tokenizer *tokenizer,
                             attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err);
     if (status == ATTN_OK)
         status = attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &made, err);
-    *pattern = made;
+    tokenizer->unread->pattern = made;
     if (status == ATTN_OK)
         status = attn_stages_add(&tokenizer->stages, &attn_split_isolated, made, err);
     return status;
@@ -120,7 +128,6 @@ static enum attn_status add_split(struct attn_tokenizer *tokenizer,
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_error *err)
 {
-    const struct attn_pattern *pattern = NULL;
     enum attn_status status = ATTN_OK;
 
     if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
@@ -136,12 +143,13 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     if (status == ATTN_OK)
         status = attn_added_add_stage(&tokenizer->stages, &tokenizer->added, false, 0, err);
     if (status == ATTN_OK)
-        status = add_split(tokenizer, source, &pattern, err);
-    if (status == ATTN_OK)
-        status = attn_bpe_model_finish(&tokenizer->bpe, err);
+        status = add_split(tokenizer, source, err);
     if (status == ATTN_OK)
         status = attn_stages_add(&tokenizer->stages, &attn_bpe_stage, &tokenizer->bpe, err);
-    return status == ATTN_OK ? read_merges(tokenizer, source, pattern, err) : status;
+    tokenizer->unread->read = read_merges;
+    return status == ATTN_OK
+               ? attn_file_read_part(source, "merges.txt", &tokenizer->unread->file, err)
+               : status;
 }
 
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
@@ -149,8 +157,6 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
 {
     enum attn_status status = attn_settings_read(&tokenizer->settings, source, err);
 
-    if (status == ATTN_OK)
-        status = read_vocabulary(&tokenizer->vocabulary, source, err);
     if (status != ATTN_OK)
         return status;
     if (tokenizer->settings.has_kind)
@@ -158,7 +164,9 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
     else
         tokenizer->kind =
             attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
-    status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
+    status = read_vocabulary(tokenizer, source, err);
+    if (status == ATTN_OK)
+        status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
     if (status != ATTN_OK)
         return status;
     return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)

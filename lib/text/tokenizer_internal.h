@@ -5,6 +5,8 @@
 #ifndef ATTN_TEXT_TOKENIZER_INTERNAL_H
 #define ATTN_TEXT_TOKENIZER_INTERNAL_H
 
+#include "base/file.h"
+#include "base/thread.h"
 #include "text/added.h"
 #include "text/bpe_model.h"
 #include "text/decode.h"
@@ -13,6 +15,29 @@
 #include "text/stage.h"
 #include "text/tokenizer.h"
 #include "text/word_level.h"
+
+#include <stdatomic.h>
+
+struct attn_tokenizer;
+
+/*
+ * What only encoding takes, the merges and the index of the keys: it is read when the first text is
+ * encoded, by one thread, while others wait. So a run of ids does without.
+ */
+struct attn_unread {
+    struct attn_monitor *monitor; /* owns; the thread that reads is inside */
+    atomic_bool is_over;          /* it was read, or cannot be; what follows does not change then */
+    struct attn_error failure;    /* why it cannot */
+    enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
+    struct attn_tokenizer *tokenizer;   /* its own */
+    struct attn_file file;              /* owns; has the merges; empty once read */
+    const char *merges;                 /* [n_merges_byte] in `file`, of tokenizer.json: the list */
+    size_t n_merges_byte, n_merge;      /* n_merge: its elements */
+    char *path;                         /* owns; of the vocabulary, for messages */
+    const struct attn_pattern *pattern; /* borrows; what splits texts, of merges.txt */
+    attn_note_fn on_note; /* told what is odd about it, by who encodes first; or NULL */
+    void *user;
+};
 
 /*
  * Whoever opens one sets up the vocabulary with all tokens, the added tokens, the model that the last
@@ -29,20 +54,25 @@ struct attn_tokenizer {
     struct attn_stages stages;
     struct attn_post_process post;
     struct attn_decode_steps decoder;
-    bool skips_unknown_ids; /* when decoding; otherwise they are errors */
-    bool keeps_bytes;       /* decoding joins the bytes of the tokens as they are */
-    bool *is_added;         /* owns; by id */
-    bool *is_special;       /* owns; by id */
-    bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
-    char *bytes;            /* owns; what the tokens stand for, one after another */
-    size_t *begin;          /* owns; [n_vocab + 1] where in `bytes` */
-    char *note;             /* owns; what is odd about the vocabulary (unmade.h), or NULL */
-    const char *detail;     /* which files were read, or NULL; not owned */
+    bool skips_unknown_ids;     /* when decoding; otherwise they are errors */
+    bool keeps_bytes;           /* decoding joins the bytes of the tokens as they are */
+    bool *is_added;             /* owns; by id */
+    bool *is_special;           /* owns; by id */
+    bool *is_wide;              /* owns; by id: an added token that takes white space beside it */
+    char *bytes;                /* owns; what the tokens stand for, one after another */
+    size_t *begin;              /* owns; [n_vocab + 1] where in `bytes` */
+    char *note;                 /* owns; what is odd about the vocabulary (unmade.h), or NULL */
+    struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
+    const char *detail;         /* which files were read, or NULL; not owned */
 };
 
 /* Marks the added tokens, and finds what each token stands for. */
 enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct attn_error *err);
 enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err);
+
+/* Gives TOKENIZER an unread part, with the path of its vocabulary. */
+enum attn_status attn_tokenizer_add_unread(struct attn_tokenizer *tokenizer, const char *path,
+                                           struct attn_error *err);
 
 /* The key of token ID as the files have it, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);

@@ -28,9 +28,8 @@ struct reading {
     struct attn_tokenizer *tokenizer;
     struct attn_json_reader reader;
     const char *path; /* of the file */
-    struct part added, normalizer, pre_tokenizer, post_processor, decoder, merges;
+    struct part added, normalizer, pre_tokenizer, post_processor, decoder;
     unsigned seen_top, seen_model; /* bit i: the key of row i came */
-    bool has_vocabulary;
 };
 
 /* How the value of a key is read. */
@@ -170,161 +169,14 @@ static enum attn_status read_vocabulary(struct reading *reading, const char *key
     if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
         return refuse(key, of_model, &token, "an object {\"token\": id, ...}", err);
     if (status == ATTN_OK)
-        status = attn_vocabulary_read_object(vocabulary, &reading->reader, err);
+        status = attn_vocabulary_read_object(vocabulary, &reading->reader,
+                                             (peek.size - peek.offset) / 3, err);
     if (status == ATTN_OK)
         status = attn_vocabulary_finish_with_holes(vocabulary, reading->path, err);
-    reading->has_vocabulary = status == ATTN_OK;
     return status;
 }
 
-/* --- Merges ----------------------------------------------------------------------------------- */
-
-/* Two tokens, unescaped: JOINED has them one after the other. */
-struct pair {
-    struct attn_buffer joined;
-    size_t n_left;
-};
-
-/* Reads a merge "a b"; *is_header says that it is none, but the file's version. */
-static enum attn_status read_line(const struct attn_json_token *token, size_t index,
-                                  struct pair *pair, bool *is_header, struct attn_error *err)
-{
-    static const char header[] = "#version";
-    struct attn_buffer *joined = &pair->joined;
-    char *space;
-
-    attn_json_unescape(token, joined);
-    if (attn_buffer_check(joined, err) != ATTN_OK)
-        return ATTN_NO_MEMORY;
-    *is_header = index == 0 && joined->size >= sizeof header - 1 &&
-                 memcmp(joined->data, header, sizeof header - 1) == 0;
-    if (*is_header)
-        return ATTN_OK;
-    space = joined->size > 0 ? memchr(joined->data, ' ', joined->size) : NULL;
-    pair->n_left = space ? (size_t)(space - joined->data) : 0;
-    if (!space || memchr(space + 1, ' ', joined->size - pair->n_left - 1))
-        return attn_error_set(err, ATTN_FORMAT,
-                              "merge %zu in '%s', '%s', is not two tokens with one space between "
-                              "them",
-                              index, file_name, attn_quote(joined->data, joined->size).text);
-    memmove(space, space + 1, joined->size - pair->n_left - 1);
-    joined->size--;
-    return ATTN_OK;
-}
-
-/* Reads the rest of a merge ["a", "b"]. */
-static enum attn_status read_list(struct attn_json_reader *reader, size_t index, struct pair *pair,
-                                  struct attn_error *err)
-{
-    struct attn_json_token token;
-
-    for (int i = 0; i < 3; i++) {
-        enum attn_status status = attn_json_next(reader, &token, err);
-
-        if (status != ATTN_OK)
-            return status;
-        if (token.type != (i < 2 ? ATTN_JSON_STRING : ATTN_JSON_ARRAY_END))
-            return attn_error_set(err, ATTN_FORMAT, "merge %zu in '%s' is not a list of two tokens",
-                                  index, file_name);
-        if (i < 2)
-            attn_json_unescape(&token, &pair->joined);
-        if (i == 0)
-            pair->n_left = pair->joined.size;
-    }
-    return attn_buffer_check(&pair->joined, err);
-}
-
-static enum attn_status add_merge(struct attn_tokenizer *tokenizer, size_t index,
-                                  const struct pair *pair, struct attn_error *err)
-{
-    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
-    const char *joined = pair->joined.data;
-    const size_t size = pair->joined.size;
-    const struct attn_merge merge = {
-        attn_vocabulary_find(vocabulary, joined, pair->n_left),
-        attn_vocabulary_find(vocabulary, joined + pair->n_left, size - pair->n_left),
-        attn_vocabulary_find(vocabulary, joined, size)};
-
-    if (merge.left >= 0 && merge.right >= 0 && merge.merged >= 0) {
-        attn_merges_add(&tokenizer->bpe.merges, &merge, true);
-        return ATTN_OK;
-    }
-    return attn_error_set(
-        err, ATTN_FORMAT,
-        "merge %zu in '%s', of '%s' and '%s', %s a token that the vocabulary lacks", index,
-        file_name, attn_quote(joined, pair->n_left).text,
-        attn_quote(joined + pair->n_left, size - pair->n_left).text,
-        merge.left < 0 || merge.right < 0 ? "has" : "makes");
-}
-
-/* How many elements the list that READER is about to enter has, up to the end of the list. */
-static enum attn_status count_elements(struct attn_json_reader reader, size_t *n,
-                                       struct attn_error *err)
-{
-    const int depth = reader.depth;
-    struct attn_json_token token;
-    enum attn_status status = attn_json_next(&reader, &token, err);
-
-    *n = 0;
-    while (status == ATTN_OK && (status = attn_json_next(&reader, &token, err)) == ATTN_OK &&
-           reader.depth > depth)
-        *n += token.type == ATTN_JSON_ARRAY_BEGIN ||
-              (token.type == ATTN_JSON_STRING && reader.depth == depth + 1);
-    return status;
-}
-
-/* Reads one merge, whose first token is TOKEN; all are strings, or all are lists. */
-static enum attn_status read_merge(struct reading *reading, const struct attn_json_token *token,
-                                   size_t index, struct pair *pair, struct attn_error *err)
-{
-    bool is_header = false;
-    enum attn_status status = ATTN_OK;
-
-    attn_buffer_reset(&pair->joined);
-    if (token->type == ATTN_JSON_STRING)
-        status = read_line(token, index, pair, &is_header, err);
-    else if (token->type == ATTN_JSON_ARRAY_BEGIN)
-        status = read_list(&reading->reader, index, pair, err);
-    else
-        return attn_error_set(err, ATTN_FORMAT,
-                              "merge %zu in '%s' is neither \"a b\" nor [\"a\", "
-                              "\"b\"]",
-                              index, file_name);
-    return status == ATTN_OK && !is_header ? add_merge(reading->tokenizer, index, pair, err)
-                                           : status;
-}
-
-static enum attn_status read_merges_now(struct reading *reading, const char *key,
-                                        struct attn_error *err)
-{
-    struct attn_json_reader *reader = &reading->reader;
-    struct attn_json_token token;
-    struct pair pair = {.n_left = 0};
-    enum attn_json_type type = ATTN_JSON_END; /* of all */
-    size_t n = 0;
-    enum attn_status status = count_elements(*reader, &n, err);
-
-    if (status == ATTN_OK)
-        status = attn_json_next(reader, &token, err);
-    if (status == ATTN_OK && token.type != ATTN_JSON_ARRAY_BEGIN)
-        return refuse(key, of_model, &token, "a list of merges", err);
-    if (status == ATTN_OK)
-        status = attn_merges_allocate(&reading->tokenizer->bpe.merges, n, file_name, err);
-    for (size_t i = 0; status == ATTN_OK; i++) {
-        status = attn_json_next(reader, &token, err);
-        if (status != ATTN_OK || token.type == ATTN_JSON_ARRAY_END)
-            break;
-        if (i > 0 && token.type != type)
-            status = attn_error_set(err, ATTN_FORMAT,
-                                    "merge %zu in '%s' is written otherwise than those before it",
-                                    i, file_name);
-        else
-            status = read_merge(reading, &token, i, &pair, err);
-        type = token.type;
-    }
-    attn_buffer_release(&pair.joined);
-    return status;
-}
+/* --- Parts ------------------------------------------------------------------------------------ */
 
 /* Notes where the value is that comes next. */
 static enum attn_status note_part(struct reading *reading, struct part *part,
@@ -343,23 +195,166 @@ static enum attn_status note_part(struct reading *reading, struct part *part,
     return ATTN_OK;
 }
 
-static enum attn_status read_merges(struct reading *reading, const char *key,
+/* --- Merges: where they are is noted, and they are read later ---------------------------------- */
+
+/* Notes where the list of merges is, and counts them. */
+static enum attn_status note_merges(struct reading *reading, const char *key,
                                     struct attn_error *err)
 {
-    if (reading->has_vocabulary)
-        return read_merges_now(reading, key, err);
-    return note_part(reading, &reading->merges, err);
+    struct attn_unread *unread = reading->tokenizer->unread;
+    struct attn_json_reader *reader = &reading->reader;
+    const int depth = reader->depth;
+    struct attn_json_token token;
+    enum attn_status status = attn_json_next(reader, &token, err);
+
+    if (status == ATTN_OK && token.type != ATTN_JSON_ARRAY_BEGIN)
+        return refuse(key, of_model, &token, "a list of merges", err);
+    unread->merges = reader->text + token.offset;
+    while (status == ATTN_OK && (status = attn_json_next(reader, &token, err)) == ATTN_OK &&
+           reader->depth > depth)
+        unread->n_merge += token.type == ATTN_JSON_ARRAY_BEGIN ||
+                           (token.type == ATTN_JSON_STRING && reader->depth == depth + 1);
+    unread->n_merges_byte = (size_t)(reader->text + reader->offset - unread->merges);
+    return status;
 }
 
-/* Reads merges that came before the vocabulary. */
-static enum attn_status read_noted_merges(struct reading *reading, struct attn_error *err)
-{
-    struct attn_json_reader rest = reading->reader;
-    enum attn_status status;
+/* A merge, and what reading it takes. */
+struct merge_reader {
+    struct attn_json_reader json;
+    struct attn_buffer keys[2]; /* scratch: those with escapes */
+    struct attn_buffer joined;  /* scratch */
+    size_t index;               /* of the merge in the list */
+    struct attn_merge_keys found;
+    struct attn_merge merge; /* the last one */
+};
 
-    reading->reader = attn_json_reader_init(reading->merges.text, reading->merges.size, file_name);
-    status = read_merges_now(reading, "merges", err);
-    reading->reader = rest;
+/* The text of TOKEN, which is in the file where it can be, else in SCRATCH. */
+static const char *key_of(const struct attn_json_token *token, struct attn_buffer *scratch,
+                          size_t *size)
+{
+    *size = token->size;
+    if (!token->has_escape)
+        return token->text;
+    attn_buffer_reset(scratch);
+    attn_json_unescape(token, scratch);
+    *size = scratch->size;
+    return scratch->data;
+}
+
+/* Takes a merge "a b" apart; *is_header says that it is none, but the file's version. */
+static enum attn_status split_line(struct merge_reader *reader, const struct attn_json_token *token,
+                                   bool *is_header, struct attn_error *err)
+{
+    static const char header[] = "#version";
+    size_t size;
+    const char *line = key_of(token, &reader->keys[0], &size), *space;
+
+    if (attn_buffer_check(&reader->keys[0], err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
+    *is_header = reader->index == 0 && size >= sizeof header - 1 &&
+                 memcmp(line, header, sizeof header - 1) == 0;
+    space = size > 0 ? memchr(line, ' ', size) : NULL;
+    if (!*is_header && (!space || memchr(space + 1, ' ', (size_t)(line + size - space - 1))))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "merge %zu in '%s', '%s', is not two tokens with one space between "
+                              "them",
+                              reader->index, file_name, attn_quote(line, size).text);
+    if (!*is_header)
+        reader->found = (struct attn_merge_keys){line, space + 1, (size_t)(space - line),
+                                                 (size_t)(line + size - space - 1)};
+    return ATTN_OK;
+}
+
+/* Reads the rest of a merge ["a", "b"]. */
+static enum attn_status read_list(struct merge_reader *reader, struct attn_error *err)
+{
+    struct attn_json_token tokens[3];
+
+    for (int i = 0; i < 3; i++) {
+        enum attn_status status = attn_json_next(&reader->json, &tokens[i], err);
+
+        if (status != ATTN_OK)
+            return status;
+        if (tokens[i].type != (i < 2 ? ATTN_JSON_STRING : ATTN_JSON_ARRAY_END))
+            return attn_error_set(err, ATTN_FORMAT, "merge %zu in '%s' is not a list of two tokens",
+                                  reader->index, file_name);
+    }
+    reader->found.left = key_of(&tokens[0], &reader->keys[0], &reader->found.n_left);
+    reader->found.right = key_of(&tokens[1], &reader->keys[1], &reader->found.n_right);
+    return attn_buffer_check(&reader->keys[0], err) == ATTN_OK
+               ? attn_buffer_check(&reader->keys[1], err)
+               : ATTN_NO_MEMORY;
+}
+
+/* Adds the merge that was found to the model. */
+static enum attn_status add_merge(struct merge_reader *reader, struct attn_bpe_model *model,
+                                  struct attn_error *err)
+{
+    const struct attn_merge_keys *keys = &reader->found;
+    struct attn_merge *merge = &reader->merge;
+    enum attn_status status =
+        attn_merges_find(model->vocabulary, keys, &reader->joined, merge, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (merge->left >= 0 && merge->right >= 0 && merge->merged >= 0) {
+        attn_merges_add(&model->merges, merge, true);
+        return ATTN_OK;
+    }
+    return attn_error_set(
+        err, ATTN_FORMAT,
+        "merge %zu in '%s', of '%s' and '%s', %s a token that the vocabulary lacks", reader->index,
+        file_name, attn_quote(keys->left, keys->n_left).text,
+        attn_quote(keys->right, keys->n_right).text,
+        merge->left < 0 || merge->right < 0 ? "has" : "makes");
+}
+
+/* Reads one merge, whose first token is TOKEN. */
+static enum attn_status read_merge(struct merge_reader *reader, const struct attn_json_token *token,
+                                   struct attn_bpe_model *model, struct attn_error *err)
+{
+    bool is_header = false;
+    enum attn_status status = ATTN_OK;
+
+    if (token->type == ATTN_JSON_STRING)
+        status = split_line(reader, token, &is_header, err);
+    else if (token->type == ATTN_JSON_ARRAY_BEGIN)
+        status = read_list(reader, err);
+    else
+        return attn_error_set(err, ATTN_FORMAT,
+                              "merge %zu in '%s' is neither \"a b\" nor [\"a\", \"b\"]",
+                              reader->index, file_name);
+    return status == ATTN_OK && !is_header ? add_merge(reader, model, err) : status;
+}
+
+/* All are strings, or all are lists. */
+static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_unread *unread = tokenizer->unread;
+    struct merge_reader reader = {
+        .json = attn_json_reader_init(unread->merges, unread->n_merges_byte, file_name),
+        .merge = {.merged = -1}};
+    struct attn_json_token token;
+    enum attn_json_type type = ATTN_JSON_END;                            /* of all */
+    enum attn_status status = attn_json_next(&reader.json, &token, err); /* the bracket */
+
+    if (status == ATTN_OK)
+        status = attn_merges_allocate(&tokenizer->bpe.merges, unread->n_merge, file_name, err);
+    for (; status == ATTN_OK; reader.index++) {
+        status = attn_json_next(&reader.json, &token, err);
+        if (status != ATTN_OK || token.type == ATTN_JSON_ARRAY_END)
+            break;
+        if (reader.index > 0 && token.type != type)
+            status = attn_error_set(err, ATTN_FORMAT,
+                                    "merge %zu in '%s' is written otherwise than those before it",
+                                    reader.index, file_name);
+        else
+            status = read_merge(&reader, &token, &tokenizer->bpe, err);
+        type = token.type;
+    }
+    attn_buffer_release(&reader.keys[0]);
+    attn_buffer_release(&reader.keys[1]);
+    attn_buffer_release(&reader.joined);
     return status;
 }
 
@@ -406,7 +401,7 @@ static enum attn_status read_model(struct reading *reading, const char *key, str
         {"byte_fallback", read_byte_fallback},
         {"ignore_merges", read_ignore_merges},
         {"vocab", read_vocabulary},
-        {"merges", read_merges},
+        {"merges", note_merges},
     };
     enum { N = sizeof rows / sizeof *rows };
     struct attn_json_token token;
@@ -420,8 +415,6 @@ static enum attn_status read_model(struct reading *reading, const char *key, str
         if (!(reading->seen_model >> i & 1))
             status = attn_error_set(err, ATTN_FORMAT, "'model' in '%s' has no '%s'", file_name,
                                     rows[i].key);
-    if (status == ATTN_OK && reading->merges.text)
-        status = read_noted_merges(reading, err);
     return status;
 }
 
@@ -538,8 +531,6 @@ static enum attn_status add_stages(const struct reading *reading, struct attn_er
         status = attn_added_add_stage(stages, &tokenizer->added, true, stages->n - n_before, err);
     if (status == ATTN_OK)
         status = attn_parts_read_pre_tokenizer(tokenizer, pre->text, pre->size, err);
-    if (status == ATTN_OK)
-        status = attn_bpe_model_finish(&tokenizer->bpe, err);
     return status == ATTN_OK ? attn_stages_add(stages, &attn_bpe_stage, &tokenizer->bpe, err)
                              : status;
 }
@@ -552,7 +543,14 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
     enum attn_status status = attn_file_read_part(source, file_name, &file, err);
 
     if (status != ATTN_OK)
-        goto done;
+        return status;
+    status = attn_tokenizer_add_unread(tokenizer, file.path, err);
+    if (status != ATTN_OK) {
+        attn_file_close(&file);
+        return status;
+    }
+    tokenizer->unread->file = file; /* that has the merges, which are read later */
+    tokenizer->unread->read = read_merges;
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     tokenizer->bpe.vocabulary = &tokenizer->vocabulary;
@@ -573,7 +571,5 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
                                                 reading.post_processor.size, err);
     if (attn_source_has_part(source, "vocab.json"))
         tokenizer->detail = "'tokenizer.json' is read, 'vocab.json' beside it is not";
-done:
-    attn_file_close(&file);
     return status;
 }

@@ -11,28 +11,54 @@
 
 #include <string.h>
 
-enum { MOST_HOLES = 1000000 };
+enum {
+    MOST_HOLES = 1000000,
+    MEMBER_SIZE = 16 /* bytes of JSON, of which half are the key's: few members take less */
+};
 
-enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
-                                     size_t size, int32_t id, struct attn_error *err)
+/* Makes room for N more entries, and SIZE more bytes of keys. */
+static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, size_t size,
+                                struct attn_error *err)
 {
     void *entries = vocabulary->entries;
-    size_t begin = vocabulary->keys.size;
-    enum attn_status status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + 1,
+    enum attn_status status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + n,
                                         sizeof *vocabulary->entries, err);
 
     vocabulary->entries = entries;
     if (status != ATTN_OK)
         return status;
-    attn_buffer_append(&vocabulary->keys, key, size);
-    status = attn_buffer_check(&vocabulary->keys, err);
-    if (status == ATTN_OK)
-        vocabulary->entries[vocabulary->n++] = (struct attn_vocabulary_entry){begin, size, id};
-    return status;
+    if (size > UINT32_MAX - vocabulary->keys.size)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokens of a vocabulary have more than %u bytes", UINT32_MAX);
+    (void)attn_buffer_reserve(&vocabulary->keys, size);
+    return attn_buffer_check(&vocabulary->keys, err);
+}
+
+/* Adds the key whose SIZE bytes are there behind the others. */
+static void add_entry(struct attn_vocabulary *vocabulary, size_t size, int32_t id)
+{
+    const uint32_t begin = (uint32_t)vocabulary->keys.size;
+
+    vocabulary->entries[vocabulary->n++] =
+        (struct attn_vocabulary_entry){begin, (uint32_t)size, id};
+    vocabulary->keys.size += size;
+}
+
+enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
+                                     size_t size, int32_t id, struct attn_error *err)
+{
+    enum attn_status status = reserve(vocabulary, 1, size, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (size > 0) /* KEY may be NULL then */
+        memcpy(vocabulary->keys.data + vocabulary->keys.size, key, size);
+    add_entry(vocabulary, size, id);
+    return ATTN_OK;
 }
 
 /* Reads the id of KEY. */
-static enum attn_status read_id(struct attn_json_reader *reader, const struct attn_buffer *key,
+static enum attn_status read_id(struct attn_json_reader *reader, const char *key, size_t size,
                                 int32_t *id, struct attn_error *err)
 {
     struct attn_json_token token;
@@ -47,16 +73,15 @@ static enum attn_status read_id(struct attn_json_reader *reader, const struct at
         return ATTN_OK;
     }
     mark = token.type == ATTN_JSON_STRING ? "\"" : "";
-    return attn_error_set(
-        err, ATTN_FORMAT, "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
-        attn_quote(key->data, key->size).text, attn_quote_string(reader->name).text, mark,
-        attn_quote(token.text, token.size).text, mark, INT32_MAX);
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'%s' in '%s' has id %s%s%s, expected an integer from 0 to %d",
+                          attn_quote(key, size).text, attn_quote_string(reader->name).text, mark,
+                          attn_quote(token.text, token.size).text, mark, INT32_MAX);
 }
 
 /* Adds the members of the object that READER has just entered. */
 static enum attn_status read_members(struct attn_vocabulary *vocabulary,
-                                     struct attn_json_reader *reader, struct attn_buffer *key,
-                                     struct attn_error *err)
+                                     struct attn_json_reader *reader, struct attn_error *err)
 {
     struct attn_json_token token;
     int32_t id = 0;
@@ -64,31 +89,36 @@ static enum attn_status read_members(struct attn_vocabulary *vocabulary,
 
     while ((status = attn_json_next(reader, &token, err)) == ATTN_OK &&
            token.type == ATTN_JSON_KEY) {
-        attn_buffer_reset(key);
-        attn_json_unescape(&token, key);
-        if ((status = attn_buffer_check(key, err)) != ATTN_OK ||
-            (status = read_id(reader, key, &id, err)) != ATTN_OK ||
-            (status = attn_vocabulary_add(vocabulary, key->data, key->size, id, err)) != ATTN_OK)
+        const char *key;
+        size_t size;
+
+        status = reserve(vocabulary, 1, token.size, err);
+        if (status != ATTN_OK)
             return status;
+        key = vocabulary->keys.data + vocabulary->keys.size;
+        size = attn_json_unescape_to(&token, vocabulary->keys.data + vocabulary->keys.size);
+        status = read_id(reader, key, size, &id, err);
+        if (status != ATTN_OK)
+            return status;
+        add_entry(vocabulary, size, id);
     }
     return status;
 }
 
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
-                                             struct attn_json_reader *reader,
+                                             struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err)
 {
     struct attn_json_token token;
-    struct attn_buffer key = {0};
-    enum attn_status status = attn_json_next(reader, &token, err);
+    enum attn_status status = reserve(vocabulary, n_byte / MEMBER_SIZE, n_byte / 2, err);
+
+    if (status == ATTN_OK)
+        status = attn_json_next(reader, &token, err);
 
     if (status == ATTN_OK && token.type != ATTN_JSON_OBJECT_BEGIN)
         status = attn_error_set(err, ATTN_FORMAT, "'%s' is not an object {\"token\": id, ...}",
                                 attn_quote_string(reader->name).text);
-    if (status == ATTN_OK)
-        status = read_members(vocabulary, reader, &key, err);
-    attn_buffer_release(&key);
-    return status;
+    return status == ATTN_OK ? read_members(vocabulary, reader, err) : status;
 }
 
 enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
@@ -97,7 +127,7 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
     struct attn_json_reader reader =
         attn_json_reader_init((const char *)file->data, file->size, file->path);
     struct attn_json_token token;
-    enum attn_status status = attn_vocabulary_read_object(vocabulary, &reader, err);
+    enum attn_status status = attn_vocabulary_read_object(vocabulary, &reader, file->size, err);
 
     return status == ATTN_OK ? attn_json_next(&reader, &token, err) : status; /* the end */
 }
@@ -115,12 +145,25 @@ static enum attn_status report_duplicate_id(const struct attn_vocabulary *vocabu
                           (int)a->id);
 }
 
+static bool is_sorted(const struct attn_vocabulary *vocabulary)
+{
+    size_t i = 0;
+
+    while (i < vocabulary->n && vocabulary->entries[i].id == (int32_t)i)
+        i++;
+    return i == vocabulary->n;
+}
+
 /* Moves every entry to the place of its id, of which there are N; others stay out. */
 static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t n, const char *name,
                                      struct attn_error *err)
 {
-    struct attn_vocabulary_entry *sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
+    struct attn_vocabulary_entry *sorted;
 
+    vocabulary->n_finished = n;
+    if (is_sorted(vocabulary))
+        return ATTN_OK;
+    sorted = attn_alloc_uninitialized(n, sizeof *sorted, err);
     if (!sorted)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
@@ -159,31 +202,42 @@ static enum attn_status check_gaps(const struct attn_vocabulary *vocabulary, con
     return ATTN_OK;
 }
 
+/* Whether the token ID has the key KEY. */
+static bool is_key(const struct attn_vocabulary *vocabulary, int32_t id, const char *key,
+                   size_t size)
+{
+    size_t other_size;
+    const char *other = attn_vocabulary_key(vocabulary, id, &other_size);
+
+    return other_size == size && memcmp(other, key, size) == 0;
+}
+
 /* The slot where KEY is, or the free one where it would go. */
 static size_t find_slot(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
     size_t mask = vocabulary->n_slot - 1;
     size_t slot = (size_t)attn_hash_bytes(key, size) & mask;
 
-    while (vocabulary->slots[slot] >= 0) {
-        size_t other_size;
-        const char *other = attn_vocabulary_key(vocabulary, vocabulary->slots[slot], &other_size);
-
-        if (other_size == size && memcmp(other, key, size) == 0)
-            break;
+    while (vocabulary->slots[slot] >= 0 && !is_key(vocabulary, vocabulary->slots[slot], key, size))
         slot = (slot + 1) & mask;
-    }
     return slot;
 }
 
-static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const char *name,
-                                   struct attn_error *err)
+static void drop_index(struct attn_vocabulary *vocabulary)
+{
+    attn_free(vocabulary->slots);
+    vocabulary->slots = NULL;
+}
+
+enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
+                                       struct attn_error *err)
 {
     size_t n_slot = 2;
 
+    if (vocabulary->slots)
+        return ATTN_OK;
     while (n_slot < vocabulary->n_key * 2)
         n_slot *= 2;
-    attn_free(vocabulary->slots);
     vocabulary->slots = attn_alloc_uninitialized(n_slot, sizeof *vocabulary->slots, err);
     if (!vocabulary->slots)
         return ATTN_NO_MEMORY;
@@ -196,10 +250,13 @@ static enum attn_status index_keys(struct attn_vocabulary *vocabulary, const cha
         if (vocabulary->entries[i].id < 0)
             continue;
         slot = find_slot(vocabulary, key, size);
-        if (vocabulary->slots[slot] >= 0)
-            return attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
-                                  attn_quote(key, size).text, attn_quote_string(name).text,
-                                  (int)vocabulary->slots[slot], i);
+        if (vocabulary->slots[slot] >= 0) {
+            attn_error_set(err, ATTN_FORMAT, "'%s' is in '%s' twice, with ids %d and %zu",
+                           attn_quote(key, size).text, attn_quote_string(name).text,
+                           (int)vocabulary->slots[slot], i);
+            drop_index(vocabulary);
+            return ATTN_FORMAT;
+        }
         vocabulary->slots[slot] = (int32_t)i;
     }
     return ATTN_OK;
@@ -221,13 +278,12 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
 {
     enum attn_status status = check_number(vocabulary, name, err);
 
+    drop_index(vocabulary);
     vocabulary->n_key = vocabulary->n;
     /* An entry that stays out leaves a gap. */
     if (status == ATTN_OK)
         status = sort_entries(vocabulary, vocabulary->n, name, err);
-    if (status == ATTN_OK)
-        status = check_gaps(vocabulary, name, err);
-    return status == ATTN_OK ? index_keys(vocabulary, name, err) : status;
+    return status == ATTN_OK ? check_gaps(vocabulary, name, err) : status;
 }
 
 enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
@@ -236,6 +292,7 @@ enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocab
     size_t n = 0, n_key = 0;
     enum attn_status status = check_number(vocabulary, name, err);
 
+    drop_index(vocabulary);
     if (status != ATTN_OK)
         return status;
     for (size_t i = 0; i < vocabulary->n; i++) {
@@ -254,8 +311,7 @@ enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocab
         n_key++;
     }
     vocabulary->n_key = n_key;
-    status = sort_entries(vocabulary, n, name, err);
-    return status == ATTN_OK ? index_keys(vocabulary, name, err) : status;
+    return sort_entries(vocabulary, n, name, err);
 }
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
@@ -268,5 +324,11 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary)
 
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key, size_t size)
 {
-    return vocabulary->slots[find_slot(vocabulary, key, size)];
+    if (vocabulary->slots)
+        return vocabulary->slots[find_slot(vocabulary, key, size)];
+    for (size_t i = 0; i < vocabulary->n_finished; i++)
+        if (vocabulary->entries[i].size == size && vocabulary->entries[i].id >= 0 &&
+            memcmp(vocabulary->keys.data + vocabulary->entries[i].begin, key, size) == 0)
+            return (int32_t)i;
+    return -1;
 }

@@ -1,7 +1,8 @@
 /*
  * vocabulary.h - the tokens of a tokenizer, by id and by key.
  *
- * Add every key with its id, then finish: no id and no key may be there twice.
+ * Add every key with its id, then finish: no id may be there twice. Index it before many keys are
+ * looked up: no key may be there twice.
  */
 #ifndef ATTN_TEXT_VOCABULARY_H
 #define ATTN_TEXT_VOCABULARY_H
@@ -13,10 +14,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct attn_vocabulary_entry {
-    size_t begin, size; /* of the key in `keys`, bytes */
-    int32_t id;         /* -1 where there is none */
+    uint32_t begin, size; /* of the key in `keys`, bytes */
+    int32_t id;           /* -1 where there is none */
 };
 
 /* Initialize with = {0}; end with attn_vocabulary_release. */
@@ -25,8 +27,9 @@ struct attn_vocabulary {
     struct attn_vocabulary_entry *entries; /* owns; [n], by id once finished */
     size_t n;                              /* ids, once finished: the highest and one more */
     size_t n_key;                          /* of these that have a key */
+    size_t n_finished; /* entries that are sorted: what was added since is not found */
     size_t capacity;
-    int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free */
+    int32_t *slots; /* owns; [n_slot] ids by hash of the key, -1 where free; NULL: not indexed */
     size_t n_slot;  /* power of two, at least 2 n */
 };
 
@@ -37,13 +40,13 @@ enum attn_status attn_vocabulary_read(struct attn_vocabulary *vocabulary,
 enum attn_status attn_vocabulary_add(struct attn_vocabulary *vocabulary, const char *key,
                                      size_t size, int32_t id, struct attn_error *err);
 
-/* Adds the members of the object that READER is about to enter. */
+/* Adds the members of the object that READER is about to enter, which has about N_BYTE bytes. */
 enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
-                                             struct attn_json_reader *reader,
+                                             struct attn_json_reader *reader, size_t n_byte,
                                              struct attn_error *err);
 
-/* Sorts and indexes what was added, whose ids must be 0..n-1; NAME is the file's, for messages. May
- * be called again after more was added. */
+/* Sorts what was added, whose ids must be 0..n-1; NAME is the file's, for messages. May be called
+ * again after more was added. */
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         struct attn_error *err);
 
@@ -51,9 +54,13 @@ enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, cons
 enum attn_status attn_vocabulary_finish_with_holes(struct attn_vocabulary *vocabulary,
                                                    const char *name, struct attn_error *err);
 
+/* Indexes the keys of a finished vocabulary, of the file NAME, unless it is indexed. */
+enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
+                                       struct attn_error *err);
+
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 
-/* The id of KEY, or -1. */
+/* The id of KEY in a finished vocabulary, or -1. Looks at every key unless they are indexed. */
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 
@@ -70,7 +77,7 @@ static inline const char *attn_vocabulary_key(const struct attn_vocabulary *voca
     return vocabulary->keys.data + vocabulary->entries[id].begin;
 }
 
-/* --- Hash functions of the tokenizer's tables: the same on every machine --------------------- */
+/* --- Hash functions of the tokenizer's tables -------------------------------------------------- */
 
 /* Spreads the bits of VALUE: the finalizer of MurmurHash3 (Appleby 2011), a bijection. */
 static inline uint64_t attn_hash_mix(uint64_t value)
@@ -80,13 +87,32 @@ static inline uint64_t attn_hash_mix(uint64_t value)
     return value ^ (value >> 33);
 }
 
-/* FNV-1a (Fowler, Noll, Vo 1991): the keys are a few bytes long. */
+/* All of at most 8 bytes; those in the middle may come in twice. */
+static inline uint64_t attn_hash_word(const char *bytes, size_t size)
+{
+    uint32_t first = 0, last = 0;
+
+    if (size >= 4) {
+        memcpy(&first, bytes, 4);
+        memcpy(&last, bytes + size - 4, 4);
+        return (uint64_t)first << 32 | last;
+    }
+    return size == 0
+               ? 0
+               : (uint64_t)(unsigned char)bytes[0] << 16 |
+                     (uint64_t)(unsigned char)bytes[size / 2] << 8 | (unsigned char)bytes[size - 1];
+}
+
+/* Of keys, which are a few bytes long: eight at a time. Machines of another byte order find others. */
 static inline uint64_t attn_hash_bytes(const char *bytes, size_t size)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < size; i++)
-        hash = (hash ^ (unsigned char)bytes[i]) * UINT64_C(0x100000001b3);
-    return attn_hash_mix(hash);
+    uint64_t hash = size, word;
+
+    for (; size > 8; bytes += 8, size -= 8) {
+        memcpy(&word, bytes, 8);
+        hash = attn_hash_mix(hash ^ word);
+    }
+    return attn_hash_mix(hash ^ attn_hash_word(bytes, size));
 }
 
 #endif

@@ -50,6 +50,8 @@ static bool check_vocabulary(const uint8_t *data, size_t size, struct attn_vocab
 
     if (status == ATTN_OK)
         status = attn_vocabulary_finish(vocabulary, file.path, &err);
+    if (status == ATTN_OK)
+        status = attn_vocabulary_index(vocabulary, file.path, &err);
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT));
     if (status == ATTN_OK)
         check_keys(vocabulary, data, size);

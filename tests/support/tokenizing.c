@@ -4,10 +4,13 @@
 #include <check.h>
 #include <string.h>
 
-enum attn_status attn_try_tokenizer(const struct attn_tokenizer_files *files,
-                                    struct attn_tokenizer **tokenizer, struct attn_error *err)
+enum { N_FILE = 6 };
+
+/* The source of FILES, by way of BLOBS. */
+static struct attn_source source_of(const struct attn_tokenizer_files *files,
+                                    struct attn_blob blobs[N_FILE])
 {
-    const struct attn_blob all[] = {
+    const struct attn_blob all[N_FILE] = {
         {"config.json", files->config, 0},
         {"vocab.json", files->vocab, 0},
         {"merges.txt", files->merges, 0},
@@ -15,16 +18,34 @@ enum attn_status attn_try_tokenizer(const struct attn_tokenizer_files *files,
         {"special_tokens_map.json", files->special, 0},
         {"tokenizer_config.json", files->hf_config, 0},
     };
-    struct attn_blob blobs[sizeof all / sizeof *all];
     struct attn_source source = {.name = "toy", .blobs = blobs};
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < N_FILE; i++) {
         if (!all[i].data)
             continue;
         blobs[source.n_blob] = all[i];
         blobs[source.n_blob++].size = strlen(all[i].data);
     }
+    return source;
+}
+
+enum attn_status attn_try_tokenizer(const struct attn_tokenizer_files *files,
+                                    struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    struct attn_blob blobs[N_FILE];
+    const struct attn_source source = source_of(files, blobs);
+
     return attn_tokenizer_open(&source, tokenizer, err);
+}
+
+enum attn_status attn_try_lazy_tokenizer(const struct attn_tokenizer_files *files,
+                                         attn_note_fn on_note, void *user,
+                                         struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    struct attn_blob blobs[N_FILE];
+    const struct attn_source source = source_of(files, blobs);
+
+    return attn_tokenizer_open_lazily(&source, on_note, user, tokenizer, err);
 }
 
 struct attn_tokenizer *attn_make_tokenizer(const struct attn_tokenizer_files *files)

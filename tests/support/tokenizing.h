@@ -18,6 +18,11 @@ struct attn_tokenizer_files {
 enum attn_status attn_try_tokenizer(const struct attn_tokenizer_files *files,
                                     struct attn_tokenizer **tokenizer, struct attn_error *err);
 
+/* The same by attn_tokenizer_open_lazily. */
+enum attn_status attn_try_lazy_tokenizer(const struct attn_tokenizer_files *files,
+                                         attn_note_fn on_note, void *user,
+                                         struct attn_tokenizer **tokenizer, struct attn_error *err);
+
 /* Fails the current test when the files are refused. */
 struct attn_tokenizer *attn_make_tokenizer(const struct attn_tokenizer_files *files);
 

@@ -169,16 +169,17 @@ static void *read_text(void *argument)
     return NULL;
 }
 
-START_TEST(a_tokenizer_serves_several_threads)
+/* Opened lazily: all threads want what is not read yet. */
+static void serve_threads(const struct attn_source *source)
 {
-    struct attn_source source = {.directory = "models/tiny-gpt2"};
     struct attn_tokenizer *tokenizer;
     struct reader readers[N_CALLER];
     pthread_t threads[N_CALLER];
     pthread_barrier_t barrier;
     struct attn_error err = {0};
 
-    ck_assert_msg(attn_tokenizer_open(&source, &tokenizer, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, &err) == ATTN_OK, "%s",
+                  err.message);
     ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, N_CALLER), 0);
     for (int i = 0; i < N_CALLER; i++) {
         readers[i] = (struct reader){tokenizer, &barrier, 0};
@@ -190,6 +191,14 @@ START_TEST(a_tokenizer_serves_several_threads)
     }
     pthread_barrier_destroy(&barrier);
     attn_tokenizer_close(tokenizer);
+}
+
+START_TEST(a_tokenizer_serves_several_threads)
+{
+    for (int i = 0; i < 10; i++)
+        serve_threads(&(struct attn_source){.directory = "models/tiny-gpt2"});
+    for (int i = 0; i < 10; i++)
+        serve_threads(&(struct attn_source){.directory = "tests/fixtures/tokenizers/smollm2"});
 }
 END_TEST
 

@@ -329,6 +329,116 @@ START_TEST(tells_of_tokens_that_no_merge_makes)
 }
 END_TEST
 
+/* --- What only encoding takes ----------------------------------------------------------------- */
+
+static void open_lazily(const struct attn_tokenizer_files *files, attn_note_fn on_note, void *user)
+{
+    struct attn_error err = {0};
+
+    ck_assert_msg(attn_try_lazy_tokenizer(files, on_note, user, &tokenizer, &err) == ATTN_OK, "%s",
+                  err.message);
+}
+
+static void assert_decodes(int32_t id, const char *expected)
+{
+    struct attn_error err = {0};
+    char *text = NULL;
+    size_t size = 0;
+
+    ck_assert(attn_tokenizer_decode(tokenizer, &id, 1, &text, &size, &err) == ATTN_OK);
+    ck_assert_str_eq(text, expected);
+    attn_text_free(text);
+}
+
+START_TEST(reads_merges_when_a_text_is_encoded)
+{
+    static const struct {
+        const char *vocab, *merges, *message;
+    } cases[] = {
+        {NULL, "h e\nhe\n",
+         "line 2 of 'toy/merges.txt', 'he', is not two tokens with one space between them"},
+        {NULL, "h e\n",
+         "no line of 'toy/merges.txt' makes '\xc4\xa0t' (id 257), '\xc4\xa0the' (id 258), '##' (id "
+         "259) and 4 more of the vocabulary, expected one for each token that is neither a byte "
+         "nor "
+         "special"},
+        {"{\"a\": 0, \"\\u0061\": 1}", "", "'a' is in 'toy/vocab.json' twice, with ids 0 and 1"},
+    };
+
+    for (size_t i = 0; i < N(cases); i++) {
+        struct attn_tokenizer_files files = toy_files();
+        struct attn_encoding encoding = {0};
+
+        files.merges = cases[i].merges;
+        files.vocab = cases[i].vocab ? cases[i].vocab : files.vocab;
+        open_lazily(&files, NULL, NULL);
+        assert_decodes(0, cases[i].vocab ? "a" : "");
+        for (int time = 0; time < 2; time++) {
+            struct attn_error err = {0};
+
+            ck_assert_int_eq(attn_tokenizer_encode(tokenizer, "he", 2, NULL, &encoding, &err),
+                             ATTN_FORMAT);
+            ck_assert_str_eq(err.message, cases[i].message);
+            ck_assert_int_eq(err.stage, ATTN_STAGE_MODEL);
+        }
+        assert_decodes(1, cases[i].vocab ? "a" : "\x01");
+        attn_encoding_release(&encoding);
+        close_toy();
+    }
+}
+END_TEST
+
+static void take_note(void *user, const char *message)
+{
+    int *n_note = user;
+
+    ck_assert_str_eq(message,
+                     "no line of 'toy/merges.txt' makes 'aaaa' (id 263): no text has this token");
+    ++*n_note;
+}
+
+START_TEST(tells_its_note_to_who_encodes_first)
+{
+    struct attn_tokenizer_files files = toy_files();
+    int n_note = 0;
+
+    files.merges = ALL_BUT_THE_LAST;
+    open_lazily(&files, take_note, &n_note);
+    assert_decodes(HE, "he");
+    ck_assert_int_eq(n_note, 0);
+    ck_assert_ptr_null(attn_tokenizer_note(tokenizer));
+    ASSERT_IDS("he", HE);
+    ASSERT_IDS("aaaa", AA, AA);
+    ck_assert_int_eq(n_note, 1);
+    ck_assert_ptr_nonnull(attn_tokenizer_note(tokenizer));
+    close_toy();
+}
+END_TEST
+
+START_TEST(reads_merges_again_after_memory_ran_out)
+{
+    struct attn_tokenizer_files files = toy_files();
+    struct attn_encoding encoding = {0};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    files.merges = ALL_BUT_THE_LAST;
+    for (long n = 0; status != ATTN_OK; n++) {
+        struct attn_error err = {0};
+
+        open_lazily(&files, NULL, NULL);
+        attn_alloc_fail_at(n);
+        status = attn_tokenizer_encode(tokenizer, "the he", 6, NULL, &encoding, &err);
+        attn_alloc_fail_off();
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%s", err.message);
+        ASSERT_IDS("he the", HE, SP_THE);
+        ck_assert_ptr_nonnull(attn_tokenizer_note(tokenizer));
+        attn_tokenizer_close(tokenizer);
+    }
+    attn_encoding_release(&encoding);
+    attn_buffer_release(&vocabulary);
+}
+END_TEST
+
 START_TEST(needs_a_byte_token_only_for_texts_that_have_the_byte)
 {
     static const struct attn_tokenizer_files files = {.vocab = "{\"a\": 0, \"b\": 1, \"ab\": 2}",
@@ -538,6 +648,8 @@ ATTN_SUITE("tokenizer_bpe", merges_the_lowest_rank_first, splits_as_the_pattern_
            adds_tokens_and_takes_the_longest, puts_a_space_before_the_text_when_asked,
            follows_the_policy_for_bytes_that_are_not_utf8, replaced_runs_keep_their_places,
            refuses_merges_that_are_wrong, tells_of_tokens_that_no_merge_makes,
+           reads_merges_when_a_text_is_encoded, tells_its_note_to_who_encodes_first,
+           reads_merges_again_after_memory_ran_out,
            needs_a_byte_token_only_for_texts_that_have_the_byte, decodes_what_it_encoded,
            encodes_long_runs_quickly, special_tokens_reached_by_merging_keep_the_offsets,
            tells_special_tokens_from_others, refuses_settings_that_make_no_sense,
