@@ -130,12 +130,10 @@ static int open_model(struct bench *bench)
 static int find_machine(struct bench *bench)
 {
     struct attn_error err = {0};
-    enum attn_gemm gemm = running_gemm();
     if (attn_pool_create((int)bench->args.running.threads, &bench->pool, &err) != ATTN_OK)
         return report(&err, EXIT_INTERNAL);
     attn_processor_find(&bench->machine.processor);
-    attn_gemm_library(gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm, running_isa(),
-                      bench->machine.products);
+    attn_gemm_library(running_gemm(), running_isa(), bench->machine.products);
     bench->machine.compiler = __VERSION__;
     bench->machine.n_thread = attn_pool_n_thread(bench->pool);
     return EXIT_DONE;
@@ -293,7 +291,6 @@ static int measure(struct bench *bench)
     const struct bench_args *args = &bench->args;
     struct attn_bench_options bench_options = ATTN_BENCH_OPTIONS_DEFAULT;
     struct attn_error err = {0};
-    enum attn_gemm gemm = running_gemm();
     bench_options.model = bench->model;
     bench_options.source = &bench->source.source;
     bench_options.pool = bench->pool;
@@ -303,7 +300,7 @@ static int measure(struct bench *bench)
     bench_options.on_row = take_row;
     bench_options.user = bench;
     bench_options.cancel = interrupt_flag();
-    bench_options.gemm = gemm == ATTN_GEMM_AUTO ? ATTN_GEMM_JIT : gemm;
+    bench_options.gemm = running_gemm();
     bench_options.isa = running_isa();
     enum attn_status status = attn_bench_run(&bench_options, &err);
     if (status == ATTN_INVALID)

@@ -64,7 +64,7 @@ struct attn_bench_options {
 };
 
 #define ATTN_BENCH_OPTIONS_DEFAULT                                                                 \
-    ((struct attn_bench_options){.seconds = 0.5, .gemm = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST})
+    ((struct attn_bench_options){.seconds = 0.5, .isa = ATTN_ISA_BEST})
 
 /* A table for rows, without any: part, name, seconds, share, gflops, gbytes_per_second (both a
  * second), rounds, and the limits as limit_gflops, limit_gbytes_per_second. */

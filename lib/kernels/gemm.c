@@ -1,10 +1,13 @@
-/* gemm.c - which code makes a product: libxsmm's (gemm_xsmm.c) or the portable loop. */
+/* gemm.c - which code makes a product: libxsmm's (gemm_xsmm.c), the processor's tiles (amx.c) or the
+ * portable loop. */
 #include "kernels/gemm_internal.h"
 
 #include "kernels/gemm_xsmm_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /*
  * Multiply-adds from which AUTO starts libxsmm, which takes 4 to 7 ms. Measured on a Zen 5 core in
@@ -28,6 +31,35 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
     return engine;
 }
 
+const struct attn_tiles *attn_gemm_find_tiles(enum attn_gemm how, enum attn_isa limit)
+{
+    const bool may_use = how == ATTN_GEMM_AUTO && limit == ATTN_ISA_BEST;
+
+    return may_use ? attn_amx_find() : NULL;
+}
+
+bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
+{
+    return attn_gemm_find_tiles(gemm, limit) != NULL;
+}
+
+/*
+ * libxsmm's kernels of 64 columns hold 6 rows, and 8 blocks of them were best on Zen 5. Tiles go in
+ * pairs of 16 rows. That two pairs are better than one or one and a half is reasoned, not measured:
+ * the panel is read from the second cache once for each pair, and its start is paid for once.
+ */
+struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool is_bf16)
+{
+    return is_bf16 && engine->tiles != NULL ? (struct attn_gemm_rows){64, 32}
+                                            : (struct attn_gemm_rows){48, 6};
+}
+
+void attn_gemm_release(const struct attn_gemm_engine *engine)
+{
+    if (engine->tiles != NULL)
+        engine->tiles->release();
+}
+
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 {
     static const char *const portable[] = {
@@ -43,13 +75,17 @@ const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
 
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])
 {
-    const struct attn_gemm_engine engine = attn_gemm_engine_start(gemm, limit, 0);
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(gemm, limit, (double)INFINITY);
+    size_t n;
 
     if (engine.is_jit)
         attn_xsmm_describe(text);
     else
         snprintf(text, ATTN_GEMM_LIBRARY_SIZE, "the portable loop, %s",
                  attn_isa_name(engine.kernels->isa));
+    n = strlen(text);
+    if (attn_gemm_has_tiles(gemm, limit))
+        snprintf(text + n, ATTN_GEMM_LIBRARY_SIZE - n, ", amx for bfloat16");
 }
 
 /*
@@ -75,7 +111,9 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
     assert(!kernel.is_batch || (!s->is_ahead && !s->is_bf16));
-    if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
+    if (s->is_bf16 && engine->tiles != NULL)
+        kernel.tiles = engine->tiles;
+    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
         kernel.jit = attn_xsmm_find(s);
     return kernel;
 }
@@ -86,7 +124,9 @@ void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, 
     unsigned long long n_block = count;
 
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
-    if (kernel->is_batch && kernel->jit)
+    if (kernel->tiles != NULL)
+        kernel->tiles->multiply(&kernel->shape, a, b, c, NULL);
+    else if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
@@ -100,7 +140,9 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
                                 float *c, const void *next)
 {
     assert(!kernel->is_batch && kernel->shape.is_ahead);
-    if (kernel->jit)
+    if (kernel->tiles != NULL)
+        kernel->tiles->multiply(&kernel->shape, a, b, c, next);
+    else if (kernel->jit)
         ((attn_xsmm_product_ahead *)kernel->jit)(a, b, c, next, b, c);
     else if (kernel->shape.is_bf16)
         kernel->kernels->gemm_bf16(&kernel->shape, a, b, c);

@@ -14,7 +14,8 @@
 
 /* How matrix products are evaluated. */
 enum attn_gemm {
-    ATTN_GEMM_AUTO,     /* libxsmm when the work is worth its start, else the portable loop */
+    ATTN_GEMM_AUTO,     /* libxsmm when the work is worth its start, else the portable loop; in
+                           bfloat16 the processor's tiles (AMX) where it has them */
     ATTN_GEMM_JIT,      /* libxsmm always */
     ATTN_GEMM_PORTABLE, /* our own loop always */
 };
@@ -35,9 +36,12 @@ enum { ATTN_GEMM_LIBRARY_SIZE = 64 };
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
-/* "libxsmm 1.17, cpx": what the products of GEMM (no AUTO) are made by, and for which processor.
- * Starts libxsmm if that is it. */
+/* "libxsmm 1.17, cpx, amx for bfloat16": what the products of GEMM are made by, of AUTO's the large
+ * ones, and for which processor. Starts libxsmm if that is it. */
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
+
+/* Whether GEMM makes products in bfloat16 by the processor's tiles. Asks the system for them. */
+bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit);
 
 /* Whether libxsmm can make code here: the build may be without it, executable memory may be denied.
  * Does not start libxsmm. */

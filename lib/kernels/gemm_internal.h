@@ -4,19 +4,22 @@
  *
  * Only gemm_xsmm.c knows libxsmm. Element order is that of the numeric contract (kernels.h); libxsmm
  * keeps it for panels of 17..64 columns, so narrower matrices are padded and wider ones split. In
- * bfloat16 libxsmm's sums are other ones than the portable loop's.
+ * bfloat16 libxsmm's sums are other ones than the portable loop's, and those of tiles
+ * (amx_internal.h) differ from both.
  */
 #ifndef ATTN_KERNELS_GEMM_INTERNAL_H
 #define ATTN_KERNELS_GEMM_INTERNAL_H
 
+#include "kernels/amx_internal.h"
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
 
 /* How products are made in one session. */
 struct attn_gemm_engine {
     const struct attn_kernels *kernels;
-    bool is_jit;      /* libxsmm has been started and may make kernels */
-    bool is_jit_bf16; /* also for bfloat16 */
+    bool is_jit;                    /* libxsmm has been started and may make kernels */
+    bool is_jit_bf16;               /* also for bfloat16 */
+    const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
 };
 
 /*
@@ -27,12 +30,25 @@ struct attn_gemm_engine {
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
                                                double work);
 
+/* What an engine's tiles are to be: those of the processor for AUTO without a lower limit, where
+ * there are any, else NULL. Only who multiplies in bfloat16 asks. */
+const struct attn_tiles *attn_gemm_find_tiles(enum attn_gemm how, enum attn_isa limit);
+
+/* Rows of a tile of rows that a panel is multiplied by at once: 1 .. ATTN_GEMM_MOST_ROWS, best
+ * those that are a multiple of STEP. */
+enum { ATTN_GEMM_MOST_ROWS = 64 };
+struct attn_gemm_rows {
+    size_t most, step;
+};
+struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool is_bf16);
+
 /* One microkernel, found when planning, called when running. */
 struct attn_gemm_kernel {
     struct attn_gemm_shape shape;
     const struct attn_kernels *kernels;
-    void (*jit)(void); /* libxsmm's code, or NULL: the portable loop */
-    bool is_batch;     /* jit takes a count of k-blocks */
+    const struct attn_tiles *tiles; /* multiply it; NULL: jit or the portable loop does */
+    void (*jit)(void);              /* libxsmm's code, or NULL: the portable loop */
+    bool is_batch;                  /* jit takes a count of k-blocks */
 };
 
 /* The kernel for SHAPE. Never fails: without JIT code the portable loop serves. */
@@ -40,7 +56,9 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
                                               const struct attn_gemm_shape *shape);
 
 /* c [n, m] = b [n, k*count] a [k*count, m], overwriting c or going on from it; COUNT blocks, at
- * least 1, and no more in bfloat16. A and B are float32, or bfloat16 as the shape says. */
+ * least 1, and no more in bfloat16. A and B are float32, or bfloat16 as the shape says. Bits of what
+ * is continued are those of one piece: in bfloat16 where the depth was cut at a multiple of
+ * ATTN_TILE_DEPTH. */
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count);
 
@@ -48,6 +66,9 @@ void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, 
  * need not be readable. */
 void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                                 float *c, const void *next);
+
+/* This thread has multiplied in bfloat16 and does not go on with it at once. */
+void attn_gemm_release(const struct attn_gemm_engine *engine);
 
 /* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);

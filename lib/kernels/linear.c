@@ -3,8 +3,8 @@
  *
  * Outer loop over panels, each taken by one worker, so that a weight comes from memory once. The
  * panel lies packed already, is used where it lies, or is packed (and converted) into the worker's
- * scratch; then tiles of up to 48 rows pass over it, a piece of its depth at a time. While the last
- * tile passes, the next piece is prefetched. What follows the product is done as soon
+ * scratch; then tiles of rows (attn_gemm_rows) pass over it, a piece of its depth at a time. While
+ * the last tile passes, the next piece is prefetched. What follows the product is done as soon
  * as a tile is complete.
  *
  * Where numbers are sums of parts, a product is made of a few: all of the depth for one, then for
@@ -19,8 +19,7 @@
 #include <string.h>
 
 enum {
-    TILE = 48, /* rows; 8 blocks of the 6 rows that libxsmm's 64-column kernels hold */
-    TILE_STEP = 6,
+    ROUNDED = 48,           /* rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* rows from which packing costs less than strided reading */
     AHEAD_FROM = 4,         /* rows from which there is time to call for what comes next */
     AHEAD_IN_PLACE_TO = 12, /* and to which it pays where rows lie far apart */
@@ -101,7 +100,7 @@ static size_t panel_scratch(const struct attn_linear *linear)
 
 size_t attn_linear_scratch(const struct attn_linear *linear)
 {
-    return panel_scratch(linear) + ATTN_PANEL + (size_t)TILE * ATTN_PANEL_PADDED;
+    return panel_scratch(linear) + ATTN_PANEL + (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
 }
 
 /* One map, as its tasks see it. */
@@ -130,7 +129,7 @@ struct strip {
     const char *a;     /* float32, or planes in bfloat16 */
     const char *next;  /* the panel that this worker is likely to take next; NULL: unknown */
     const float *bias; /* NULL: none */
-    float *padded;     /* [TILE, width] for a panel with columns that do not exist */
+    float *padded;     /* [tile, width] for a panel with columns that do not exist */
     size_t column;     /* its first one, of those wanted */
     size_t lda, width, n_col;
     bool is_ahead; /* it pays to call for what comes next */
@@ -183,11 +182,11 @@ static struct pass find_pass(const struct run *run, const struct strip *strip, s
     const bool is_f32 = args->compute == ATTN_COMPUTE_F32;
     const char *x = is_f32 ? (const char *)args->x : (const char *)args->rounded;
     const struct term *term = find_term(run, i);
-    const size_t piece = i % run->n_piece, n_pair = run->depth / 2; /* bfloat16 goes in pairs */
-    const size_t first = n_pair * piece / run->n_piece * 2;
+    const size_t piece = i % run->n_piece, n_block = run->depth / ATTN_TILE_DEPTH;
+    const size_t first = n_block * piece / run->n_piece * ATTN_TILE_DEPTH;
     const bool is_end = piece + 1 == run->n_piece;
-    const size_t last = is_end ? run->depth : n_pair * (piece + 1) / run->n_piece * 2;
-
+    const size_t last =
+        is_end ? run->depth : n_block * (piece + 1) / run->n_piece * ATTN_TILE_DEPTH;
     const size_t row = term->plane * run->depth + first; /* of the panel with all its planes */
 
     return (struct pass){.a = strip->a + row * strip->lda * run->size,
@@ -355,14 +354,16 @@ static void run_task(void *context, size_t task, int worker)
     }
     multiply_tiles(run, &strip, run->n_tile * chunk / run->n_chunk,
                    run->n_tile * (chunk + 1) / run->n_chunk);
+    if (args->compute != ATTN_COMPUTE_F32)
+        attn_gemm_release(args->engine); /* a worker without another task may sleep */
 }
 
 /* Tiles of nearly equal height, so that no small remainder runs at a fraction of the speed. */
-static void cut_rows(struct run *run, size_t n_row)
+static void cut_rows(struct run *run, struct attn_gemm_rows rows, size_t n_row)
 {
-    size_t n_tile = (n_row + TILE - 1) / TILE, even = (n_row + n_tile - 1) / n_tile;
+    size_t n_tile = (n_row + rows.most - 1) / rows.most, even = (n_row + n_tile - 1) / n_tile;
 
-    run->tile = (even + TILE_STEP - 1) / TILE_STEP * TILE_STEP;
+    run->tile = (even + rows.step - 1) / rows.step * rows.step;
     run->n_tile = (n_row + run->tile - 1) / run->tile;
 }
 
@@ -373,10 +374,10 @@ static void round_rows(void *context, size_t task, int worker)
     const struct attn_linear_args *args = runs->runs[0].args;
     const size_t n_in = args->linear->weight.n_row, ld = runs->runs[0].depth;
     const size_t n_part = attn_panel_n_part(args->compute), n_number = args->n_row * ld;
-    const size_t first = task * TILE;
+    const size_t first = task * ROUNDED;
 
     (void)worker;
-    for (size_t i = first; i < first + TILE && i < args->n_row; i++) {
+    for (size_t i = first; i < first + ROUNDED && i < args->n_row; i++) {
         uint16_t *row = args->rounded + i * ld;
 
         attn_panel_round(args->engine->kernels, args->compute, args->x + i * args->ldx, n_in, row,
@@ -400,7 +401,7 @@ static void plan(struct run *run, const struct attn_linear *linear,
     assert(args->first_col <= args->last_col && args->last_col <= linear->weight.n_col);
     if (args->n_row == 0 || run->panels.n_panel == 0)
         return;
-    cut_rows(run, args->n_row);
+    cut_rows(run, attn_gemm_rows(args->engine, args->compute != ATTN_COMPUTE_F32), args->n_row);
     run->n_piece = (run->depth * run->size + DEPTH_BYTES - 1) / DEPTH_BYTES;
     if (n_thread > 1 && run->panels.n_panel < TASKS_EACH * n_thread)
         run->n_chunk = (TASKS_EACH * n_thread + run->panels.n_panel - 1) / run->panels.n_panel;
@@ -423,12 +424,13 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
         n_task += runs.runs[i].n_task;
     }
     if (next != NULL) {
-        behind = (struct attn_linear_args){.n_row = args[n - 1].n_row,
+        behind = (struct attn_linear_args){.engine = args[n - 1].engine,
+                                           .n_row = args[n - 1].n_row,
                                            .compute = args[n - 1].compute,
                                            .last_col = next->weight.n_col};
         plan(&runs.runs[n], next, &behind, runs.n_thread);
     }
     if (args->compute != ATTN_COMPUTE_F32) /* one x for all */
-        attn_pool_run(pool, (args->n_row + TILE - 1) / TILE, round_rows, &runs);
+        attn_pool_run(pool, (args->n_row + ROUNDED - 1) / ROUNDED, round_rows, &runs);
     attn_pool_run(pool, n_task, run_task, &runs);
 }

@@ -256,13 +256,26 @@ static void release(struct attn_session *session)
 }
 
 /* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run
- * often, and in bfloat16, where the portable loop gives other bits, the length of the prompt has
- * no say. */
-static double work_of(const struct attn_forward *f)
+ * often, and where libxsmm multiplies in bfloat16, and the portable loop gives other bits, the
+ * length of the prompt has no say. */
+static double work_of(const struct attn_forward *f, const struct attn_tiles *tiles)
 {
-    if (f->compute != ATTN_COMPUTE_F32 || f->model->weights.packed.base != NULL)
+    if ((f->compute != ATTN_COMPUTE_F32 && tiles == NULL) || f->model->weights.packed.base != NULL)
         return (double)INFINITY;
     return attn_plan_work(f, f->dims.n_position);
+}
+
+static struct attn_gemm_engine start_engine(const struct attn_forward *f,
+                                            const struct attn_session_options *options)
+{
+    const bool is_float32 = f->compute == ATTN_COMPUTE_F32;
+    const struct attn_tiles *tiles =
+        is_float32 ? NULL : attn_gemm_find_tiles(options->gemm, options->isa);
+    struct attn_gemm_engine engine =
+        attn_gemm_engine_start(options->gemm, options->isa, work_of(f, tiles));
+
+    engine.tiles = tiles;
+    return engine;
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
@@ -287,7 +300,7 @@ enum attn_status attn_session_create(const struct attn_model *model,
         goto fail;
     attn_plan_memory(f, &s->arena);
     attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
-    f->engine = attn_gemm_engine_start(options.gemm, options.isa, work_of(f));
+    f->engine = start_engine(f, &options);
     *session = s;
     return ATTN_OK;
 fail:

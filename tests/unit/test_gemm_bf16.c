@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"
+#include "tests/support/emulated_tiles.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"
@@ -29,6 +30,15 @@ static float widen(uint16_t half)
 static struct attn_gemm_engine engine_of(enum attn_gemm how, enum attn_isa isa)
 {
     return attn_gemm_engine_start(how, isa, (double)INFINITY);
+}
+
+/* As AUTO's where the processor has tiles. */
+static struct attn_gemm_engine engine_of_tiles(void)
+{
+    struct attn_gemm_engine engine = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
+
+    engine.tiles = &attn_emulated_tiles;
+    return engine;
 }
 
 static void fill_inputs(void)
@@ -86,7 +96,8 @@ static void multiply(const struct attn_gemm_engine *engine, const struct attn_ge
 {
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(engine, shape);
 
-    ck_assert(!engine->is_jit_bf16 || kernel.jit != NULL);
+    ck_assert(kernel.tiles == engine->tiles);
+    ck_assert(!engine->is_jit_bf16 || kernel.tiles != NULL || kernel.jit != NULL);
     if (shape->is_ahead)
         attn_gemm_kernel_run_ahead(&kernel, a + k * shape->lda, b + row * MAX_K + k, c + row * WIDE,
                                    a);
@@ -126,8 +137,10 @@ static const size_t some_rows[] = {1, 2, 3, 5, 6, 7, 12, 31, 32, 48};
 
 static void check_independence(const struct attn_gemm_engine *engine)
 {
+    const size_t m_step = engine->tiles != NULL ? 11 : 1; /* those in C are slow */
+
     fill_inputs();
-    for (size_t m = 17; m <= 64; m++) {
+    for (size_t m = 17; m <= 64; m += m_step) {
         struct attn_gemm_shape shape = {
             .m = m, .n = MAX_N, .k = MAX_K, .lda = m, .ldb = MAX_K, .ldc = WIDE, .is_bf16 = true};
 
@@ -135,7 +148,8 @@ static void check_independence(const struct attn_gemm_engine *engine)
         memcpy(expected, c, sizeof c);
         for (size_t r = 0; r < sizeof some_rows / sizeof *some_rows; r++)
             for (int is_cut = 0; is_cut < 2; is_cut++) {
-                const size_t row = 3, first = is_cut ? 254 : MAX_K;
+                const size_t row = 3, cut = engine->tiles != NULL ? 256 : 254;
+                const size_t first = is_cut ? cut : MAX_K;
 
                 shape.n = some_rows[r];
                 shape.k = first;
@@ -174,8 +188,11 @@ START_TEST(columns_have_the_same_bits_in_panels_of_any_width)
     struct attn_gemm_engine jit = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
     struct attn_gemm_engine loop = engine_of(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST);
 
+    struct attn_gemm_engine tiles = engine_of_tiles();
+
     check_widths(&jit);
     check_widths(&loop);
+    check_widths(&tiles);
 }
 END_TEST
 
@@ -184,8 +201,11 @@ START_TEST(a_row_has_the_same_bits_alone_and_in_pieces)
     struct attn_gemm_engine jit = engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST);
     struct attn_gemm_engine loop = engine_of(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST);
 
+    struct attn_gemm_engine tiles = engine_of_tiles();
+
     check_independence(&jit);
     check_independence(&loop);
+    check_independence(&tiles);
 }
 END_TEST
 
@@ -248,21 +268,31 @@ static void check_map(const struct attn_gemm_engine *engine, enum attn_compute c
     args.y = again + (n_row - 1) * n_out;
     attn_linear_run(&args, 1, NULL);
     attn_assert_same_bits("alone", again, y, n_row * n_out);
+    args.first_col = n_out / 2; /* a panel of its own: padded, and in one piece, if it is narrow */
+    args.last_col = n_out / 2 + 1;
+    args.ldy = 1;
+    attn_linear_run(&args, 1, NULL);
+    attn_assert_same_bits("column", again + (n_row - 1) * n_out,
+                          y + (n_row - 1) * n_out + n_out / 2, 1);
+    ck_assert(attn_emulated_tiles_are_released());
     attn_free(linear.packed), attn_free(args.rounded), attn_free(scratch);
     attn_free(w), attn_free(x), attn_free(y), attn_free(again);
 }
 
 START_TEST(a_map_is_near_that_of_double_and_the_same_for_one_row_as_for_many)
 {
-    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++)
-        for (int compute = ATTN_COMPUTE_BF16; compute <= ATTN_COMPUTE_BF16X3; compute++) {
-            struct attn_gemm_engine engine = engine_of((enum attn_gemm)how, ATTN_ISA_BEST);
+    const struct attn_gemm_engine engines[] = {engine_of(ATTN_GEMM_JIT, ATTN_ISA_BEST),
+                                               engine_of(ATTN_GEMM_PORTABLE, ATTN_ISA_BEST),
+                                               engine_of_tiles()};
 
-            check_map(&engine, (enum attn_compute)compute, 50, 33, 15);
-            check_map(&engine, (enum attn_compute)compute, 100, 5001, 15);
-            check_map(&engine, (enum attn_compute)compute, 7, 5001, 66);
-            check_map(&engine, (enum attn_compute)compute, 60, 129, 200);
-            check_map(&engine, (enum attn_compute)compute, 3, 1, 64);
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        for (int compute = ATTN_COMPUTE_BF16; compute <= ATTN_COMPUTE_BF16X3; compute++) {
+            check_map(&engines[i], (enum attn_compute)compute, 50, 33, 15);
+            check_map(&engines[i], (enum attn_compute)compute, 100, 5001, 15);
+            check_map(&engines[i], (enum attn_compute)compute, 7, 5001, 66);
+            check_map(&engines[i], (enum attn_compute)compute, 60, 129, 200);
+            check_map(&engines[i], (enum attn_compute)compute, 150, 70, 100);
+            check_map(&engines[i], (enum attn_compute)compute, 3, 1, 64);
         }
 }
 END_TEST

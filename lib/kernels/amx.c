@@ -1,0 +1,49 @@
+/* amx.c - see amx_internal.h. */
+#include "kernels/amx_internal.h"
+
+#include "kernels/amx_loop.h"
+
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of arch_prctl, Linux 5.16 and later; Debian 12's headers do not have them all. */
+enum {
+    XCOMP_SUPPORTED = 0x1021, /* which state of registers processor and system can keep, as XCR0 */
+    XCOMP_ASK = 0x1023,       /* for one of these, by its number */
+    TILE_LAYOUT = 17,
+    TILE_DATA = 18,
+};
+
+static ATTN_TILE_CODE void multiply(const struct attn_gemm_shape *shape, const uint16_t *a,
+                                    const uint16_t *b, float *c, const void *next)
+{
+    attn_tile_multiply(shape, a, b, c, next);
+}
+
+static ATTN_TILE_CODE void release(void)
+{
+    ATTN_TILE_RELEASE();
+}
+
+static bool has_instructions(void)
+{
+    const unsigned bf16 = 1U << 22, tile = 1U << 24;
+    unsigned eax, ebx, ecx, edx;
+
+    return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & bf16) && (edx & tile);
+}
+
+const struct attn_tiles *attn_amx_find(void)
+{
+    static const struct attn_tiles tiles = {multiply, release};
+    const uint64_t wanted = UINT64_C(1) << TILE_LAYOUT | UINT64_C(1) << TILE_DATA;
+    uint64_t supported = 0;
+
+    /* The system first: it answers in 0.1 us, the cpuid of a virtual machine in 10. */
+    if (syscall(SYS_arch_prctl, XCOMP_SUPPORTED, &supported) != 0 ||
+        (supported & wanted) != wanted || !has_instructions() ||
+        syscall(SYS_arch_prctl, XCOMP_ASK, TILE_DATA) != 0)
+        return NULL;
+    return &tiles;
+}

@@ -1,0 +1,46 @@
+/*
+ * amx_tiles.h - the instructions for tiles, as amx_loop.h uses them. Tests have the same in plain
+ * C (tests/support/emulated_tiles.h).
+ *
+ * There are 8 tiles for each thread, of up to 16 rows of 64 bytes. A configuration gives each its
+ * rows and bytes; to load one empties all tiles. TILE is a literal number, strides are in bytes.
+ */
+#ifndef ATTN_KERNELS_AMX_TILES_H
+#define ATTN_KERNELS_AMX_TILES_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* Before a function that uses them: this file's callers are compiled for any x86-64. */
+#define ATTN_TILE_CODE __attribute__((target("amx-tile,amx-bf16")))
+
+/* As ldtilecfg takes it. */
+struct attn_tile_layout {
+    uint8_t palette, start_row, reserved[14]; /* 1: tiles as above; 0: none are in use */
+    uint16_t n_byte[16];                      /* of a row of each tile; 0: there is no such tile */
+    uint8_t n_row[16];
+};
+
+/* gcc's functions tell the compiler of 8 bytes of the layout only, and nothing of what tiles are
+ * loaded from: hence the empty asm. */
+static inline ATTN_TILE_CODE void attn_tile_configure(const struct attn_tile_layout *layout)
+{
+    __asm__ volatile("" : : "r"(layout) : "memory");
+    _tile_loadconfig(layout);
+}
+
+static inline ATTN_TILE_CODE void attn_tile_see_layout(struct attn_tile_layout *layout)
+{
+    _tile_storeconfig(layout);
+    __asm__ volatile("" : : "r"(layout) : "memory");
+}
+
+#define ATTN_TILE_RELEASE() _tile_release()
+#define ATTN_TILE_ZERO(tile) _tile_zero(tile)
+#define ATTN_TILE_LOAD(tile, from, stride) _tile_loadd(tile, from, stride)
+#define ATTN_TILE_STORE(tile, to, stride) _tile_stored(tile, to, stride)
+
+/* SUM [rows, columns] += X [rows, pairs of bfloat16] W [pairs, columns, 2] */
+#define ATTN_TILE_MULTIPLY(sum, x, w) _tile_dpbf16ps(sum, x, w)
+
+#endif
