@@ -7,6 +7,7 @@
 #include "interrupt.h"
 #include "print.h"
 #include "report.h"
+#include "running_args.h"
 
 #include "attn.h"
 
@@ -23,8 +24,9 @@ static int print_version(void)
     struct attn_sink *out = NULL;
     int code = print_open(&out);
     if (code == EXIT_DONE)
-        print(out, "attn-cli " ATTN_VERSION " (%s, %s)\n", attn_isa_name(attn_isa_detect()),
-              attn_gemm_can_jit() ? "libxsmm" : "the portable loop");
+        print(out, "attn-cli " ATTN_VERSION " (%s, %s%s)\n", attn_isa_name(attn_isa_detect()),
+              attn_gemm_can_jit() ? "libxsmm" : "the portable loop",
+              attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "");
     return print_close(out, code);
 }
 

@@ -169,13 +169,16 @@ static void print_environment(struct attn_sink *out)
             print_roff(out, option->name, strlen(option->name));
             print_text(out, "\\fP where that is not given\n");
         }
-    print_text(out,
-               ".TP\n.B ATTN_CLI_MODEL_PATH\n"
-               "folders of models, separated by colons, where a bare name is looked for first\n"
-               ".TP\n.BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
-               "where the Hugging Face cache is, as its own programs have it:\n"
-               "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
-               "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n");
+    print_text(
+        out, ".TP\n.B ATTN_CLI_MODEL_PATH\n"
+             "folders of models, separated by colons, where a bare name is looked for first\n"
+             ".TP\n.BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
+             "where the Hugging Face cache is, as its own programs have it:\n"
+             "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
+             "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n"
+             ".TP\n.B ATTN_CLI_GEMM\n"
+             "\\fIjit\\fP makes all matrix products by libxsmm, \\fIportable\\fP by loops of our\n"
+             "own, and neither by AMX; \\fIauto\\fP, the default, by the fastest that there is\n");
 }
 
 static void print_memory(struct attn_sink *out)

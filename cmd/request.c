@@ -128,6 +128,12 @@ static int compare(struct served *served)
     return code;
 }
 
+static bool uses_amx(const struct served *served)
+{
+    return attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
+           attn_gemm_has_tiles(running_gemm(), running_isa());
+}
+
 static void note_work(const struct served *served)
 {
     const struct attn_result *result = &served->result;
@@ -140,9 +146,9 @@ static void note_work(const struct served *served)
              arrays->n_query, arrays->n_key, result->n_thread, result->n_thread == 1 ? "" : "s",
              isa);
     else
-        note("%zu token%s, %d thread%s, at most %s", result->n_token,
+        note("%zu token%s, %d thread%s, at most %s%s", result->n_token,
              result->n_token == 1 ? "" : "s", result->n_thread, result->n_thread == 1 ? "" : "s",
-             isa);
+             isa, uses_amx(served) ? ", products in bfloat16 by amx" : "");
 }
 
 static int start_explanation(const struct served *served, struct attn_explainer **explainer)

@@ -25,7 +25,8 @@ enum attn_gemm {
 enum attn_compute {
     ATTN_COMPUTE_F32,
     ATTN_COMPUTE_BF16, /* weights and what they are multiplied by rounded to bfloat16. Results depend
-                          on the processor, too, not only on model and prefix */
+                          on the processor and on enum attn_gemm, too, not only on model and
+                          prefix */
     ATTN_COMPUTE_BF16X3, /* either as the sum of two numbers in bfloat16, x = xh + xl, w = wh + wl,
                             and x w as xh wl + xl wh + xh wh, which is within 2^-15 of it. Results
                             depend on the processor as those of BF16 do */
