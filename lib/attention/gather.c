@@ -193,7 +193,8 @@ static void run_row(struct work *work)
 size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile *tile,
                        float *scratch)
 {
-    const size_t most = attn_keys_most(tile->feed->attention, tile->feed->shape->n_max);
+    /* A short sequence of a pack has a stride of its own: n_max keys would be more than planned. */
+    const size_t most = attn_keys_most(tile->feed->attention, tile->n_key);
     struct attn_tile_cells cells;
     struct work work = {
         .gather = gather,
