@@ -21,7 +21,9 @@ for shell in bash zsh fish; do
 done
 cp LICENSE "$top/licences/attn-cli"
 cp "$libraries/cjson.copyright" "$top/licences/cjson"
-for package in libc6-dev libpcre2-dev libxsmm-dev nettle-dev zlib1g-dev; do
+packages=(libc6-dev libpcre2-dev nettle-dev zlib1g-dev)
+[ "${XSMM-}" = no ] || packages+=(libxsmm-dev)
+for package in "${packages[@]}"; do
     cp "/usr/share/doc/$package/copyright" "$top/licences/${package%-dev}"
 done
 cat >"$top/README" <<END
