@@ -342,6 +342,18 @@ compilers: deps-clang ## compile with clang, build with -flto and without libxsm
 objects: $(OBJECTS)
 	@:
 
+# For 64-bit ARM, in build/aarch64, by Debian's cross compiler.
+ARM_MAKE = PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig $(MAKE) BUILD=build/aarch64 \
+    CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar XSMM=no
+
+check-aarch64: ## build for 64-bit ARM, run its tests under qemu-user, compare its bits with ours (Debian)
+	@tests/tools/dependencies.sh install build test aarch64
+	@$(MAKE) all
+	@$(ARM_MAKE) tests
+	@tests/tools/check_aarch64.sh build/aarch64 $(BUILD)
+
+.PHONY: check-aarch64
+
 test-threaded: $(THREADED_TESTS)
 	@$(if $^,tests/run_unit.sh $^,:)
 
@@ -560,8 +572,8 @@ clean: ## remove everything that was made
 
 help: ## list the targets
 	@echo 'make [MODE=release|static|asan|tsan|coverage|fuzz] [V=1] [XSMM=no] [CC= CFLAGS= LDFLAGS=] TARGET'
-	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
-	    sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 18
+	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
+	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-cold check-python check-ctypes binding binding-check probes translations test-threaded check \
     compilers objects check-sanitized torture conformance valgrind analyze coverage lint layers symbols headers hardening format format-check tidy man install uninstall deps \

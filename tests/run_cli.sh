@@ -18,7 +18,8 @@
 #
 # Each case runs in an empty folder, with attn-cli in PATH, $MODELS and $FIXTURES, and an environment
 # without anything else of the user's. Paths below these two are compared as `$MODELS/...`, so
-# expectations name no machine. --refresh writes what was seen as what is expected.
+# expectations name no machine. --refresh writes what was seen as what is expected. Cases that are
+# words of ATTN_SKIP_TESTS, FILE:CASE, are left out.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/support/part.sh
@@ -101,7 +102,7 @@ run_script() { # FOLDER
         exec env -i PATH="$tool:/usr/local/bin:/usr/bin:/bin" LC_ALL=C.UTF-8 TERM=dumb \
             MODELS="$root/models" FIXTURES="$root/tests/fixtures" \
             ASAN_OPTIONS=allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
-            timeout 120 bash "$1/script" </dev/null >"$1/raw.stdout" 2>"$1/raw.stderr"
+            timeout "${CASE_SECONDS:-120}" bash "$1/script" </dev/null >"$1/raw.stdout" 2>"$1/raw.stderr"
     )
     echo $? >"$1/seen.exit"
     for stream in stdout stderr; do
@@ -218,7 +219,11 @@ for i in "${!name_of[@]}"; do
     : >>"$folder/stdout" 2>>"$folder/stderr"
 done
 
-side_by_side run_case "${chosen[@]}"
+kept=()
+for i in "${chosen[@]}"; do
+    [[ " ${ATTN_SKIP_TESTS-} " = *" ${file_of[i]}:${name_of[i]} "* ]] || kept+=("$i")
+done
+side_by_side run_case "${kept[@]}"
 if [ $is_refreshing = yes ]; then
     for file in "${files[@]}"; do
         write_file "$file" >"$scratch/written"

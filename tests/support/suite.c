@@ -1,8 +1,10 @@
 /* suite.c - runs the tests of one file under Check. */
 #include "tests/support/suite.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A case of its own, called as the test is: CK_RUN_CASE chooses cases by name. */
 static void add_test(Suite *suite, const TTest *test)
@@ -19,25 +21,40 @@ void attn_skip_test(const char *why)
     fprintf(stderr, "skipped %s: %s\n", tcase_name(), why);
 }
 
+/* Whether NAME is one of the words of ATTN_SKIP_TESTS: of what cannot run under an emulator, say. */
+static bool is_left_out(const char *name)
+{
+    const char *words = getenv("ATTN_SKIP_TESTS");
+    const size_t size = strlen(name);
+
+    for (const char *at = words; at != NULL && (at = strstr(at, name)) != NULL; at += size)
+        if ((at == words || at[-1] == ' ') && (at[size] == ' ' || at[size] == '\0'))
+            return true;
+    return false;
+}
+
 int attn_run_suite(const char *name, const TTest *const *tests, int n)
 {
     Suite *suite = suite_create(name);
     SRunner *runner;
-    int n_run, n_failed;
+    int n_run, n_failed, n_left_out = 0;
 
     for (int i = 0; i < n; i++)
-        add_test(suite, tests[i]);
+        if (is_left_out(tests[i]->name))
+            n_left_out++;
+        else
+            add_test(suite, tests[i]);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     n_run = srunner_ntests_run(runner);
     n_failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    if (n_run == 0) {
+    if (n_run == 0 && n_left_out == 0) {
         fprintf(stderr,
                 "%s: no test has the name that CK_RUN_CASE or CK_RUN_SUITE asks for; it has\n",
                 name);
         for (int i = 0; i < n; i++)
             fprintf(stderr, "  %s\n", tests[i]->name);
     }
-    return n_run > 0 && n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return n_run + n_left_out > 0 && n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

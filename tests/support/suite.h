@@ -5,7 +5,7 @@
  *     ATTN_SUITE("softmax", masks_future_positions, rows_sum_to_one)
  *
  * CK_RUN_CASE=masks_future_positions runs that test alone. Check forks each test; CK_FORK=no keeps
- * one process for debuggers and valgrind.
+ * one process for debuggers and valgrind. Tests that are words of ATTN_SKIP_TESTS are left out.
  */
 #ifndef ATTN_TESTS_SUITE_H
 #define ATTN_TESTS_SUITE_H

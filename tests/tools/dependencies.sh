@@ -5,7 +5,7 @@
 #                                            compiler; names what is missing and its package
 #   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, engines,
 #                                            packages, python,
-#                                            clang, fuzz, browser lack on Debian and Ubuntu; does and says nothing when all is there
+#                                            clang, fuzz, browser, aarch64 lack on Debian and Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
 # XSMM=no: the build goes without libxsmm.
@@ -42,6 +42,7 @@ has_monospace() {
 
 has_program() { command -v "$1" >/dev/null; }
 has_module() { "$pkg_config" --exists "$1" 2>/dev/null; }
+has_for_arm() { [ -e "/usr/lib/aarch64-linux-gnu/$1" ]; }
 has_libc() { echo '#include <stdlib.h>' | "$cc" -E - >/dev/null 2>&1; }
 
 has_xsmm() {
@@ -133,6 +134,17 @@ missing() {
     browser)
         has_program "${CHROMIUM:-chromium}" || echo chromium
         ;;
+    aarch64) # Debian's: a cross compiler, an emulator, and the libraries of that processor
+        has_program aarch64-linux-gnu-gcc || echo gcc-aarch64-linux-gnu
+        has_program qemu-aarch64 || echo qemu-user
+        has_for_arm libcjson.so || echo libcjson-dev:arm64
+        has_for_arm libpcre2-8.so || echo libpcre2-dev:arm64
+        has_for_arm libz.so || echo zlib1g-dev:arm64
+        has_for_arm libnettle.so || echo nettle-dev:arm64
+        has_for_arm pkgconfig/check.pc || echo check:arm64
+        has_for_arm libpangocairo-1.0.so.0 || echo libpangocairo-1.0-0:arm64
+        has_monospace || echo fonts-dejavu-core
+        ;;
     fuzz) # behind clang, whose version decides
         has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
         ;;
@@ -177,6 +189,7 @@ install() {
         as_root=(sudo)
     fi
     echo "installing $packages"
+    [[ $packages != *:arm64* ]] || "${as_root[@]}" dpkg --add-architecture arm64
     "${as_root[@]}" apt-get update -qq
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \

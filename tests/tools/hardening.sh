@@ -33,7 +33,8 @@ flags=("$@")
 case $kind in
 compile)
     take_if_accepted -fstack-protector-strong
-    take_if_accepted -fcf-protection
+    take_if_accepted -fcf-protection # x86
+    take_if_accepted -mbranch-protection=standard # ARM
     take_if_accepted -D_FORTIFY_SOURCE=3 || take_if_accepted -D_FORTIFY_SOURCE=2
     ;;
 link) take_if_accepted -Wl,-z,relro,-z,now ;;
