@@ -78,7 +78,7 @@ const struct topic topics[] = {
              "head. All of them say where a head looks. None says what it takes from there,\n"
              "nor whether that matters: 'attn-cli ablate', `patch` and `attribute` ask that.\n",
      .make_row = make_measure,
-     .column = 16,
+     .column = 17,
      .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
                  "  attn-cli heads --probe induction --sort induction --limit 4\n"
                  "  printf 'The cat sat.\\n' | attn-cli batch --lines --measures far,first -\n"},
