@@ -172,6 +172,219 @@ START_TEST(rows_of_rollout_and_value_zeroing_add_up_to_one)
 }
 END_TEST
 
+/* --- Against other runs ----------------------------------------------------------------------- */
+
+static void set_kind(struct attn_attention attention[MOST_LAYERS], const char *kind,
+                     enum attn_mask mask)
+{
+    for (size_t layer = 0; layer < MOST_LAYERS; layer++) {
+        attention[layer] = ATTN_ATTENTION_DEFAULT;
+        ck_assert(attn_attention_parse(kind, &attention[layer], NULL) == ATTN_OK);
+        attention[layer].mask = mask;
+    }
+}
+
+/* A model, its attention, and what is asked of it. */
+struct setting {
+    const char *model, *kind;          /* kind NULL: the model's own attention */
+    enum attn_mask masks[2];           /* of layer 0, and of the others; with a kind */
+    const struct attn_ndarray *source; /* or NULL */
+    size_t n, n_key;                   /* n_key: of a layer, source or text */
+};
+
+enum { MOST_IDS = 9 };
+
+static struct performed perform_setting(const struct setting *setting, const char *asked,
+                                        const struct attn_edit *edit)
+{
+    static const int32_t ids[MOST_IDS] = {1, 5, 2, 7, 2, 10, 3, 5, 9};
+    struct attn_attention attention[MOST_LAYERS];
+    struct attn_request request = request_of(ids, setting->n);
+
+    request.sites = asked;
+    request.edits = edit;
+    request.n_edit = edit != NULL;
+    request.source.embeddings = setting->source;
+    if (setting->kind != NULL) {
+        set_kind(attention, setting->kind, setting->masks[1]);
+        attention[0].mask = setting->masks[0];
+        request.attention = attention;
+    }
+    return perform_on(setting->model, &request, 2);
+}
+
+static void assert_cell(const struct setting *setting, const char *what, size_t row, size_t key,
+                        float found, double expected)
+{
+    ck_assert_msg(fabs((double)found - expected) <= 3e-6 * fmax(1, fabs(expected)),
+                  "%s of %s, %s: [%zu, %zu] is %.9g, expected %.9g", what, setting->model,
+                  setting->kind != NULL ? setting->kind : "its own attention", row, key,
+                  (double)found, expected);
+}
+
+/* 1 - cos; 1 where one of two unlike rows is zeros. */
+static double cosine_distance(const float *x, const float *y, size_t n)
+{
+    double xy = 0, xx = 0, yy = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        xy += (double)x[i] * (double)y[i];
+        xx += (double)x[i] * (double)x[i];
+        yy += (double)y[i] * (double)y[i];
+    }
+    if (memcmp(x, y, n * sizeof *x) == 0)
+        return 0;
+    return xx > 0 && yy > 0 ? 1 - xy / sqrt(xx * yy) : 1;
+}
+
+/* value_zeroing of LAYER, by whole runs whose values of one key are set to 0 there. */
+static void check_zeroing(const struct setting *setting, int layer)
+{
+    const size_t n = setting->n, n_key = setting->n_key;
+    struct performed p = perform_setting(setting, "value_zeroing,resid_post", NULL);
+    const size_t d = attn_model_config(attn_host_model(p.host))->d_model;
+    const float *base = attn_capture_tensor(p.capture, ATTN_SITE_RESID_POST, layer);
+    const float *found = attn_capture_tensor(p.capture, ATTN_SITE_VALUE_ZEROING, layer);
+    double changed[MOST_IDS * MOST_IDS];
+
+    for (size_t key = 0; key < n_key; key++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+        struct performed without;
+
+        edit.site = ATTN_SITE_V, edit.layer = layer, edit.op = ATTN_EDIT_ZERO;
+        edit.row0 = key, edit.row1 = key + 1;
+        without = perform_setting(setting, "resid_post", &edit);
+        for (size_t row = 0; row < n; row++)
+            changed[row * n_key + key] = cosine_distance(
+                base + row * d,
+                attn_capture_tensor(without.capture, ATTN_SITE_RESID_POST, layer) + row * d, d);
+        let_go(&without);
+    }
+    for (size_t row = 0; row < n; row++) {
+        double sum = 0;
+
+        for (size_t key = 0; key < n_key; key++)
+            sum += changed[row * n_key + key];
+        for (size_t key = 0; key < n_key; key++)
+            assert_cell(setting, "value_zeroing", row, key, found[row * n_key + key],
+                        sum > 0 ? changed[row * n_key + key] / sum : 0);
+    }
+    let_go(&p);
+}
+
+/* rollout of layer 1, as the product of two matrices made of the patterns of all heads. */
+static void check_rollout(const struct setting *setting)
+{
+    const size_t n = setting->n;
+    struct performed p = perform_setting(setting, "rollout,pattern", NULL);
+    const size_t n_head = attn_model_config(attn_host_model(p.host))->n_head;
+    const float *found = attn_capture_tensor(p.capture, ATTN_SITE_ROLLOUT, 1);
+    double mixed[2][MOST_IDS * MOST_IDS];
+
+    for (int layer = 0; layer < 2; layer++)
+        for (size_t row = 0; row < n; row++) {
+            double *out = mixed[layer] + row * n, sum = 1;
+
+            for (size_t key = 0; key < n; key++) {
+                out[key] = row == key;
+                for (size_t head = 0; head < n_head; head++)
+                    out[key] += (double)attn_capture_head(p.capture, ATTN_SITE_PATTERN, layer,
+                                                          (int)head)[row * n + key] /
+                                (double)n_head;
+                sum += out[key] - (row == key);
+            }
+            for (size_t key = 0; key < n; key++)
+                out[key] /= sum;
+        }
+    for (size_t row = 0; row < n; row++)
+        for (size_t key = 0; key < n; key++) {
+            double sum = 0;
+
+            for (size_t k = 0; k < n; k++)
+                sum += mixed[1][row * n + k] * mixed[0][k * n + key];
+            assert_cell(setting, "rollout", row, key, found[row * n + key], sum);
+        }
+    let_go(&p);
+}
+
+/* The causal model, with kinds whose rows are not fed in pieces, or see less; other masks, also one
+ * that only the first layer has; heads that share values; no residual stream. */
+static const struct setting settings[] = {
+    {"models/tiny-gpt2", "full", {ATTN_MASK_NONE, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {"models/tiny-gpt2", "full", {ATTN_MASK_CAUSAL, ATTN_MASK_NONE}, NULL, 9, 9},
+    {"models/tiny-gpt2", "window:3", {ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {"models/tiny-gpt2", "window:3", {ATTN_MASK_NONE, ATTN_MASK_NONE}, NULL, 9, 9},
+    {"models/tiny-gpt2", "strided:2", {ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {"models/tiny-gpt2", "random:3", {ATTN_MASK_NONE, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {"models/tiny-gpt2", "block:4", {ATTN_MASK_NONE, ATTN_MASK_NONE}, NULL, 9, 9},
+    {"models/tiny-gpt2", "linear", {ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {"models/tiny-gpt2", "hybrid:2:3", {ATTN_MASK_CAUSAL, ATTN_MASK_CAUSAL}, NULL, 9, 9},
+    {.model = "tests/fixtures/attn-bidirectional", .n = 9, .n_key = 9},
+    {.model = "tests/fixtures/attn-grouped", .n = 9, .n_key = 9},
+};
+enum { N_SETTING = sizeof settings / sizeof *settings };
+
+START_TEST(rollout_is_a_product_of_patterns)
+{
+    for (size_t i = 0; i < N_SETTING; i++)
+        check_rollout(&settings[i]);
+}
+END_TEST
+
+START_TEST(value_zeroing_is_what_runs_without_a_value_show)
+{
+    static const struct setting stack = {.model = "tests/fixtures/attn-stack", .n = 9, .n_key = 9};
+
+    for (size_t i = 0; i < N_SETTING; i++)
+        for (int layer = 0; layer < 2; layer++)
+            check_zeroing(&settings[i], layer);
+    check_zeroing(&stack, 1);
+}
+END_TEST
+
+/* Without an output projection what a head writes of a key is its value. */
+static void check_weights_of(const char *kind, size_t n, size_t step)
+{
+    static int32_t ids[N_LONG];
+    struct attn_request request = request_of(ids, n);
+    struct attn_attention attention[MOST_LAYERS];
+    struct performed p;
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)(i * i % 13);
+    set_kind(attention, kind, ATTN_MASK_CAUSAL);
+    request.attention = attention;
+    request.sites = "weighted_pattern,pattern,v";
+    p = perform_on("tests/fixtures/attn-plain", &request, 2);
+    const float *pattern = attn_capture_head(p.capture, ATTN_SITE_PATTERN, 1, 0);
+    const float *found = attn_capture_head(p.capture, ATTN_SITE_WEIGHTED_PATTERN, 1, 0);
+    const float *v = attn_capture_head(p.capture, ATTN_SITE_V, 1, 0);
+
+    for (size_t at = 0; at < n * n; at += step) {
+        const size_t key = at % n;
+        double square = 0;
+
+        for (size_t i = 0; i < 5; i++)
+            square += (double)v[key * 5 + i] * (double)v[key * 5 + i];
+        ck_assert_msg(fabs((double)found[at] - (double)pattern[at] * sqrt(square)) <= 1e-6,
+                      "%s: [%zu, %zu] is %.9g, expected %.9g", kind, at / n, key, (double)found[at],
+                      (double)pattern[at] * sqrt(square));
+    }
+    let_go(&p);
+}
+
+/* Long texts come in pieces, of whole rows and of those that have few keys. */
+START_TEST(weights_are_of_the_lengths_of_values)
+{
+    static const char *const kinds[] = {"full", "window:3", "random:4", "linear"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        check_weights_of(kinds[i], MOST_IDS, 1);
+    check_weights_of("full", N_LONG, 101);
+    check_weights_of("window:900", N_LONG, 101);
+}
+END_TEST
+
 /* --- The same bits ---------------------------------------------------------------------------- */
 
 /* Layer 1, head 1, rows 3, 4 and 7 of NARROW are those of WHOLE. */
@@ -330,16 +543,6 @@ START_TEST(an_edit_of_a_layers_input_is_made_once)
 }
 END_TEST
 
-static void set_kind(struct attn_attention attention[MOST_LAYERS], const char *kind,
-                     enum attn_mask mask)
-{
-    for (size_t layer = 0; layer < MOST_LAYERS; layer++) {
-        attention[layer] = ATTN_ATTENTION_DEFAULT;
-        ck_assert(attn_attention_parse(kind, &attention[layer], NULL) == ATTN_OK);
-        attention[layer].mask = mask;
-    }
-}
-
 /* The causal model, with masks and kinds whose rows are not fed in pieces, or see less. */
 START_TEST(every_attention_with_a_pattern_has_them)
 {
@@ -388,6 +591,13 @@ START_TEST(layers_that_attend_to_a_source_have_two_of_them)
         ck_assert_double_eq_tol(row_sum(x + row * 3, 3), 1, 1e-6);
     }
     let_go(&p);
+    for (size_t tokens = 2; tokens <= 4; tokens += 2) {
+        const struct setting setting = {
+            .model = "tests/fixtures/attn-cross", .source = &source, .n = tokens, .n_key = 3};
+
+        check_zeroing(&setting, 0);
+        check_zeroing(&setting, 2);
+    }
 }
 END_TEST
 
@@ -452,8 +662,10 @@ START_TEST(every_allocation_may_fail)
 END_TEST
 
 ATTN_SUITE("derived", they_are_what_their_definitions_say,
-           rows_of_rollout_and_value_zeroing_add_up_to_one, a_choice_changes_no_bit,
-           long_texts_are_rolled_out_in_pieces, other_tensors_stay_what_they_are,
-           edits_come_before_them, an_edit_of_a_layers_input_is_made_once,
-           every_attention_with_a_pattern_has_them, layers_that_attend_to_a_source_have_two_of_them,
+           rows_of_rollout_and_value_zeroing_add_up_to_one, rollout_is_a_product_of_patterns,
+           value_zeroing_is_what_runs_without_a_value_show, weights_are_of_the_lengths_of_values,
+           a_choice_changes_no_bit, long_texts_are_rolled_out_in_pieces,
+           other_tensors_stay_what_they_are, edits_come_before_them,
+           an_edit_of_a_layers_input_is_made_once, every_attention_with_a_pattern_has_them,
+           layers_that_attend_to_a_source_have_two_of_them,
            they_are_refused_where_they_mean_nothing, every_allocation_may_fail)
