@@ -1,8 +1,9 @@
 /*
- * test_output_figures.c - the writers of figures: memory that runs out at any place leaves an error
- * and no leak, and how the rows come makes no difference.
+ * test_output_figures.c - the writers of figures, and the pictures of tables: memory that runs out at
+ * any place leaves an error and no leak, and how the rows come makes no difference.
  */
 #include "output/figure_cairo.h"
+#include "output/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
@@ -61,15 +62,65 @@ static enum attn_status draw(const char *format, size_t n_row, struct attn_sink 
     return status;
 }
 
+/* --- Of tables -------------------------------------------------------------------------------- */
+
+static struct attn_table *table;
+static bool has_detail; /* positions tell rows of the picture apart, in place of its columns */
+
+/* A number for each of two layers, two sites and three positions but one. */
+static void make_table(void)
+{
+    static const struct attn_column columns[] = {
+        {.name = "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = "site", .type = ATTN_VALUE_TEXT},
+        {.name = "position", .type = ATTN_VALUE_INTEGER},
+        {.name = "prob", .type = ATTN_VALUE_REAL, .range = ATTN_RANGE_SIGNED}};
+    static const char *const names[] = {"resid_pre", "resid_<mid>"};
+    struct attn_error err = {0};
+
+    ck_assert_int_eq(attn_table_create("lens", columns, 4, &table, &err), ATTN_OK);
+    for (int i = 0; i < 11; i++) {
+        const char *name = names[i / 3 % 2];
+        const struct attn_cell row[] = {attn_cell_integer(i / 6),
+                                        attn_cell_text(name, strlen(name)),
+                                        attn_cell_integer(i % 3), attn_cell_real(i - 4.5)};
+
+        ck_assert_int_eq(attn_table_append(table, row, 4, &err), ATTN_OK);
+    }
+}
+
+/* Like draw, of the table. */
+static enum attn_status draw_table(const char *format, size_t n_row, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
+    const struct attn_table_grid grid = {.rows = "layer",
+                                         .detail = has_detail ? "position" : "site",
+                                         .columns = has_detail ? "site" : "position",
+                                         .values = "prob",
+                                         .model = "small & <made up>",
+                                         .run = &made.run,
+                                         .positions = "position"};
+
+    (void)n_row;
+    return attn_table_picture_write(table, &grid, &picture, &output, err);
+}
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+/* Writes a picture in FORMAT; N_ROW: of draw. */
+typedef enum attn_status (*draw_fn)(const char *format, size_t n_row, struct attn_sink *sink,
+                                    struct attn_error *err);
+
 /* The whole file; free() it. */
-static char *bytes_of(const char *format, size_t n_row, size_t *size)
+static char *bytes_of(draw_fn draw_it, const char *format, size_t n_row, size_t *size)
 {
     struct attn_error err = {0};
     struct attn_sink *sink;
     char *copy;
 
     ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
-    ck_assert_msg(draw(format, n_row, sink, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(draw_it(format, n_row, sink, &err) == ATTN_OK, "%s", err.message);
     copy = malloc(1 << 20);
     attn_sink_bytes(sink, size);
     ck_assert_uint_lt(*size, 1 << 20);
@@ -79,10 +130,10 @@ static char *bytes_of(const char *format, size_t n_row, size_t *size)
 }
 
 /* Each allocation fails once. Whoever says that all went well has written all. */
-static void assert_fails_cleanly(const char *format)
+static void assert_fails_cleanly(draw_fn draw_it, const char *format)
 {
     size_t size, seen;
-    char *expected = bytes_of(format, SIZE_MAX, &size);
+    char *expected = bytes_of(draw_it, format, SIZE_MAX, &size);
     bool has_failed = true; /* there were as many allocations as one must be to fail */
 
     for (long n = 0; has_failed; n++) {
@@ -92,7 +143,7 @@ static void assert_fails_cleanly(const char *format)
 
         ck_assert_int_eq(attn_sink_create_memory(&sink, &err), ATTN_OK);
         attn_alloc_fail_at(n);
-        status = draw(format, SIZE_MAX, sink, &err);
+        status = draw_it(format, SIZE_MAX, sink, &err);
         has_failed = attn_alloc_count() > n;
         attn_alloc_fail_off();
         if (status == ATTN_OK) {
@@ -111,7 +162,7 @@ START_TEST(svg_fails_cleanly_wherever_memory_runs_out)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         select_drawn(&all[i]);
-        assert_fails_cleanly("svg");
+        assert_fails_cleanly(draw, "svg");
         attn_made_up_run_release(&made);
     }
 }
@@ -124,8 +175,25 @@ START_TEST(png_and_pdf_fail_cleanly_wherever_memory_runs_out)
     if (attn_figure_cairo_check("a figure", &err) != ATTN_OK)
         return; /* test_cli_figures says so */
     select_drawn(&all[0]);
-    assert_fails_cleanly("png");
-    assert_fails_cleanly("pdf");
+    assert_fails_cleanly(draw, "png");
+    assert_fails_cleanly(draw, "pdf");
+    attn_made_up_run_release(&made);
+}
+END_TEST
+
+START_TEST(pictures_of_tables_fail_cleanly_wherever_memory_runs_out)
+{
+    static const char *const formats[] = {"svg", "html", "heatmap", "png", "pdf"};
+    const bool has_cairo = attn_figure_cairo_check("a figure", NULL) == ATTN_OK;
+
+    select_drawn(&all[0]);
+    make_table();
+    for (size_t i = 0; i < (has_cairo ? 5 : 3); i++)
+        for (int detail = 0; detail < 2; detail++) {
+            has_detail = detail == 1;
+            assert_fails_cleanly(draw_table, formats[i]);
+        }
+    attn_table_free(table);
     attn_made_up_run_release(&made);
 }
 END_TEST
@@ -137,8 +205,8 @@ START_TEST(rows_that_come_one_by_one_make_the_same_figure)
         char *whole, *steps;
 
         select_drawn(&all[i]);
-        whole = bytes_of("svg", SIZE_MAX, &size);
-        steps = bytes_of("svg", 1, &size_of_steps);
+        whole = bytes_of(draw, "svg", SIZE_MAX, &size);
+        steps = bytes_of(draw, "svg", 1, &size_of_steps);
         ck_assert_uint_eq(size, size_of_steps);
         ck_assert_mem_eq(whole, steps, size);
         free(whole);
@@ -150,4 +218,5 @@ END_TEST
 
 ATTN_SUITE("output_figures", svg_fails_cleanly_wherever_memory_runs_out,
            png_and_pdf_fail_cleanly_wherever_memory_runs_out,
+           pictures_of_tables_fail_cleanly_wherever_memory_runs_out,
            rows_that_come_one_by_one_make_the_same_figure)
