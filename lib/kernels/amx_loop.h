@@ -125,7 +125,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
         ATTN_TILE_LOAD(6, w, lda);
         ATTN_TILE_MULTIPLY(0, 4, 6);
         if (is_wide) {
-            ATTN_TILE_LOAD(7, w + 2 * ATTN_TILE_SIDE, lda);
+            ATTN_TILE_LOAD(7, w + (size_t)2 * ATTN_TILE_SIDE, lda);
             ATTN_TILE_MULTIPLY(1, 4, 7);
         }
         if (is_tall) {
@@ -150,7 +150,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
  * before. */
 static inline ATTN_TILE_CODE void attn_tile_use_row(const struct attn_gemm_shape *s, size_t n_whole)
 {
-    const size_t whole = 4 * ATTN_TILE_SIDE, last = 4 * s->m - n_whole * whole;
+    const size_t whole = (size_t)4 * ATTN_TILE_SIDE, last = 4 * s->m - n_whole * whole;
     const size_t depth = attn_tile_least(s->k, ATTN_TILE_DEPTH);
     struct attn_tile_layout layout = {.palette = 1};
 
@@ -178,7 +178,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_
     if (n_whole > 1)
         ATTN_TILE_BEGIN(1, c + ATTN_TILE_SIDE, ldc);
     if (n_whole > 2)
-        ATTN_TILE_BEGIN(2, c + 2 * ATTN_TILE_SIDE, ldc);
+        ATTN_TILE_BEGIN(2, c + (size_t)2 * ATTN_TILE_SIDE, ldc);
     ATTN_TILE_BEGIN(3, c + last, ldc);
     for (size_t k = 0; k < s->k; k += ATTN_TILE_DEPTH) {
         const uint16_t *w = a + k * s->lda;
@@ -187,11 +187,11 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_
         ATTN_TILE_LOAD(5, w, lda);
         ATTN_TILE_MULTIPLY(0, 4, 5);
         if (n_whole > 1) {
-            ATTN_TILE_LOAD(6, w + 2 * ATTN_TILE_SIDE, lda);
+            ATTN_TILE_LOAD(6, w + (size_t)2 * ATTN_TILE_SIDE, lda);
             ATTN_TILE_MULTIPLY(1, 4, 6);
         }
         if (n_whole > 2) {
-            ATTN_TILE_LOAD(5, w + 4 * ATTN_TILE_SIDE, lda);
+            ATTN_TILE_LOAD(5, w + (size_t)4 * ATTN_TILE_SIDE, lda);
             ATTN_TILE_MULTIPLY(2, 4, 5);
         }
         ATTN_TILE_LOAD(7, w + 2 * last, lda);
@@ -203,7 +203,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_
     if (n_whole > 1)
         ATTN_TILE_STORE(1, c + ATTN_TILE_SIDE, ldc);
     if (n_whole > 2)
-        ATTN_TILE_STORE(2, c + 2 * ATTN_TILE_SIDE, ldc);
+        ATTN_TILE_STORE(2, c + (size_t)2 * ATTN_TILE_SIDE, ldc);
     ATTN_TILE_STORE(3, c + last, ldc);
 }
 
