@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-    N_WALK = 128,         /* places that are walked at a time */
-    MAP_BITS = 1 << 15,   /* numbers that a map of bits holds */
+    N_WALK = 128,        /* places that are walked at a time */
+    MAP_BITS = 1 << 15,  /* numbers that a map of bits holds */
     MAP_BITS_EACH = 256, /* and those for each that is drawn, from which sorting is quicker */
 };
 

@@ -43,24 +43,7 @@ struct calls {
     size_t n_each, n_more;   /* in each step of k, and one more in each of the first */
 };
 
-/* What block I of N calls for: as much as any other. */
-static inline struct calls share_calls(const struct product *p, size_t i, size_t n)
-{
-    const struct attn_gemm_shape *s = p->shape;
-    const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
-    const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
-
-    if (!CALLS_AHEAD || p->next == NULL)
-        return (struct calls){0};
-    return (struct calls){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
-                          .column = first % n_column,
-                          .n_column = n_column,
-                          .step = s->lda - (n_column - 1) * LINE,
-                          .n_each = n_mine / s->k,
-                          .n_more = n_mine % s->k};
-}
-
-/* Those of step K. */
+/* Calls for those of step K. */
 static inline void call(struct calls *calls, size_t k)
 {
     for (size_t n = calls->n_each + (k < calls->n_more); n > 0; n--) {
@@ -134,6 +117,23 @@ static inline __attribute__((always_inline)) void multiply_block(const struct pr
 }
 
 #if defined __AVX512F__
+/* What block I of N calls for: as much as any other. */
+static struct calls share_calls(const struct product *p, size_t i, size_t n)
+{
+    const struct attn_gemm_shape *s = p->shape;
+    const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
+    const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
+
+    if (p->next == NULL)
+        return (struct calls){0};
+    return (struct calls){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
+                          .column = first % n_column,
+                          .n_column = n_column,
+                          .step = s->lda - (n_column - 1) * LINE,
+                          .n_each = n_mine / s->k,
+                          .n_more = n_mine % s->k};
+}
+
 /* All columns at once, in blocks of nearly the same number of rows. */
 static void multiply(const struct product *p)
 {
@@ -200,7 +200,7 @@ void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const
 #if defined __AVX512F__ || defined __ARM_NEON
 enum { N_CHAIN = 24 }; /* of 32 registers; each fma takes 4 cycles, and 2 begin in each */
 #else
-enum { N_CHAIN = 12 };                                        /* of 16 */
+enum { N_CHAIN = 12 }; /* of 16 */
 #endif
 
 /* As many multiply-adds as this instruction set can do, on registers alone. */
