@@ -1,6 +1,6 @@
 """Many texts: in order, the bits of single runs, constant memory, failures in their places."""
 import json
-
+import pickle
 import unittest
 
 import numpy as np
@@ -48,6 +48,22 @@ class Map(TestCase):
         self.assertFalse(hasattr(r, "pattern"))
         (r,) = model().map([TEXT], measures=["entropy"], sites="z")
         self.assertEqual((list(r.measures), r.z[0].shape[1]), (["entropy"], 8))
+
+    def test_what_is_kept_as_bytes_is_given_as_arrays(self):
+        (r, other) = model().map([{"id": 1, "text": TEXT}, TEXT], measures="entropy")
+        self.assertEqual((r.ids.dtype, r.ids.tolist()), (np.int64, model().tokenize(TEXT).ids.tolist()))
+        self.assertIs(r.ids, r.ids)
+        r.measures["entropy"][0, 0] = r.ids[0] = 7  # theirs alone
+        self.assertEqual((r.measures["entropy"][0, 0], r.ids[0]), (7, 7))
+        self.assertNotEqual(other.measures["entropy"][0, 0], 7)
+        again = pickle.loads(pickle.dumps(other))
+        self.assert_same(again.measures["entropy"], other.measures["entropy"])
+        self.assert_same(again.ids, other.ids)
+        self.assertIsNone(model().run(TEXT).measures)
+
+    def test_pictures_of_them(self):
+        for r in model().map([{"id": 1, "text": TEXT}, TEXT], sites=["pattern"]):
+            self.assertEqual(r.svg(heads="2.3"), model().run(TEXT).svg(heads="2.3"))
 
     def test_predictions(self):
         for text, r in zip([TEXT, KEYS], model().map([TEXT, KEYS], sites="z", top=2, next=[" are"])):

@@ -4,7 +4,8 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from ctypes import CDLL, byref, c_int
+from ctypes import CDLL, CFUNCTYPE, byref, c_int, c_void_p, cast, string_at
+from struct import Struct
 
 from . import binding as c
 from .errors import error_of
@@ -39,6 +40,26 @@ def call(name, *arguments):
     error = c.attn_error()
     if getattr(lib, name)(*arguments, byref(error)) != c.ATTN_OK:
         raise error_of(error)
+
+
+def reader(kind, *names):
+    """A function that gives the fields NAMES of a struct KIND at an address as a tuple: pointers as numbers.
+
+    Field by field ctypes makes an object for each pointer, which costs too much where it is done for every text.
+    """
+    layout, end = "=", 0
+    for name in names:  # in their order in the struct: a gap cannot be negative
+        field = getattr(kind, name)
+        layout += f"{field.offset - end}x" + {1: "?", 4: "i", 8: "Q"}[field.size]
+        end = field.offset + field.size
+    unpack = Struct(layout).unpack
+    return lambda address: unpack(string_at(address, end))
+
+
+def callback(kind, function):
+    """FUNCTION as a callback of the type KIND, which gets addresses in place of pointers."""
+    plain = CFUNCTYPE(kind._restype_, *[c_void_p] * len(kind._argtypes_))(function)
+    return cast(plain, kind)
 
 
 # --- Forks ----------------------------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """Many texts side by side: what Model.map does."""
 from __future__ import annotations
 
+import functools
 import queue
 import threading
-from ctypes import POINTER, byref, c_uint64, c_void_p, cast
+from ctypes import POINTER, byref, c_bool, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
 from .errors import error_of
-from .library import call, lib
+from .library import call, callback, lib, reader
 from .request import Request, choice, fill_input
-from .result import Predictions, Result, lend, places_of, tensors_of
+from .result import Predictions, Result, places_of, tensors_of
 from .table import table_of
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ TOGETHER = 32  # most results that are handed over at once: each hand-over wakes
 
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()
+_found = reader(c.attn_many_result, "record", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
+                "is_followed")
+_record = reader(c.attn_record, "number", "failure")
 
 
 class _Many:
@@ -42,7 +46,7 @@ class _Many:
         self.keeps_tensors, self.has_queries = options.keeps_tensors, bool(request.struct.queries)
         self.has_predictions = bool(request.struct.predict.top or request.struct.predict.n_next)
         self.names = [name for name, measure in MEASURES.items() if options.measures >> measure & 1]
-        self.calls = c.attn_many_calls(c.attn_next_fn(self.next), c.attn_done_fn(self.done))
+        self.calls = c.attn_many_calls(callback(c.attn_next_fn, self.next), callback(c.attn_done_fn, self.done))
         self.calls.on_end = type(self.calls.on_end)(self.on_end)
         self.thread = threading.Thread(target=self.compute, name="attn.map", daemon=True)
         self.thread.start()
@@ -61,32 +65,31 @@ class _Many:
     def next(self, _user, record, is_over, error):
         try:
             item = self.inputs.get()
-            is_over[0] = item is _OVER
-            if item is not _OVER:
-                record = record.contents
-                keep: list = []
-                self.kept[record.number] = item, keep
-                text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (
-                    item, None)
-                fill_input(record.input, text, "text", keep)
-                if source is not None:
-                    fill_input(record.source, source, "source", keep)
+            if item is _OVER:
+                c_bool.from_address(is_over).value = True
+                return c.ATTN_OK
+            record = c.attn_record.from_address(record)
+            keep: list = []
+            self.kept[record.number] = item, keep
+            if isinstance(item, dict):
+                fill_input(record.input, item.get("text", item.get("ids")), "text", keep)
+                if item.get("source") is not None:
+                    fill_input(record.source, item["source"], "source", keep)
+            else:
+                fill_input(record.input, item, "text", keep)
         except BaseException as problem:
             return self.fail(problem, error)
         return c.ATTN_OK
 
     def done(self, _user, found, error):
         try:
-            found = found.contents
-            record = found.record.contents
-            item, keep = self.kept.pop(record.number)
-            result = self.result_of(found, record, item)
-            del keep
+            is_followed, result = self.result_at(found)
             self.ready.append(result)
-            self.n_byte_ready += sum(array.nbytes for array in result._tensors.values())
+            if self.keeps_tensors:
+                self.n_byte_ready += sum(array.nbytes for array in result._tensors.values())
             if self.is_closing:
-                return lib.attn_error_set(error, c.ATTN_CANCELED, b"the results are not wanted any more")
-            if not found.is_followed or len(self.ready) >= TOGETHER or self.n_byte_ready > HELD // 8:
+                return self.end(error, b"the results are not wanted any more")
+            if not is_followed or len(self.ready) >= TOGETHER or self.n_byte_ready > HELD // 8:
                 self.hand_over()
         except BaseException as problem:
             return self.fail(problem, error)
@@ -106,35 +109,38 @@ class _Many:
 
     def fail(self, problem, error):
         self.problem = problem
-        return lib.attn_error_set(error, c.ATTN_CANCELED, b"a callback ended the run")
+        return self.end(error, b"a callback ended the run")
 
-    def result_of(self, found: c.attn_many_result, record: c.attn_record, item) -> Result:
-        """What FOUND holds, copied: the library frees it after the call."""
+    def end(self, error, why: bytes):
+        return lib.attn_error_set(c.attn_error.from_address(error), c.ATTN_CANCELED, why)
+
+    def result_at(self, found: int) -> tuple[bool, Result]:
+        """Whether another follows at once, and what struct attn_many_result at FOUND holds, copied: the library frees
+        it after the call."""
+        record, n_token, labels, measures, n_layer, n_head, capture, is_followed = _found(found)
+        number, failure = _record(record)
+        item, _ = self.kept.pop(number)
         result = Result()
-        is_dict = isinstance(item, dict)
-        if is_dict:
+        if isinstance(item, dict):
             result.id = item.get("id")
-        if record.failure:
-            result.error = error_of(record.err)
-            result.error.code = lib.attn_record_failure_code(record.failure).decode()
-            return result
-        draw, given = self.again
-        text = dict(text=item.get("text", item.get("ids")), source=item.get("source")) if is_dict else dict(text=item)
-        result._again = draw, {**given, **text}
-        labels = found.labels.contents
-        result.read_labels(labels, found.n_token, self.has_queries, self.host.texts)
+        if failure:
+            result.error = error_of(c.attn_record.from_address(record).err)
+            result.error.code = lib.attn_record_failure_code(failure).decode()
+            return is_followed, result
+        result._again = self.again, item
+        result.read_labels(labels, n_token, self.has_queries, self.host.texts)
         if self.keeps_tensors:
+            selection = c.attn_labels.from_address(labels).selection
             if self.places is None:
-                self.places = places_of(labels.selection)
-            lent = tensors_of(found.capture, labels.selection, self.places, None)
+                self.places = places_of(selection)
+            lent = tensors_of(capture, selection, self.places, None)
             result._heads, result._tensors = self.places, {place: array.copy() for place, array in lent.items()}
-        if self.names:
-            address = cast(found.measures, c_void_p).value
-            shape = len(self.names), found.n_layer, found.n_head
-            result.measures = dict(zip(self.names, lend(address, shape, None).copy()))
+        if measures:
+            size = 4 * len(self.names) * n_layer * n_head
+            result._measures = self.names, (n_layer, n_head), string_at(measures, size)
         if self.has_predictions:
-            result.predictions = _predictions(found.predictions)
-        return result
+            result.predictions = _predictions(c.attn_many_result.from_address(found).predictions)
+        return is_followed, result
 
     # --- In that of the caller ---
 
@@ -177,7 +183,7 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
         names = measures if isinstance(measures, str) else ",".join(measures)
         call("attn_measures_parse", names.encode(), byref(bits))
         how.measures = bits.value
-    again = model._draw, dict(options, sites=sites)
+    again = functools.partial(_draw, model._draw, dict(options, sites=sites))
     return _results(iter(texts), host, request, how, again, raises)
 
 
@@ -208,6 +214,13 @@ def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Res
         raise
     finally:
         running.close(is_interrupted)
+
+
+def _draw(draw, given: dict, item, *how) -> bytes | None:
+    """Runs the text ITEM once more and writes."""
+    if isinstance(item, dict):
+        return draw({**given, "text": item.get("text", item.get("ids")), "source": item.get("source")}, *how)
+    return draw({**given, "text": item}, *how)
 
 
 # --- Parts of results -----------------------------------------------------------------------------

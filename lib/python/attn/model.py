@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
+from ctypes import POINTER, addressof, byref, c_char_p, c_int32, c_size_t, c_void_p, cast, string_at
 from typing import Any, Callable, Iterable, Iterator, NamedTuple
 
 import numpy as np
@@ -257,7 +257,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
     try:
         labels = lib.attn_run_labels(run).contents
         n = lib.attn_selection_dims(labels.selection).contents.n_position
-        result.read_labels(labels, n, bool(request.struct.queries), host.texts)
+        result.read_labels(addressof(labels), n, bool(request.struct.queries), host.texts)
         if on_event:
             listener = Listener(on_event, labels.selection)
             trace = byref(listener.trace)

@@ -1,6 +1,7 @@
 """What a run gives: tensors as numpy arrays in the library's memory, tokens, predictions, pictures."""
 from __future__ import annotations
 
+import functools
 import shutil
 import sys
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import ClosedError, Error
-from .library import call, lib
+from .library import call, lib, reader
 from .request import SITES, choice
 from .table import Table
 
@@ -242,10 +243,14 @@ def queries_of(selection) -> np.ndarray:
     return np.array([query for query in range(n) if has(selection, query)], np.int64)
 
 
-def texts_of(items, sizes, n: int) -> list[str]:
-    """N texts of the library as str; bytes that are part of a character are U+FFFD."""
-    pieces = cast(items, POINTER(c_void_p))
-    return [string_at(pieces[i] or 0, sizes[i]).decode("utf-8", "replace") for i in range(n)]
+def texts_of(items: int, sizes: int, n: int) -> list[str]:
+    """N texts of the library, at these addresses, as str; bytes that are part of a character are U+FFFD."""
+    pieces, lengths = (c_void_p * n).from_address(items), (c_size_t * n).from_address(sizes)
+    return [string_at(piece or 0, size).decode("utf-8", "replace") for piece, size in zip(pieces, lengths)]
+
+
+_labels = reader(c.attn_labels, "selection", "ids", "tokens", "token_sizes", "source_tokens", "source_token_sizes",
+                 "begin", "end")
 
 
 # --- Results --------------------------------------------------------------------------------------
@@ -280,45 +285,58 @@ class Result:
     closed.
     """
 
-    tokens: list[str] | None
-    ids: np.ndarray | None
-    source_tokens: list[str] | None
-    predictions: Predictions
+    tokens: list[str] | None = None
+    source_tokens: list[str] | None = None
+    predictions: Predictions = Predictions(None, None)
+    id: Any = None
+    error: Error | None = None
+
+    # Most results of Model.map are asked for little: what a run leaves is kept as bytes until it is asked for.
+    _ids: bytes | None = None  # int32 [n]
+    _sides: tuple[bytes, bytes] | None = None  # where tokens begin and end, as bytes of int64
+    _n = 0
+    _queries: np.ndarray | None = None  # those that were chosen; None: all
+    _measures: tuple[list[str], tuple[int, int], bytes] | None = None  # names, layers and heads, float32
+    _again: Any = None  # what draws, and the input and options that it draws
 
     def __init__(self):
         self._tensors: dict[tuple[int, int], np.ndarray] = {}
         self._heads: dict[tuple[int, int], list[int]] = {}
-        self._again: Any = None  # (model or None, input and options): what pictures are drawn from
-        self.tokens = self.ids = self.source_tokens = None
-        self._sides: tuple[bytes, bytes] | None = None  # where tokens begin and end, as bytes of int64
-        self._n = 0
-        self._queries: np.ndarray | None = None  # those that were chosen; None: all
-        self.id: Any = None
-        self.error: Error | None = None
-        self.measures: dict[str, np.ndarray] | None = None
         self.notes: list[str] = []
-        self.predictions = Predictions(None, None)
 
-    def read_labels(self, labels: c.attn_labels, n: int, has_queries: bool, texts: dict[int, str]) -> None:
-        """Copies what the N positions of a run are called. TEXTS keeps the texts of ids from run to run."""
+    def read_labels(self, address: int, n: int, has_queries: bool, texts: dict[int, str]) -> None:
+        """Copies what the N positions of a run are called: struct attn_labels at ADDRESS. TEXTS keeps the texts of ids
+        from run to run."""
+        selection, ids, tokens, sizes, source_tokens, source_sizes, begin, end = _labels(address)
         self._n = n
         if has_queries:
-            self._queries = queries_of(labels.selection)
-        ids, begin, end = labels.ids, labels.begin, labels.end
+            self._queries = queries_of(selection)
         if begin and end:
             self._sides = string_at(begin, 8 * n), string_at(end, 8 * n)
+        keys: list[int] = []
         if ids:
-            self.ids = np.frombuffer(string_at(ids, 4 * n), np.int32).astype(np.int64)
-        if labels.tokens:
-            keys = [] if self.ids is None else self.ids.tolist()
+            self._ids = string_at(ids, 4 * n)
+            keys = memoryview(self._ids).cast("i").tolist()
+        if tokens:
             try:
-                self.tokens = [texts[id] for id in keys] or texts_of(labels.tokens, labels.token_sizes, n)
+                self.tokens = [texts[id] for id in keys] or texts_of(tokens, sizes, n)
             except KeyError:
-                self.tokens = texts_of(labels.tokens, labels.token_sizes, n)
+                self.tokens = texts_of(tokens, sizes, n)
                 texts.update(zip(keys, self.tokens))
-        if labels.source_tokens:
-            n_source = lib.attn_selection_dims(labels.selection).contents.n_source
-            self.source_tokens = texts_of(labels.source_tokens, labels.source_token_sizes, n_source)
+        if source_tokens:
+            n_source = lib.attn_selection_dims(selection).contents.n_source
+            self.source_tokens = texts_of(source_tokens, source_sizes, n_source)
+
+    @functools.cached_property
+    def ids(self) -> np.ndarray | None:
+        return None if self._ids is None else np.frombuffer(self._ids, np.int32).astype(np.int64)
+
+    @functools.cached_property
+    def measures(self) -> dict[str, np.ndarray] | None:
+        if self._measures is None:
+            return None
+        names, shape, data = self._measures
+        return dict(zip(names, np.frombuffer(data, np.float32).reshape(-1, *shape).copy()))
 
     def __getattr__(self, name: str) -> Any:
         site = SITES.get(ALIASES.get(name, name))
