@@ -76,6 +76,8 @@ PEERS = (
     Peer("numpy.savetxt and save", "numpy_files.py", has_patterns=False, is_model=False),
 )
 
+OWN_FLOAT32 = Peer("attn-cli, float32", "")  # of the same round, beside bf16x3
+
 
 class Worker:
     """A peer's process. It sleeps but while it is asked."""
@@ -164,11 +166,13 @@ def make_family(tool, folder, name):
     return path
 
 
-def computes_of(tool):
-    """How attn-cli bench can compute, in the names of the peers."""
-    text = subprocess.run([tool, "bench", "--help"], check=True, capture_output=True, text=True)
+def computes_of(args):
+    """How attn-cli bench can compute, in the names of the peers; bf16x3 if asked for."""
+    text = subprocess.run([args.tool, "bench", "--help"], check=True, capture_output=True,
+                          text=True).stdout
     return {"float32": []} | (
-        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text.stdout else {})
+        {"bfloat16": ["--compute", "bf16"]} if "--compute" in text else {}) | (
+        {"bf16x3": ["--compute", "bf16x3"]} if args.bf16x3 else {})
 
 
 def machine_line(args):
@@ -209,14 +213,17 @@ def is_wanted(args, part, name, compute):
 
 
 def is_beside(peer, compute, computes):
-    """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other."""
+    """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other.
+    Nobody has bf16x3."""
+    if compute == "bf16x3":
+        return False
     return len(computes) == 1 or (peer.compute == "float32") == (compute == "float32")
 
 
 def measure(args, model, folder, workers):
     """Lists over the rounds: our (seconds, share) by row, and the peers' (seconds, ratio)."""
     ours, theirs = {}, {}
-    computes = computes_of(args.tool)
+    computes = computes_of(args)
     for _ in range(args.rounds):
         for compute, options in computes.items():
             rows = measure_ours(args, model, folder, options)
@@ -225,6 +232,10 @@ def measure(args, model, folder, workers):
                     continue
                 key = (part, name, compute)
                 ours.setdefault(key, []).append((seconds, share))
+                if compute == "bf16x3":
+                    exact = ours[part, name, "float32"][-1][0]
+                    theirs.setdefault(key, {}).setdefault(OWN_FLOAT32, []).append(
+                        (exact, exact / seconds))
                 for worker in workers:
                     if not is_beside(worker.peer, compute, computes):
                         continue
@@ -244,13 +255,14 @@ def show(machine, ours, theirs):
     print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}")
     for (part, name, compute), figures in ours.items():
         seconds, share = medians(figures)
-        title = f"{part}, {name.removesuffix(', all patterns')}" + (
-            "" if compute == "float32" else ", bf16")
+        title = f"{part}, {name.removesuffix(', all patterns')}" + {
+            "float32": "", "bfloat16": ", bf16"}.get(compute, f", {compute}")
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
         for worker, values in theirs.get((part, name, compute), {}).items():
             seconds, ratio = medians(values)
-            is_less = part == "prefill" and not worker.peer.has_patterns
-            print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
+            peer = worker if worker is OWN_FLOAT32 else worker.peer
+            is_less = part == "prefill" and not peer.has_patterns
+            print(f"{'':<36}{peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
                   + ("   (returns no attention)" if is_less else ""))
 
 
@@ -271,6 +283,8 @@ def read_args():
                         help=",".join(PARTS))
     parser.add_argument("--lengths", type=lambda text: [int(word) for word in words(text)],
                         default=[6, 32, 128, 512, 1024], help="of the prefills, such as 6,128")
+    parser.add_argument("--bf16x3", action="store_true",
+                        help="--compute bf16x3 as well, beside our float32")
     parser.add_argument("--only", type=words, default=[""],
                         help="peers whose name begins like this, such as PyTorch,llama")
     args = parser.parse_args()

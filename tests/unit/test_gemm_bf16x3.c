@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"
+#include "tests/support/emulated_tiles.h"
 #include "tests/support/near.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"
@@ -89,9 +90,21 @@ struct map {
     atomic_bool is_violated;
 };
 
-static struct map map_of(enum attn_gemm how, const void *w, enum attn_dtype dtype, const float *x)
+/* libxsmm, our loop, and tiles as a processor with AMX has them. */
+enum { N_ENGINE = 3 };
+
+static struct attn_gemm_engine engine_of(int i)
 {
-    return (struct map){.engine = attn_gemm_engine_start(how, ATTN_ISA_BEST, (double)INFINITY),
+    struct attn_gemm_engine engine = attn_gemm_engine_start(
+        i == 1 ? ATTN_GEMM_PORTABLE : ATTN_GEMM_JIT, ATTN_ISA_BEST, (double)INFINITY);
+
+    engine.tiles = i == 2 ? &attn_emulated_tiles : NULL;
+    return engine;
+}
+
+static struct map map_of(int engine, const void *w, enum attn_dtype dtype, const float *x)
+{
+    return (struct map){.engine = engine_of(engine),
                         .weight = {w, dtype, N_IN, N_OUT, N_OUT, 1, N_OUT, 0},
                         .x = x,
                         .last_col = N_OUT};
@@ -142,11 +155,11 @@ START_TEST(weights_in_bfloat16_give_the_bits_of_the_same_in_float32)
     kernels->convert(halves, ATTN_DTYPE_BF16, (size_t)N_IN * N_OUT, w);
     ck_assert_uint_eq(attn_panel_n_plane(ATTN_DTYPE_BF16, ATTN_COMPUTE_BF16X3), 1);
     ck_assert_uint_eq(attn_panel_n_plane(ATTN_DTYPE_F32, ATTN_COMPUTE_BF16X3), 2);
-    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
+    for (int engine = 0; engine < N_ENGINE; engine++) {
         static struct map wide, narrow;
 
-        wide = map_of((enum attn_gemm)how, w, ATTN_DTYPE_F32, x);
-        narrow = map_of((enum attn_gemm)how, halves, ATTN_DTYPE_BF16, x);
+        wide = map_of(engine, w, ATTN_DTYPE_F32, x);
+        narrow = map_of(engine, halves, ATTN_DTYPE_BF16, x);
         run_map(&wide);
         run_map(&narrow);
         attn_assert_same_bits("stored", narrow.y, wide.y, (size_t)N_ROW * N_OUT);
@@ -159,13 +172,13 @@ START_TEST(a_range_of_columns_has_the_bits_of_the_whole)
     static const size_t ranges[][2] = {{0, 15}, {64, 128}, {70, 71}, {3, 100}, {140, 150}};
 
     fill_inputs();
-    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
+    for (int engine = 0; engine < N_ENGINE; engine++) {
         static struct map all, some;
 
-        all = map_of((enum attn_gemm)how, w, ATTN_DTYPE_F32, x);
+        all = map_of(engine, w, ATTN_DTYPE_F32, x);
         run_map(&all);
         for (size_t r = 0; r < sizeof ranges / sizeof *ranges; r++) {
-            some = map_of((enum attn_gemm)how, w, ATTN_DTYPE_F32, x);
+            some = map_of(engine, w, ATTN_DTYPE_F32, x);
             some.first_col = ranges[r][0];
             some.last_col = ranges[r][1];
             run_map(&some);
@@ -179,7 +192,7 @@ START_TEST(a_range_of_columns_has_the_bits_of_the_whole)
 END_TEST
 
 /* What OF_X OF_W is, as a row among others. No other number is 0, which times infinity is NaN. */
-static float multiply(enum attn_gemm how, float of_x, float of_w)
+static float multiply(int engine, float of_x, float of_w)
 {
     static struct map map;
     const float tiny_x[N_ROW * 2] = {1, 1, 1, 1, 1, of_x, 1, 1, 1, 1};
@@ -187,7 +200,7 @@ static float multiply(enum attn_gemm how, float of_x, float of_w)
 
     for (size_t i = 0; i < (size_t)2 * N_OUT; i++)
         tiny_w[i] = i < N_OUT ? 0x1p-126F : i == N_OUT + 40 ? of_w : 1;
-    map = map_of(how, tiny_w, ATTN_DTYPE_F32, tiny_x);
+    map = map_of(engine, tiny_w, ATTN_DTYPE_F32, tiny_x);
     map.weight.n_row = 2;
     run_map(&map);
     for (size_t i = 0; i < (size_t)N_ROW * N_OUT; i++) /* others are not touched */
@@ -203,12 +216,12 @@ START_TEST(extreme_numbers_become_what_they_do_in_float32)
                                     0x1.01p0F, 3e-38F,    -1e-36F, 0x1p-100F,    1.5F};
     enum { N = sizeof numbers / sizeof *numbers };
 
-    for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++)
+    for (int engine = 0; engine < N_ENGINE; engine++)
         for (size_t i = 0; i < N; i++)
             for (size_t j = 0; j < N; j++) {
                 const double exact = (double)numbers[i] * (double)numbers[j];
                 const float expected = numbers[i] * numbers[j];
-                const float y = multiply((enum attn_gemm)how, numbers[i], numbers[j]);
+                const float y = multiply(engine, numbers[i], numbers[j]);
 
                 /* two that are infinite meet in the parts that are left out */
                 if (isinf(numbers[i]) && isinf(numbers[j]))
