@@ -70,7 +70,7 @@ static const struct option compute_rows[] = {
      .offset = offsetof(struct model_args, compute),
      .help = "multiply by the weights in float32 (default), or in bfloat16 with float32 sums: "
              "faster and less exact. bf16x3 adds three products in bfloat16: nearly as exact as "
-             "float32, and faster only where the processor has AMX"},
+             "float32, for processors with AMX; others are faster in float32"},
 };
 
 const struct option_group compute_options = OPTION_GROUP(compute_rows);

@@ -44,8 +44,8 @@ def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str 
 
     threads     1 to 1024; 0: as many as this process may use cores, and one for little work
     load        "map" the weights, or "read" them: safe from files that change
-    compute     "f32", or "bf16": faster and less exact, or "bf16x3": nearly as exact as "f32", and faster
-                where the processor has AMX
+    compute     "f32", or "bf16": faster and less exact, or "bf16x3": nearly as exact as "f32", for
+                processors with AMX
     reuse       many runs will follow: weights are packed now, which takes 4 bytes for each
     config, vocab, weights
                 files in place of those of the directory
