@@ -35,15 +35,18 @@ static enum attn_status refuse_size(const struct attn_file *file, const char *at
 static enum attn_status read_all(int descriptor, size_t expected, size_t max,
                                  struct attn_file *file, struct attn_error *err)
 {
-    unsigned char *data = NULL;
-    size_t size = 0, capacity = 0, need = expected + 1; /* one more, to see the end */
-    enum attn_status status;
+    size_t size = 0, capacity = expected + 1; /* one more, to see the end */
+    unsigned char *data = attn_alloc_large(capacity, 1, err);
+    enum attn_status status = ATTN_OK;
 
+    if (!data)
+        return ATTN_NO_MEMORY;
     for (;;) {
         void *block = data;
         ssize_t n;
 
-        status = attn_grow(&block, &capacity, need, 1, err);
+        if (size == capacity)
+            status = attn_grow(&block, &capacity, capacity + READ_STEP, 1, err);
         if (status != ATTN_OK)
             goto fail;
         data = block;
@@ -59,8 +62,6 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
             status = refuse_size(file, "at least ", size, max, err);
             goto fail;
         }
-        if (size == capacity)
-            need = capacity + READ_STEP;
     }
     file->data = data;
     file->size = size;

@@ -22,20 +22,42 @@ static void ask_for_huge_pages(void *block, size_t n_byte)
                       MADV_HUGEPAGE); /* where there are none, nothing is lost */
 }
 
-void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
+static void *allocate(size_t n_byte, size_t alignment, struct attn_error *err)
 {
-    size_t n_byte;
     void *block = NULL;
 
     /* posix_memalign, since aligned_alloc wants a multiple of the alignment, which would hide the
      * last bytes from AddressSanitizer. */
-    if (!attn_checked_mul(count, size, &n_byte) || n_byte > PTRDIFF_MAX ||
-        (attn_test_allocation_fails && attn_test_allocation_fails()) ||
-        posix_memalign(&block, ATTN_ALIGNMENT, n_byte > 0 ? n_byte : 1) != 0) {
+    if (n_byte > PTRDIFF_MAX || (attn_test_allocation_fails && attn_test_allocation_fails()) ||
+        posix_memalign(&block, alignment, n_byte > 0 ? n_byte : 1) != 0) {
         attn_error_no_memory(err);
         return NULL;
     }
-    ask_for_huge_pages(block, n_byte);
+    return block;
+}
+
+void *attn_alloc_uninitialized(size_t count, size_t size, struct attn_error *err)
+{
+    size_t n_byte;
+    void *block =
+        allocate(attn_checked_mul(count, size, &n_byte) ? n_byte : SIZE_MAX, ATTN_ALIGNMENT, err);
+
+    if (block)
+        ask_for_huge_pages(block, n_byte);
+    return block;
+}
+
+void *attn_alloc_large(size_t count, size_t size, struct attn_error *err)
+{
+    size_t n_byte;
+    void *block;
+
+    if (!attn_checked_mul(count, size, &n_byte) || n_byte < HUGE_PAGE / 4 || n_byte > PTRDIFF_MAX)
+        return attn_alloc_uninitialized(count, size, err);
+    n_byte = (n_byte + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    block = allocate(n_byte, HUGE_PAGE, err);
+    if (block)
+        (void)madvise(block, n_byte, MADV_HUGEPAGE);
     return block;
 }
 

@@ -300,8 +300,8 @@ static enum attn_status read_number(struct attn_json_reader *reader, struct attn
 static enum attn_status read_string(struct attn_json_reader *reader, struct attn_json_token *token,
                                     struct attn_error *err)
 {
-    bool has_escape;
-    size_t end;
+    bool has_escape = false;
+    size_t end = 0;
 
     if (find_end(reader, &end, &has_escape, err) != ATTN_OK)
         return ATTN_FORMAT;
@@ -351,8 +351,8 @@ static enum attn_status read_value(struct attn_json_reader *reader, struct attn_
 static enum attn_status read_key(struct attn_json_reader *reader, struct attn_json_token *token,
                                  struct attn_error *err)
 {
-    bool has_escape;
-    size_t end, colon;
+    bool has_escape = false;
+    size_t end = 0, colon;
 
     if (byte_at(reader, reader->offset) != '"')
         return refuse(reader, reader->offset,

@@ -95,7 +95,7 @@ static enum attn_status parse_line(const struct merge_line *line, const char *pa
                                    struct attn_buffer *joined, struct attn_merge *merge,
                                    struct attn_error *err)
 {
-    struct attn_merge_keys keys;
+    struct attn_merge_keys keys = {.left = "", .right = ""};
     enum attn_status status = split_line(line, path, &keys, err);
 
     if (status == ATTN_OK)
@@ -119,11 +119,13 @@ enum attn_status attn_merges_allocate(struct attn_merges *merges, size_t n, cons
                               attn_quote_string(name).text, n, INT32_MAX - 1);
     while (n_slot < n * 2)
         n_slot *= 2;
-    merges->merged = attn_alloc_uninitialized(n, sizeof *merges->merged, err);
-    merges->pairs = attn_alloc_uninitialized(n_slot, sizeof *merges->pairs, err);
-    merges->ranks = attn_alloc_uninitialized(n_slot, sizeof *merges->ranks, err);
-    if (!merges->merged || !merges->pairs || !merges->ranks)
+    merges->pairs = attn_alloc_large(
+        1, n_slot * (sizeof *merges->pairs + sizeof *merges->ranks) + n * sizeof *merges->merged,
+        err);
+    if (!merges->pairs)
         return ATTN_NO_MEMORY;
+    merges->ranks = (uint32_t *)(void *)(merges->pairs + n_slot);
+    merges->merged = (int32_t *)(void *)(merges->ranks + n_slot);
     memset(merges->pairs, 0xff, n_slot * sizeof *merges->pairs); /* UINT64_MAX */
     merges->mask = n_slot - 1;
     return ATTN_OK;
@@ -187,8 +189,6 @@ enum attn_status attn_merges_read(struct attn_merges *merges, const struct attn_
 
 void attn_merges_release(struct attn_merges *merges)
 {
-    attn_free(merges->merged);
     attn_free(merges->pairs);
-    attn_free(merges->ranks);
     *merges = (struct attn_merges){0};
 }

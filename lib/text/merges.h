@@ -15,11 +15,11 @@
 
 /* Initialize with = {0}; end with attn_merges_release. */
 struct attn_merges {
-    int32_t *merged; /* owns; [n] the token that a merge makes, by rank */
-    size_t n;
     uint64_t *pairs; /* owns; [mask + 1] left << 32 | right, UINT64_MAX where free */
-    uint32_t *ranks; /* owns; [mask + 1] of the pair in the same slot */
-    size_t mask;     /* slots - 1, slots a power of two and at least 2 n */
+    uint32_t *ranks; /* behind them; [mask + 1] of the pair in the same slot */
+    int32_t *merged; /* behind these; [n] the token that a merge makes, by rank */
+    size_t n;
+    size_t mask; /* slots - 1, slots a power of two and at least 2 n */
 };
 
 /* The three tokens of a merge. */

@@ -218,8 +218,8 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
                          struct attn_strings *one, struct attn_buffer *out)
 {
     const struct attn_decode_steps *decoder = &tokenizer->decoder;
-    const int byte = attn_decode_named_byte(key, size);
     size_t n;
+    int byte;
     char *to = attn_buffer_reserve(out, size + 1);
 
     if (!to)
@@ -228,7 +228,8 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
         out->size += n;
         return;
     }
-    if (byte >= 0 && tokenizer->bpe.has_byte_fallback) {
+    byte = tokenizer->bpe.has_byte_fallback ? attn_decode_named_byte(key, size) : -1;
+    if (byte >= 0) {
         attn_buffer_append_char(out, (char)byte);
         return;
     }

@@ -153,7 +153,7 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
  * Blobs of SOURCE are borrowed until the tokenizer is closed.
  */
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
-                                            void *user, struct attn_tokenizer **tokenizer,
+                                            void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
 
 #endif

@@ -21,9 +21,17 @@ static enum attn_status reserve(struct attn_vocabulary *vocabulary, size_t n, si
                                 struct attn_error *err)
 {
     void *entries = vocabulary->entries;
-    enum attn_status status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + n,
-                                        sizeof *vocabulary->entries, err);
+    enum attn_status status = ATTN_OK;
 
+    if (!entries) {
+        entries = attn_alloc_large(n, sizeof *vocabulary->entries, err);
+        if (!entries)
+            return ATTN_NO_MEMORY;
+        vocabulary->capacity = n;
+    }
+    if (vocabulary->capacity - vocabulary->n < n)
+        status = attn_grow(&entries, &vocabulary->capacity, vocabulary->n + n,
+                           sizeof *vocabulary->entries, err);
     vocabulary->entries = entries;
     if (status != ATTN_OK)
         return status;
@@ -238,7 +246,7 @@ enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const
         return ATTN_OK;
     while (n_slot < vocabulary->n_key * 2)
         n_slot *= 2;
-    vocabulary->slots = attn_alloc_uninitialized(n_slot, sizeof *vocabulary->slots, err);
+    vocabulary->slots = attn_alloc_large(n_slot, sizeof *vocabulary->slots, err);
     if (!vocabulary->slots)
         return ATTN_NO_MEMORY;
     memset(vocabulary->slots, 0xff, n_slot * sizeof *vocabulary->slots); /* -1 */

@@ -39,8 +39,27 @@ START_TEST(sizes_that_overflow_are_out_of_memory)
         ck_assert_int_eq(err.status, ATTN_NO_MEMORY);
         ck_assert_str_eq(err.message, "out of memory");
         ck_assert_ptr_null(attn_alloc_uninitialized(sizes[i][0], sizes[i][1], NULL));
+        ck_assert_ptr_null(attn_alloc_large(sizes[i][0], sizes[i][1], NULL));
     }
     ck_assert_ptr_null(attn_strndup("", SIZE_MAX, NULL));
+}
+END_TEST
+
+START_TEST(large_blocks_begin_with_a_large_page)
+{
+    const size_t page = 2 << 20;
+
+    for (size_t n = page / 8; n < 3 * page; n += page / 8 + 1) {
+        unsigned char *block = attn_alloc_large(n, 1, NULL);
+
+        ck_assert_ptr_nonnull(block);
+        ck_assert_uint_eq((uintptr_t)block % (n < page / 4 ? ATTN_ALIGNMENT : page), 0);
+        memset(block, 0xff, n);
+        attn_free(block);
+    }
+    attn_alloc_fail_at(0);
+    ck_assert_ptr_null(attn_alloc_large(page, 1, NULL));
+    attn_alloc_fail_off();
 }
 END_TEST
 
@@ -312,10 +331,10 @@ START_TEST(every_status_has_a_text)
 END_TEST
 
 ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_are_out_of_memory,
-           growing_keeps_the_content_and_is_linear, growing_that_fails_changes_nothing,
-           copies_end_with_a_nul, arena_measures_then_carves, arena_without_takes_can_be_allocated,
-           arena_reports_overflow_and_lack_of_memory, buffer_appends_in_order,
-           buffer_formats_text_longer_than_its_memory, buffer_has_memory_after_an_empty_append,
-           buffer_keeps_its_first_failure, first_error_and_first_hint_win,
-           long_messages_are_cut_between_characters, system_errors_name_verb_path_and_reason,
-           every_status_has_a_text)
+           large_blocks_begin_with_a_large_page, growing_keeps_the_content_and_is_linear,
+           growing_that_fails_changes_nothing, copies_end_with_a_nul, arena_measures_then_carves,
+           arena_without_takes_can_be_allocated, arena_reports_overflow_and_lack_of_memory,
+           buffer_appends_in_order, buffer_formats_text_longer_than_its_memory,
+           buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,
+           first_error_and_first_hint_win, long_messages_are_cut_between_characters,
+           system_errors_name_verb_path_and_reason, every_status_has_a_text)
