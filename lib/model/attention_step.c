@@ -25,25 +25,11 @@ static bool needs_head(const void *context, int head)
     return attn_forward_needs_head(step->f, ATTN_SITE_Z, head);
 }
 
-/* Whether a later feed depends on z of some row, or a watcher of a later site. Earlier layers need
- * all of them. */
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
 {
     const struct step *step = context;
-    const struct attn_forward *f = step->f;
-    const size_t last = step->part->row0 + step->part->n_row - 1;
-    const int n_layer = (int)f->dims.n_layer;
-    const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
 
-    if (f->feed.layer != last_layer)
-        return true;
-    /* A rewind may make any position the last, unless only a reset is possible. */
-    if (f->has_logits && (f->is_rewindable || row0 + n_row > last))
-        return true;
-    for (size_t row = row0; row < row0 + n_row; row++)
-        if (attn_forward_watches_row(f, row))
-            return true;
-    return false;
+    return attn_forward_needs_rows(step->f, step->part, row0, n_row);
 }
 
 static bool is_stopped(void *context)
@@ -75,8 +61,8 @@ static struct attn_heads heads_of(struct step *step)
                  .sequence = step->sequence,
                  .layer = layer,
                  .random_layer = layer,
-                 .row0 = part->row0,
-                 .n_row = part->n_row,
+                 .row0 = part->left.row0,
+                 .n_row = part->left.n_row,
                  .n_key = attn_forward_is_cross(f) ? f->n_source : part->row0 + part->n_row,
                  .ldz = dims->n_head * dims->d_value,
                  .edits = part->edits,
@@ -185,7 +171,7 @@ static struct attn_dropout find_dropout(const struct step *step)
 static void attend(struct step *step, float *q)
 {
     struct attn_forward *f = step->f;
-    const size_t n_row = step->part->n_row;
+    const size_t n_row = step->part->left.n_row;
 
     if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
@@ -221,12 +207,12 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
     attn_step_finish(f);
     for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
         struct step step = step_of(f, i);
-        float *part_q = q + step.part->first * f->shape.ldq;
+        float *part_q = q + step.part->left.first * f->shape.ldq;
 
         step.heads = heads_of(&step);
         step.heads.q = part_q;
         if (attn_forward_needs(f, ATTN_SITE_Z))
-            step.heads.z = z + step.part->first * step.heads.feed.ldz;
+            step.heads.z = z + step.part->left.first * step.heads.feed.ldz;
         append_rows(&step, k, v);
         if (attn_forward_needs(f, ATTN_SITE_QK))
             attend(&step, part_q);

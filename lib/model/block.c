@@ -62,11 +62,13 @@ void attn_block_run(struct attn_forward *f, int layer)
 {
     const struct attn_config *config = &f->model->config;
     const struct attn_block_weights *w = &f->model->weights.blocks[layer];
-    const float *kv_input = config->is_cross[layer] ? f->source : f->normed;
+    const float *kv_input;
 
     f->feed.layer = layer;
     attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
     attn_norm_step(f, &w->ln1, f->resid, f->normed);
+    kv_input = attn_drop_step(f, f->normed, f->out);
+    kv_input = config->is_cross[layer] ? f->source : kv_input;
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
     attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
     attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);

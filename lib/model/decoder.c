@@ -15,6 +15,7 @@ static void begin_sequences(struct attn_forward *f)
         struct attn_feed_part *part = &f->parts[i];
 
         part->first = feed->n_row;
+        part->left = (struct attn_site_rows){feed->n_row, part->row0, part->n_row};
         part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;
@@ -47,6 +48,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
                                  .err = err};
     f->pending.n_map = f->pending.n_visit = 0;
     begin_sequences(f);
+    f->feed.n_left = f->feed.n_row;
     if (attn_plan_work(f, f->feed.n_row) >= ATTN_SHARED_WORK)
         f->feed.pool = f->pool;
     attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer,

@@ -25,12 +25,14 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     const struct attn_config *config = &f->model->config;
     const enum attn_site_layout layout = attn_site_layout(site);
     struct attn_site_part part = {
-        .n_row = f->feed.n_row, .n_head = 1, .width = attn_site_width(site, &f->dims)};
+        .n_row = f->feed.n_left, .n_head = 1, .width = attn_site_width(site, &f->dims)};
 
     if (layout == ATTN_LAYOUT_QUERY)
         part.n_head = config->n_head;
-    if (layout == ATTN_LAYOUT_KEY)
+    if (layout == ATTN_LAYOUT_KEY) {
         part.n_head = config->n_kv_head;
+        part.n_row = f->feed.n_row;
+    }
     if (is_of_source(f, site))
         part.n_row = f->parts[0].row0 == 0 ? f->n_source : 0;
     return part;
@@ -43,7 +45,9 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
 
     if (is_of_source(f, site)) /* then there is one sequence */
         return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
-    return (struct attn_site_rows){part->first, part->row0, part->n_row};
+    if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
+        return (struct attn_site_rows){part->first, part->row0, part->n_row};
+    return part->left;
 }
 
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
@@ -51,6 +55,15 @@ size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
     size_t sequence = 0;
 
     while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].first)
+        sequence++;
+    return sequence;
+}
+
+size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
+{
+    size_t sequence = 0;
+
+    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left.first)
         sequence++;
     return sequence;
 }
@@ -108,6 +121,32 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
     return f->trace != NULL && position < attn_selection_dims(f->trace->selection)->n_position &&
            attn_selection_has_query(f->trace->selection, position);
+}
+
+bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
+                             size_t row0, size_t n_row)
+{
+    const size_t last = part->row0 + part->n_row - 1;
+    const int n_layer = (int)f->dims.n_layer;
+    const int last_layer = f->end.layer < n_layer ? f->end.layer : n_layer - 1;
+
+    if (f->feed.layer != last_layer)
+        return true;
+    /* A rewind may make any position the last, unless only a reset is possible. */
+    if (f->has_logits && (f->is_rewindable || row0 + n_row > last))
+        return true;
+    for (size_t row = row0; row < row0 + n_row; row++)
+        if (attn_forward_watches_row(f, row))
+            return true;
+    return false;
+}
+
+bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer)
+{
+    const struct attn_attention *attention = &f->attention[layer];
+
+    return (f->model->config.is_cross[layer] || attention->mask == ATTN_MASK_CAUSAL) &&
+           attention->dropout == 0 && attention->dropout_mask.cells == NULL;
 }
 
 /* --- when it ends ----------------------------------------------------------------------------- */

@@ -36,10 +36,18 @@ struct attn_place {
     enum attn_site site;
 };
 
+/* Rows of one sequence of a feed. */
+struct attn_site_rows {
+    size_t first;       /* among the rows of the feed that are there */
+    size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
+};
+
 /* The positions of one sequence that go through the model now. */
 struct attn_feed_part {
     size_t first;                  /* its first among the rows of the feed */
     size_t row0, n_row;            /* its first position, counted from the beginning; how many */
+    struct attn_site_rows left;    /* those still on their way: all, but in the last layer only the
+                                      last of them, from the first on that something needs */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -48,6 +56,7 @@ struct attn_feed_part {
 /* The rows that go through the model now. */
 struct attn_feed {
     size_t n_part, n_row;    /* sequences; rows of all of them */
+    size_t n_left;           /* of these rows, those still on their way */
     bool is_pack;            /* each sequence is whole, and by itself */
     bool has_edits;          /* some sequence has */
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
@@ -137,15 +146,13 @@ struct attn_site_part {
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
 
 /* The rows of SITE that sequence number SEQUENCE of the feed has. */
-struct attn_site_rows {
-    size_t first;       /* among the rows of the feed */
-    size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
-};
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
-/* The sequence of the feed that has row ROW, which is counted over all that was fed. */
+/* The sequence of the feed that has row ROW, which is counted over all that was fed; and that has
+ * row ROW of those still on their way. */
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row);
+size_t attn_forward_find_left(const struct attn_forward *f, size_t row);
 
 /* Whether the current layer takes its keys and values from the source. */
 bool attn_forward_is_cross(const struct attn_forward *f);
@@ -167,6 +174,15 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 /* Whether the trace wants SITE of the current layer, and the row of POSITION. */
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site);
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position);
+
+/* Whether a later feed depends on what is made in the current layer of the queries ROW0 .. +N_ROW-1
+ * of PART, or a watcher of a later site. Earlier layers need all of them. */
+bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
+                             size_t row0, size_t n_row);
+
+/* Whether attention of LAYER gives the rows of a sequence the same whatever rows are fed with
+ * them. */
+bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 
 /* Whether the rest of the feed does nothing: it failed, or everything needed is there. */
 bool attn_forward_is_over(const struct attn_forward *f);

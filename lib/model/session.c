@@ -411,8 +411,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
                                   attn_quote_string(f->model->name).text);
         if (attn_session_check_matrices(session, layer, n, err) != ATTN_OK)
             return ATTN_INVALID;
-        if ((!is_cross && f->attention[layer].mask != ATTN_MASK_CAUSAL) ||
-            f->attention[layer].dropout > 0 || f->attention[layer].dropout_mask.cells != NULL)
+        if (!attn_forward_takes_steps(f, layer))
             is_whole = true;
     }
     if (is_whole && n_position > 0)

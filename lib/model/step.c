@@ -151,12 +151,14 @@ struct row_work {
     const struct attn_forward *f;
     const float *x;
     float *y;
-    size_t n_col;
+    size_t n_row, n_col;
 };
 
-static size_t n_row_task(const struct attn_forward *f)
+static void share_rows(struct attn_forward *f, attn_task_fn task, struct row_work *work,
+                       size_t n_row)
 {
-    return (f->feed.n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+    work->n_row = n_row;
+    attn_pool_run(f->feed.pool, (n_row + ROWS_PER_TASK - 1) / ROWS_PER_TASK, task, work);
 }
 
 static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, float *y,
@@ -164,13 +166,13 @@ static void run_rows(struct attn_forward *f, attn_task_fn task, const float *x, 
 {
     struct row_work work = {.f = f, .x = x, .y = y, .n_col = n_col};
 
-    attn_pool_run(f->feed.pool, n_row_task(f), task, &work);
+    share_rows(f, task, &work, f->feed.n_left);
 }
 
 /* Rows of one task: the first and their number. */
 static size_t task_rows(const struct row_work *work, size_t task, size_t *first)
 {
-    const size_t rest = work->f->feed.n_row - task * ROWS_PER_TASK;
+    const size_t rest = work->n_row - task * ROWS_PER_TASK;
 
     *first = task * ROWS_PER_TASK;
     return rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
@@ -260,10 +262,23 @@ static const struct attn_rotary *find_rotary(const struct attn_forward *f)
     return rotary;
 }
 
+/* The row of the feed whose position row ROW of the site has. */
+static size_t fed_row(const struct turn_work *work, size_t row)
+{
+    const struct attn_forward *f = work->rows.f;
+    const struct attn_feed_part *part;
+
+    if (attn_site_layout(work->site) == ATTN_LAYOUT_KEY)
+        return row;
+    part = &f->parts[attn_forward_find_left(f, row)];
+    return part->first + (part->left.row0 - part->row0) + (row - part->left.first);
+}
+
 /* One position: its heads are normalized, all at once or each, and turned. */
 static void turn_row(const struct turn_work *work, size_t row)
 {
     const struct attn_forward *f = work->rows.f;
+    const size_t angle = fed_row(work, row) * (work->rotary->rope->d_rotary / 2);
     const enum attn_qk_norm norm = f->model->config.qk_norm;
     const size_t width = work->part.width, n_pair = work->rotary->rope->d_rotary / 2;
     float *x = work->rows.y + row * work->rows.n_col;
@@ -275,8 +290,8 @@ static void turn_row(const struct turn_work *work, size_t row)
             continue;
         if (norm == ATTN_QK_NORM_PER_HEAD)
             normalize(f, x, width, x);
-        f->engine.kernels->rotate(x, work->rotary->cosines + row * n_pair,
-                                  work->rotary->sines + row * n_pair, n_pair);
+        f->engine.kernels->rotate(x, work->rotary->cosines + angle, work->rotary->sines + angle,
+                                  n_pair);
     }
 }
 
@@ -304,8 +319,87 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
         read_norm(f, weights);
     work.rows = (struct row_work){.f = f, .y = x, .n_col = work.part.n_head * work.part.width};
     work.rotary = find_rotary(f);
-    attn_pool_run(f->feed.pool, n_row_task(f), turn_rows, &work);
+    share_rows(f, turn_rows, &work.rows,
+               attn_site_layout(site) == ATTN_LAYOUT_KEY ? f->feed.n_row : f->feed.n_left);
     attn_visit(f, site, x);
+}
+
+/* --- rows that are not needed any more -------------------------------------------------------- */
+
+/* Rows that edits of the current layer, or of what follows it, would have changed among the first
+ * N_ROW positions of PART: they are counted, though nothing reads them. */
+static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
+                           size_t n_row)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < part->n_edit; i++) {
+        const struct attn_edit *edit = &part->edits[i];
+        const enum attn_site_layout layout = attn_site_layout(edit->site);
+        const bool has_heads = layout == ATTN_LAYOUT_QUERY || layout == ATTN_LAYOUT_MATRIX;
+        const size_t first = edit->row0 > part->row0 ? edit->row0 : part->row0;
+        const size_t end = edit->row1 < part->row0 + n_row ? edit->row1 : part->row0 + n_row;
+        const bool is_here = attn_site_is_in_layer(edit->site)
+                                 ? edit->layer == f->feed.layer || edit->layer == ATTN_ALL_LAYERS
+                                 : edit->site == ATTN_SITE_LN_FINAL;
+
+        if (is_here && edit->site != ATTN_SITE_RESID_PRE && layout != ATTN_LAYOUT_KEY &&
+            attn_forward_needs(f, edit->site) && end > first)
+            n += (end - first) * (has_heads && edit->head == ATTN_ALL_HEADS ? f->dims.n_head : 1);
+    }
+    return n;
+}
+
+/* The first position of PART that something needs, or its last. */
+static size_t find_needed(const struct attn_forward *f, const struct attn_feed_part *part)
+{
+    const size_t end = part->row0 + part->n_row;
+    size_t row = part->row0;
+
+    while (row + 1 < end && !attn_forward_needs_rows(f, part, row, 1))
+        row++;
+    return row;
+}
+
+/* Plans what is left of each sequence. Returns whether rows are dropped. */
+static bool drop_rows(struct attn_forward *f)
+{
+    size_t n_left = 0;
+
+    if (!attn_forward_takes_steps(f, (size_t)f->feed.layer))
+        return false;
+    for (size_t i = 0; i < f->feed.n_part; i++) {
+        struct attn_feed_part *part = &f->parts[i];
+        const size_t row0 = find_needed(f, part), n_dropped = row0 - part->row0;
+
+        part->left = (struct attn_site_rows){n_left, row0, part->n_row - n_dropped};
+        n_left += part->left.n_row;
+        attn_visit_count(f, i, n_dropped > 0 ? count_edited(f, part, n_dropped) : 0);
+    }
+    f->feed.n_left = n_left;
+    return n_left < f->feed.n_row;
+}
+
+/* Moves the rows of X [n_row, N_COL] that are left to its beginning. */
+static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
+{
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
+        memmove(x + part->left.first * n_col,
+                x + (part->first + part->left.row0 - part->row0) * n_col,
+                part->left.n_row * n_col * sizeof *x);
+}
+
+const float *attn_drop_step(struct attn_forward *f, float *normed, float *all)
+{
+    const size_t d = f->dims.d_model;
+
+    attn_step_finish(f);
+    if (attn_forward_is_over(f) || !drop_rows(f))
+        return normed;
+    memcpy(all, normed, f->feed.n_row * d * sizeof *all);
+    gather_rows(f, normed, d);
+    gather_rows(f, f->resid, d);
+    return all;
 }
 
 /* --- the other equations ---------------------------------------------------------------------- */
@@ -319,7 +413,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
     if (attn_forward_is_over(f))
         return;
     if (weights->w.data == NULL) {
-        memcpy(y, x, f->feed.n_row * d * sizeof(float));
+        memcpy(y, x, f->feed.n_left * d * sizeof(float));
         return;
     }
     read_norm(f, weights);
@@ -403,8 +497,8 @@ void attn_residual_step(struct attn_forward *f, enum attn_site site, float *resi
         if (has_residual)
             run_rows(f, add_rows, x, resid, d);
         else
-            memcpy(resid, x, f->feed.n_row * d * sizeof(float));
-        attn_forward_check_finite(f, resid, f->feed.n_row * d);
+            memcpy(resid, x, f->feed.n_left * d * sizeof(float));
+        attn_forward_check_finite(f, resid, f->feed.n_left * d);
     }
     attn_visit(f, site, resid);
 }

@@ -16,6 +16,14 @@
 void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weights, const float *x,
                     float *y);
 
+/*
+ * Drops the rows that nothing needs from here on, in the last layer: all but the last rows of each
+ * sequence, from the first one that is watched or whose logits are asked for. Those of the stream
+ * and of NORMED [n_row, D] move up. Returns what keys and values are made of, which are needed of
+ * all rows: NORMED as it was, in ALL [n_row, D] where rows were dropped.
+ */
+const float *attn_drop_step(struct attn_forward *f, float *normed, float *all);
+
 /* SITE: y = x W + b, for the heads that are needed; y = x where the model has no such weights. */
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,
                       const float *x, float *y);

@@ -57,8 +57,9 @@ struct span {
     size_t sequence, position, n;
 };
 
-/* Those of the N rows from ROW on that belong to the sequence of the first. */
-static struct span first_span(const struct attn_forward *f, size_t row, size_t n)
+/* Those of the N rows from ROW on, counted over all that was fed, that belong to the sequence of
+ * the first. */
+static struct span find_span(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_sequence(f, row);
     const struct attn_feed_part *part = &f->parts[sequence];
@@ -72,33 +73,48 @@ static struct span first_span(const struct attn_forward *f, size_t row, size_t n
     return span;
 }
 
-void attn_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
+/* The same of rows that are counted over those still on their way. */
+static struct span find_span_left(const struct attn_forward *f, size_t row, size_t n)
+{
+    const size_t sequence = attn_forward_find_left(f, row);
+    const struct attn_site_rows *left = &f->parts[sequence].left;
+    const size_t at = row - left->first, rest = left->n_row - at;
+
+    return (struct span){sequence, left->row0 + at, n < rest ? n : rest};
+}
+
+static void edit_span(struct attn_forward *f, const struct span *span, float *logits)
 {
     const size_t n_vocab = f->dims.n_vocab;
+    const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
+                                            .layer = ATTN_NO_LAYER,
+                                            .head = ATTN_ALL_HEADS,
+                                            .row0 = span->position,
+                                            .n_row = span->n,
+                                            .n_col = n_vocab,
+                                            .ld = n_vocab,
+                                            .data = logits};
 
+    attn_visit_edit(f, span->sequence, &target);
+}
+
+void attn_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float *logits)
+{
     for (size_t row = 0; row < n_row && f->feed.has_edits;) {
-        const struct span span = first_span(f, first + row, n_row - row);
-        const struct attn_edit_target target = {.site = ATTN_SITE_LOGITS,
-                                                .layer = ATTN_NO_LAYER,
-                                                .head = ATTN_ALL_HEADS,
-                                                .row0 = span.position,
-                                                .n_row = span.n,
-                                                .n_col = n_vocab,
-                                                .ld = n_vocab,
-                                                .data = logits + row * n_vocab};
+        const struct span span = find_span(f, first + row, n_row - row);
 
-        attn_visit_edit(f, span.sequence, &target);
+        edit_span(f, &span, logits + row * f->dims.n_vocab);
         row += span.n;
     }
 }
 
-/* Tells of f->logits [n_row, V] of the rows FIRST and on. */
+/* Edits f->logits [n_row, V] of the rows FIRST and on of those on their way, and tells of them. */
 static void tell_rows(struct attn_forward *f, size_t first, size_t n_row)
 {
     const size_t n_vocab = f->dims.n_vocab;
 
     for (size_t row = 0; row < n_row;) {
-        const struct span span = first_span(f, first + row, n_row - row);
+        const struct span span = find_span_left(f, first + row, n_row - row);
         const struct attn_trace_event event = {.sequence = span.sequence,
                                                .site = ATTN_SITE_LOGITS,
                                                .layer = ATTN_NO_LAYER,
@@ -109,6 +125,7 @@ static void tell_rows(struct attn_forward *f, size_t first, size_t n_row)
                                                .ld = n_vocab,
                                                .data = f->logits + row * n_vocab};
 
+        edit_span(f, &span, f->logits + row * n_vocab);
         attn_visit_tell(f, &event);
         row += span.n;
     }
@@ -118,27 +135,37 @@ static void tell_rows(struct attn_forward *f, size_t first, size_t n_row)
  * for. */
 static void tell_logits(struct attn_forward *f, const float *x)
 {
-    const size_t first = f->parts[0].row0, n_row = f->feed.n_row;
+    const size_t n_row = f->feed.n_left;
     size_t row = 0;
 
     while (row < n_row && !attn_forward_is_stopped(f)) {
         size_t n = 0;
 
         while (row + n < n_row && n < f->n_logit_row &&
-               attn_forward_watches_row(f, first_span(f, first + row + n, 1).position))
+               attn_forward_watches_row(f, find_span_left(f, row + n, 1).position))
             n++;
         if (n > 0) {
             attn_unembed_rows(f, x + row * f->dims.d_model, n, f->logits);
-            attn_unembed_edit(f, first + row, n, f->logits);
-            tell_rows(f, first + row, n);
+            tell_rows(f, row, n);
         }
         row += n > 0 ? n : 1;
     }
 }
 
-void attn_unembed_run(struct attn_forward *f)
+/* Keeps rows of X, which the output layer reads, where all that was fed has them. */
+static void keep_rows(struct attn_forward *f, const float *x)
 {
     const size_t d = f->dims.d_model;
+
+    for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++) {
+        const size_t row = f->feed.is_pack ? part->first + part->left.row0 : part->left.row0;
+
+        memcpy(f->final + row * d, x + part->left.first * d, part->left.n_row * d * sizeof *x);
+    }
+}
+
+void attn_unembed_run(struct attn_forward *f)
+{
     const bool has_norm = f->model->config.has_final_norm;
     const float *x = has_norm ? f->normed : f->resid;
 
@@ -149,7 +176,7 @@ void attn_unembed_run(struct attn_forward *f)
         attn_visit(f, ATTN_SITE_LN_FINAL, f->normed);
     }
     if (f->has_logits)
-        memcpy(f->final + f->parts[0].row0 * d, x, f->feed.n_row * d * sizeof(float));
+        keep_rows(f, x);
     if (attn_forward_watches(f, ATTN_SITE_LOGITS))
         tell_logits(f, x);
 }

@@ -1,6 +1,6 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
 #include "attn.h"
-#include "model/session.h"
+#include "model/session_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
@@ -132,5 +132,109 @@ START_TEST(refuses_layers_that_are_not_there_and_dropout)
 }
 END_TEST
 
+/* Logits after the last position, into LOGITS, of a session that is only reset or one that may go
+ * back, with edits of all heads and rows. */
+static struct attn_session *ask_last(const struct fed *fed, enum attn_cache cache,
+                                     const struct attn_attention *attention, const float **logits)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_edit edits[2] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT};
+    struct attn_error err = {0};
+    struct attn_session *session;
+
+    edits[0].site = ATTN_SITE_Z, edits[1].site = ATTN_SITE_ATTN_OUT;
+    edits[0].layer = (int)attn_model_config(fed->model)->n_layer - 1;
+    edits[0].op = edits[1].op = ATTN_EDIT_SCALE;
+    edits[0].factor = 0.5F, edits[1].factor = 1.5F;
+    options.n_max = fed->n;
+    options.cache = cache;
+    options.has_logits = true;
+    options.attention = attention;
+    options.edits = edits;
+    options.n_edit = 2;
+    ck_assert_msg(attn_session_create(fed->model, &options, &session, &err) == ATTN_OK, "%s",
+                  err.message);
+    ck_assert(attn_session_feed(session, fed->ids, fed->n, &err) == ATTN_OK);
+    ck_assert_msg(attn_session_logits(session, logits, &err) == ATTN_OK, "%s", err.message);
+    return session;
+}
+
+/* Of a model whose layers have ATTENTION, or their own. */
+static void compare_last_rows(const struct fed *fed, const struct attn_attention *attention)
+{
+    const float *whole, *last;
+    struct attn_session *a = ask_last(fed, ATTN_CACHE_ALL_LAYERS, attention, &whole);
+    struct attn_session *b = ask_last(fed, ATTN_CACHE_ONE_LAYER, attention, &last);
+
+    ck_assert_uint_eq(a->forward.feed.n_left, fed->n);
+    ck_assert_uint_eq(b->forward.feed.n_left, 1);
+    attn_assert_same_bits("logits", last, whole, attn_model_config(fed->model)->n_vocab);
+    ck_assert_uint_eq(attn_session_n_edited_row(b), attn_session_n_edited_row(a));
+    ck_assert_uint_gt(attn_session_n_edited_row(b), fed->n);
+    attn_session_free(a);
+    attn_session_free(b);
+}
+
+START_TEST(the_last_layer_drops_rows_that_nothing_needs)
+{
+    static const char *const kinds[] = {"window:3", "strided:2", "random:2", "linear", "block:4"};
+    struct fed fed;
+
+    for (size_t i = 0; i < N_DIRECTORY; i++) {
+        fed_open(&fed, directories[i]);
+        if (attn_model_config(fed.model)->output != ATTN_OUTPUT_NONE)
+            compare_last_rows(&fed, NULL);
+        fed_close(&fed);
+    }
+    fed_open(&fed, directories[0]);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct attn_attention attention[8];
+        struct attn_error err = {0};
+
+        memcpy(attention, attn_model_config(fed.model)->attention,
+               attn_model_config(fed.model)->n_layer * sizeof *attention);
+        for (size_t layer = 0; layer < attn_model_config(fed.model)->n_layer; layer++)
+            ck_assert_msg(attn_attention_parse(kinds[i], &attention[layer], &err) == ATTN_OK, "%s",
+                          err.message);
+        compare_last_rows(&fed, attention);
+    }
+    fed_close(&fed);
+}
+END_TEST
+
+/* What is watched in the last layer is told as in a whole feed. */
+START_TEST(watched_rows_are_not_dropped)
+{
+    for (size_t i = 0; i < N_DIRECTORY; i++) {
+        struct attn_error err = {0};
+        struct attn_session *session;
+        struct fed fed;
+
+        fed_open(&fed, directories[i]);
+        ck_assert(attn_selection_keep_queries(fed.part.selection, fed.n / 2, 2, &err) == ATTN_OK);
+        session = session_of(&fed, NULL);
+        ck_assert(attn_session_feed(session, fed.ids, fed.n, &err) == ATTN_OK);
+        for (int site = ATTN_SITE_Q; site < ATTN_N_SITE; site++)
+            for (int layer = 0; layer <= (int)fed.whole.dims.n_layer; layer++) {
+                const size_t at = (size_t)layer * ATTN_N_SITE + (size_t)site;
+                const struct attn_recorded *whole = &fed.whole.records[at];
+                const struct attn_recorded *part = &fed.part.records[at];
+                const size_t n_col = whole->n / fed.n;
+
+                if (whole->data == NULL ||
+                    attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
+                    continue;
+                ck_assert_ptr_nonnull(part->data);
+                attn_assert_same_bits(attn_site_name((enum attn_site)site),
+                                      part->data + fed.n / 2 * n_col,
+                                      whole->data + fed.n / 2 * n_col, 2 * n_col);
+            }
+        attn_session_free(session);
+        fed_close(&fed);
+    }
+}
+END_TEST
+
 ATTN_SUITE("session layers", a_feed_from_any_layer_gives_the_same_bits,
-           refuses_layers_that_are_not_there_and_dropout)
+           refuses_layers_that_are_not_there_and_dropout,
+           the_last_layer_drops_rows_that_nothing_needs, watched_rows_are_not_dropped)
