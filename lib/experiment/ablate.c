@@ -583,7 +583,8 @@ static size_t count_runs(const struct job *job)
 static enum attn_status ablate(struct job *job, struct attn_error *err)
 {
     struct sets sets = {0};
-    enum attn_status status = attn_trials_start(job->run, &job->answer, &job->trials, err);
+    enum attn_status status =
+        attn_trials_start(job->run, &job->answer, job->sites[0], &job->trials, err);
 
     if (status == ATTN_OK)
         status = make_material(job, err);

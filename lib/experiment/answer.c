@@ -270,27 +270,26 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     return found;
 }
 
-/* The logits at the position, of each text, in one product. */
-static enum attn_status read_logits(const struct attn_answer *answer, struct attn_session *session,
-                                    const struct attn_reading *reading, struct attn_error *err)
+/* The position of each of N texts, counted over all; the caller's. NULL: no memory. */
+static size_t *list_positions(const struct attn_answer *answer, size_t n, struct attn_error *err)
 {
-    size_t *positions = attn_alloc(reading->n, sizeof *positions, err);
-    enum attn_status status = ATTN_NO_MEMORY;
+    size_t *positions = attn_alloc(n, sizeof *positions, err);
 
-    for (size_t i = 0; positions != NULL && i < reading->n; i++)
+    for (size_t i = 0; positions != NULL && i < n; i++)
         positions[i] = i * answer->run->text.n + answer->position;
-    if (positions != NULL)
-        status = attn_session_logits_of(session, positions, reading->n, reading->logits, err);
-    attn_free(positions);
-    return status;
+    return positions;
 }
 
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err)
 {
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
-    enum attn_status status = read_logits(answer, session, reading, err);
+    size_t *positions = list_positions(answer, reading->n, err);
+    enum attn_status status = ATTN_NO_MEMORY;
 
+    if (positions != NULL)
+        status = attn_session_logits_of(session, positions, reading->n, reading->logits, err);
+    attn_free(positions);
     for (size_t i = 0; status == ATTN_OK && i < reading->n; i++) {
         double ce = 0;
 
@@ -299,6 +298,36 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
         if (status == ATTN_OK)
             reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, ce);
     }
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
+                                  size_t n, struct attn_kept *kept, struct attn_error *err)
+{
+    const size_t d = attn_model_config(answer->run->model)->d_model;
+    size_t *positions = list_positions(answer, n, err);
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    if (positions != NULL)
+        status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
+    attn_free(positions);
+    for (size_t i = 0; status == ATTN_OK && i < n && answer->metric == ATTN_ANSWER_CE; i++)
+        status = cross_entropy(answer, session, i, &kept->ce[kept->n + i], err);
+    if (status == ATTN_OK)
+        kept->n += n;
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}
+
+enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
+                                       const struct attn_kept *kept, struct attn_session *session,
+                                       const struct attn_reading *reading, struct attn_error *err)
+{
+    const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
+    const enum attn_status status =
+        attn_session_unembed(session, kept->rows, kept->n, reading->logits, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < kept->n; i++)
+        reading->replies[i] = reply_of(answer, reading, reading->logits + i * n_vocab, kept->ce[i]);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 

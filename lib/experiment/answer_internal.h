@@ -45,6 +45,22 @@ struct attn_reading {
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 
+/* What of N texts, fed side by side, outlives their session: enough to find their replies. */
+struct attn_kept {
+    size_t n;
+    float *rows; /* [n, D] what the output layer reads at the position */
+    double *ce;  /* [n] the cross-entropies, if that is the metric */
+};
+
+/* Keeps the N texts of SESSION as the last ones of KEPT, which has room. */
+enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_session *session,
+                                  size_t n, struct attn_kept *kept, struct attn_error *err);
+
+/* The replies of KEPT, by the output layer of SESSION, in one product. READING.n is that of KEPT. */
+enum attn_status attn_answer_read_kept(const struct attn_answer *answer,
+                                       const struct attn_kept *kept, struct attn_session *session,
+                                       const struct attn_reading *reading, struct attn_error *err);
+
 /* A selection of the positions whose logits ANSWER reads. Its one site is the embedding, which a
  * session has at hand: the queries are what it is for. The caller's. */
 enum attn_status attn_answer_select(const struct attn_answer *answer,

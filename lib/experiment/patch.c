@@ -180,7 +180,7 @@ static enum attn_status run_both(struct job *job, struct attn_error *err)
     if (status != ATTN_OK)
         return status;
     job->answer.run = job->base;
-    status = attn_trials_start(job->base, &job->answer, &job->trials, err);
+    status = attn_trials_start(job->base, &job->answer, job->site, &job->trials, err);
     if (status == ATTN_OK)
         status = select_site(job, err);
     if (status == ATTN_OK)

@@ -159,43 +159,48 @@ enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_s
 
 /* --- Several at once -------------------------------------------------------------------------- */
 
+enum attn_status attn_trial_create_packs(const struct attn_run *run, const struct attn_trace *trace,
+                                         size_t n_most, struct attn_session **session,
+                                         struct attn_error *err)
+{
+    struct attn_session_options options = attn_run_session_options(run);
+
+    options.n_sequence = n_most;
+    options.n_max = n_most * run->text.n;
+    options.cache = ATTN_CACHE_ONE_LAYER;
+    options.has_logits = true;
+    options.trace = trace;
+    return attn_error_at(attn_session_create(run->model, &options, session, err), ATTN_STAGE_MODEL,
+                         err);
+}
+
 /* Feeds SESSION the rows of the layer once for each sequence. */
 static enum attn_status feed_pack(const struct attn_trial_pack *pack, struct attn_session *session,
                                   struct attn_error *err)
 {
-    const size_t size = pack->run->text.n * attn_model_config(pack->run->model)->d_model;
-    float *x = attn_alloc_uninitialized(pack->n * size, sizeof *x, err);
-    enum attn_status status = x != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    const float **rows = attn_alloc(2 * pack->n, sizeof *rows, err), **z = rows + pack->n;
+    const struct attn_session_start start = {
+        .layer = pack->layer, .resid = rows, .z = pack->z != NULL ? z : NULL};
+    enum attn_status status = rows != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
-    for (size_t i = 0; x != NULL && i < pack->n; i++)
-        memcpy(x + i * size, pack->resid, size * sizeof *x);
+    for (size_t i = 0; rows != NULL && i < pack->n; i++) {
+        rows[i] = pack->resid;
+        z[i] = pack->z;
+    }
     if (status == ATTN_OK)
-        status =
-            attn_session_feed_layer_many(session, pack->layer, x, pack->sequences, pack->n, err);
-    attn_free(x);
+        status = attn_session_feed_from(session, &start, pack->sequences, pack->n, err);
+    attn_free(rows);
     return status;
 }
 
 enum attn_status attn_trial_run_pack(const struct attn_trial_pack *pack,
-                                     struct attn_session **session, struct attn_error *err)
+                                     struct attn_session *session, struct attn_error *err)
 {
-    struct attn_session_options options = attn_run_session_options(pack->run);
-    struct attn_session *made = NULL;
     enum attn_status status;
 
-    options.n_sequence = pack->n;
-    options.n_max = pack->n * pack->run->text.n;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = true;
-    options.trace = pack->trace;
-    status = attn_session_create(pack->run->model, &options, &made, err);
-    if (status == ATTN_OK)
-        status = feed_pack(pack, made, err);
+    attn_session_reset(session);
+    status = feed_pack(pack, session, err);
     if (status == ATTN_OK)
         status = attn_host_check_canceled(pack->run->host, err);
-    if (status == ATTN_OK)
-        *session = made;
-    else
-        attn_session_free(made);
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }

@@ -54,15 +54,21 @@ enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_s
  * layer on. */
 struct attn_trial_pack {
     const struct attn_run *run;
-    const struct attn_trace *trace;
     int layer;                                     /* where it begins */
     const float *resid;                            /* [T, D] resid_pre of that layer */
+    const float *z;                                /* [H, T, Ev] its z, to begin there; or NULL */
     const struct attn_session_sequence *sequences; /* [n] of T rows; the edits of each */
     size_t n;
 };
 
-/* A new session, the caller's, fed all of PACK on the caller's thread. Errors have a stage. */
+/* A new session, the caller's, for packs of up to N_MOST, on the caller's thread. It keeps TRACE.
+ * Errors have a stage. */
+enum attn_status attn_trial_create_packs(const struct attn_run *run, const struct attn_trace *trace,
+                                         size_t n_most, struct attn_session **session,
+                                         struct attn_error *err);
+
+/* Feeds it all of PACK in place of what it was fed before. Errors have a stage. */
 enum attn_status attn_trial_run_pack(const struct attn_trial_pack *pack,
-                                     struct attn_session **session, struct attn_error *err);
+                                     struct attn_session *session, struct attn_error *err);
 
 #endif

@@ -9,7 +9,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { PACK_ROWS = 128 }; /* more make products no faster */
+enum {
+    PACK_ROWS = 128, /* more make products no faster */
+    WAITING = 48,    /* runs whose logits are found in one product: then the output layer, which is
+                        read for each, costs less to read than to multiply by */
+};
 
 /* --- The unchanged run ------------------------------------------------------------------------ */
 
@@ -32,20 +36,25 @@ static enum attn_status run_base(struct attn_trials *trials, struct attn_error *
 }
 
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
-                                   struct attn_trials *trials, struct attn_error *err)
+                                   enum attn_site first, struct attn_trials *trials,
+                                   struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const bool can_skip = attn_trial_can_skip(run);
+    uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
     enum attn_status status;
 
-    *trials =
-        (struct attn_trials){.run = run, .answer = answer, .can_skip = attn_trial_can_skip(run)};
+    *trials = (struct attn_trials){.run = run,
+                                   .answer = answer,
+                                   .can_skip = can_skip,
+                                   .has_z = can_skip && first >= ATTN_SITE_Z};
+    sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
     trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
     if (trials->logits == NULL)
         return ATTN_NO_MEMORY;
     status = attn_selection_create(dims, &trials->selection, err);
     if (status == ATTN_OK)
-        status =
-            attn_selection_set_sites(trials->selection, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE), err);
+        status = attn_selection_set_sites(trials->selection, sites, err);
     if (status == ATTN_OK)
         status = attn_answer_select(answer, &trials->needed, err);
     if (status == ATTN_OK && trials->can_skip)
@@ -76,6 +85,15 @@ struct pack {
     size_t n;
 };
 
+/* What a thread keeps from pack to pack. */
+struct worker {
+    struct attn_session *session; /* owns; NULL before the first pack */
+    struct attn_kept kept;      /* owns its arrays; runs whose replies wait, [n_waiting] at most */
+    size_t *changes;            /* [n_waiting] owns; their numbers */
+    struct attn_reply *replies; /* [n_waiting] owns */
+    float *logits;              /* [n_waiting, V] owns */
+};
+
 /* Work of the pool. */
 struct work {
     const struct attn_trials *trials;
@@ -84,10 +102,14 @@ struct work {
     struct place *places; /* [n] owns; of the changes, by layer */
     struct pack *packs;   /* [n_pack] owns */
     size_t n_pack;
-    size_t n_total;         /* runs, those before these with them */
-    atomic_size_t n_done;   /* likewise */
-    atomic_flag has_failed; /* the thread that sets it first writes the failure */
-    atomic_bool is_over;    /* something failed: the rest does nothing */
+    struct worker *workers; /* [n_worker] owns */
+    size_t n_worker;
+    size_t n_together, n_waiting;   /* runs that go side by side; whose logits are found so */
+    const struct attn_trace *trace; /* of all sessions */
+    size_t n_total;                 /* runs, those before these with them */
+    atomic_size_t n_done;           /* likewise */
+    atomic_flag has_failed;         /* the thread that sets it first writes the failure */
+    atomic_bool is_over;            /* something failed: the rest does nothing */
     enum attn_status status;
     struct attn_error *err;
 };
@@ -129,7 +151,7 @@ static size_t most_together(const struct attn_trials *trials)
 static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
 {
     const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
-    const size_t most = most_together(work->trials);
+    const size_t most = work->n_together;
 
     work->places = attn_alloc(n, sizeof *work->places, err);
     work->packs = attn_alloc(n, sizeof *work->packs, err);
@@ -176,6 +198,25 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     return status;
 }
 
+/* What that run, which SESSION was fed, replies. */
+static enum attn_status read_reply(const struct work *work, const struct pack *pack,
+                                   struct attn_session *session, struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
+    struct attn_reading reading = {.n = 1,
+                                   .base = trials->logits,
+                                   .base_total = trials->base.total,
+                                   .replies = &work->outcomes[pack->places[0].change].reply};
+    enum attn_status status = ATTN_NO_MEMORY;
+
+    reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
+    if (reading.logits != NULL)
+        status = attn_answer_read(trials->answer, session, &reading, err);
+    attn_free(reading.logits);
+    return status;
+}
+
 /* An attn_trace_fn: the selection says which positions are needed; what they hold is not read. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
@@ -186,24 +227,73 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-/* The session keeps TRACE. */
-static enum attn_status try_together(const struct work *work, const struct pack *pack,
-                                     const struct attn_trace *trace, struct attn_session **session,
+static enum attn_status prepare_worker(const struct work *work, struct worker *worker,
+                                       struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(work->trials->run->model);
+    const size_t n = work->n_waiting;
+
+    worker->kept.rows = attn_alloc_uninitialized(n * config->d_model, sizeof(float), err);
+    worker->kept.ce = attn_alloc(n, sizeof *worker->kept.ce, err);
+    worker->changes = attn_alloc(n, sizeof *worker->changes, err);
+    worker->replies = attn_alloc(n, sizeof *worker->replies, err);
+    worker->logits = attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err);
+    if (worker->kept.rows == NULL || worker->kept.ce == NULL || worker->changes == NULL ||
+        worker->replies == NULL || worker->logits == NULL)
+        return ATTN_NO_MEMORY;
+    return attn_trial_create_packs(work->trials->run, work->trace, work->n_together,
+                                   &worker->session, err);
+}
+
+static void release_worker(struct worker *worker)
+{
+    attn_session_free(worker->session);
+    attn_free(worker->kept.rows);
+    attn_free(worker->kept.ce);
+    attn_free(worker->changes);
+    attn_free(worker->replies);
+    attn_free(worker->logits);
+}
+
+/* Finds the replies that wait. */
+static enum attn_status read_replies(const struct work *work, struct worker *worker,
                                      struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    const struct attn_reading reading = {.n = worker->kept.n,
+                                         .base = trials->logits,
+                                         .base_total = trials->base.total,
+                                         .logits = worker->logits,
+                                         .replies = worker->replies};
+    enum attn_status status = ATTN_OK;
+
+    if (worker->kept.n > 0)
+        status =
+            attn_answer_read_kept(trials->answer, &worker->kept, worker->session, &reading, err);
+    for (size_t i = 0; status == ATTN_OK && i < worker->kept.n; i++)
+        work->outcomes[worker->changes[i]].reply = worker->replies[i];
+    worker->kept.n = 0;
+    return status;
+}
+
+/* Feeds the session of WORKER the runs of PACK. */
+static enum attn_status run_together(const struct work *work, const struct pack *pack,
+                                     struct worker *worker, struct attn_error *err)
 {
     static const struct attn_edit none; /* what a run without changes has */
     const struct attn_trials *trials = work->trials;
     struct attn_session_sequence *sequences = attn_alloc(pack->n, sizeof *sequences, err);
     const int layer = pack->places[0].layer;
-    const struct attn_trial_pack together = {
+    struct attn_trial_pack together = {
         .run = trials->run,
-        .trace = trace,
         .layer = layer,
         .resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer),
         .sequences = sequences,
         .n = pack->n};
     enum attn_status status = sequences != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
+    if (trials->has_z)
+        together.z = attn_capture_tensor(trials->capture, ATTN_SITE_Z, layer);
     for (size_t i = 0; sequences != NULL && i < pack->n; i++) {
         const struct attn_trial_change *change = &work->changes[pack->places[i].change];
 
@@ -213,44 +303,45 @@ static enum attn_status try_together(const struct work *work, const struct pack 
                                            .n_edit = change->n_edit};
     }
     if (status == ATTN_OK)
-        status = attn_trial_run_pack(&together, session, err);
-    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
-        work->outcomes[pack->places[i].change].n_row = attn_session_n_edited_row_of(*session, i);
+        status = attn_trial_run_pack(&together, worker->session, err);
     attn_free(sequences); /* their edits are the caller's */
     return status;
 }
 
-/* What the runs of PACK, which SESSION was fed, reply. */
-static enum attn_status read_replies(const struct work *work, const struct pack *pack,
-                                     struct attn_session *session, struct attn_error *err)
+static enum attn_status try_together(const struct work *work, const struct pack *pack,
+                                     struct worker *worker, struct attn_error *err)
 {
-    const struct attn_trials *trials = work->trials;
-    const size_t n_vocab = attn_model_config(trials->run->model)->n_vocab;
-    struct attn_reading reading = {
-        .n = pack->n, .base = trials->logits, .base_total = trials->base.total};
-    enum attn_status status = ATTN_NO_MEMORY;
+    enum attn_status status = ATTN_OK;
 
-    reading.logits = attn_alloc_uninitialized(pack->n * n_vocab, sizeof *reading.logits, err);
-    reading.replies = attn_alloc(pack->n, sizeof *reading.replies, err);
-    if (reading.logits != NULL && reading.replies != NULL)
-        status = attn_answer_read(trials->answer, session, &reading, err);
-    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)
-        work->outcomes[pack->places[i].change].reply = reading.replies[i];
-    attn_free(reading.logits);
-    attn_free(reading.replies);
+    if (worker->session == NULL)
+        status = prepare_worker(work, worker, err);
+    if (status == ATTN_OK && worker->kept.n + pack->n > work->n_waiting)
+        status = read_replies(work, worker, err);
+    if (status == ATTN_OK)
+        status = run_together(work, pack, worker, err);
+    for (size_t i = 0; status == ATTN_OK && i < pack->n; i++) {
+        const size_t change = pack->places[i].change;
+
+        worker->changes[worker->kept.n + i] = change;
+        work->outcomes[change].n_row = attn_session_n_edited_row_of(worker->session, i);
+    }
+    if (status == ATTN_OK)
+        status =
+            attn_answer_keep(work->trials->answer, worker->session, pack->n, &worker->kept, err);
     return status;
 }
 
-static enum attn_status try(const struct work *work, const struct pack *pack,
+static enum attn_status try(const struct work *work, const struct pack *pack, int worker,
                             struct attn_error *err)
 {
-    const struct attn_trace trace = {.selection = work->trials->needed, .on_event = ignore};
     struct attn_session *session = NULL;
-    enum attn_status status = packs(work->trials) ? try_together(work, pack, &trace, &session, err)
-                                                  : try_alone(work, pack, &session, err);
+    enum attn_status status;
 
+    if (packs(work->trials))
+        return try_together(work, pack, &work->workers[worker], err);
+    status = try_alone(work, pack, &session, err);
     if (status == ATTN_OK)
-        status = read_replies(work, pack, session, err);
+        status = read_reply(work, pack, session, err);
     attn_session_free(session);
     return status;
 }
@@ -265,6 +356,18 @@ static void tell(struct work *work, size_t n, int worker)
         request->on_progress(request->user, n_done, work->n_total);
 }
 
+/* Ends it all when STATUS is a failure. */
+static void note(struct work *work, enum attn_status status, const struct attn_error *failure)
+{
+    if (status == ATTN_OK)
+        return;
+    atomic_store(&work->is_over, true);
+    if (!atomic_flag_test_and_set(&work->has_failed)) {
+        work->status = status;
+        attn_error_copy(work->err, failure);
+    }
+}
+
 static void try_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
@@ -274,16 +377,21 @@ static void try_task(void *context, size_t task, int worker)
 
     if (atomic_load(&work->is_over))
         return;
-    status = try(work, pack, &failure);
-    if (status == ATTN_OK) {
+    status = try(work, pack, worker, &failure);
+    if (status == ATTN_OK)
         tell(work, pack->n, worker);
-        return;
-    }
-    atomic_store(&work->is_over, true);
-    if (!atomic_flag_test_and_set(&work->has_failed)) {
-        work->status = status;
-        attn_error_copy(work->err, &failure);
-    }
+    note(work, status, &failure);
+}
+
+/* The replies that still wait with worker number TASK. */
+static void read_task(void *context, size_t task, int worker)
+{
+    struct work *work = context;
+    struct attn_error failure = {0};
+
+    (void)worker;
+    if (!atomic_load(&work->is_over))
+        note(work, read_replies(work, &work->workers[task], &failure), &failure);
 }
 
 /* Multiply-adds of a run, roughly. */
@@ -296,23 +404,46 @@ static double work_of_run(const struct attn_trials *trials)
            (double)dims->n_vocab * (double)dims->d_model;
 }
 
+static void perform(struct work *work, size_t n, struct attn_error *err)
+{
+    const struct attn_trials *trials = work->trials;
+    struct attn_pool *pool = attn_host_pool(trials->run->host, work_of_run(trials) * (double)n);
+
+    work->n_worker = (size_t)attn_pool_n_thread(pool);
+    work->workers = attn_alloc(work->n_worker, sizeof *work->workers, err);
+    work->status = work->workers != NULL ? make_packs(work, n, err) : ATTN_NO_MEMORY;
+    if (work->status != ATTN_OK)
+        return;
+    attn_pool_run(pool, work->n_pack, try_task, work);
+    attn_pool_run(pool, work->n_worker, read_task, work);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 enum attn_status attn_trials_perform(struct attn_trials *trials,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err)
 {
-    const size_t n_all = trials->n_feed + n;
+    const struct attn_trace trace = {.selection = trials->needed, .on_event = ignore};
+    const size_t n_all = trials->n_feed + n, most = most_together(trials);
     struct work work = {.trials = trials,
                         .changes = changes,
                         .outcomes = outcomes,
+                        .n_together = most,
+                        .n_waiting = smaller(most > WAITING ? most : WAITING, n),
+                        .trace = &trace,
                         .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
                         .n_done = trials->n_feed,
                         .has_failed = ATOMIC_FLAG_INIT,
                         .err = err};
 
-    work.status = make_packs(&work, n, err);
-    if (work.status == ATTN_OK)
-        attn_pool_run(attn_host_pool(trials->run->host, work_of_run(trials) * (double)n),
-                      work.n_pack, try_task, &work);
+    perform(&work, n, err);
+    for (size_t i = 0; work.workers != NULL && i < work.n_worker; i++)
+        release_worker(&work.workers[i]);
+    attn_free(work.workers);
     attn_free(work.packs);
     attn_free(work.places);
     trials->n_feed += n;

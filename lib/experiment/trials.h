@@ -3,7 +3,7 @@
  * host. For the files of this layer.
  *
  *     struct attn_trials trials;
- *     attn_trials_start(run, &answer, &trials, &err);            // the unchanged run
+ *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); // the unchanged run
  *     attn_trials_perform(&trials, changes, n, outcomes, &err);  // those with changes
  *     attn_trials_release(&trials);
  */
@@ -19,7 +19,8 @@ struct attn_trials {
     const struct attn_run *run;       /* borrowed */
     const struct attn_answer *answer; /* borrowed */
     bool can_skip;                    /* runs may begin at a later layer */
-    struct attn_selection *selection; /* owns; resid_pre of all layers */
+    bool has_z;                       /* they begin with z of that layer */
+    struct attn_selection *selection; /* owns; resid_pre of all layers, and z */
     struct attn_selection *needed;    /* owns; the positions that the answer reads */
     struct attn_capture *capture;     /* owns; of the unchanged run */
     float *logits;                    /* [n_vocab] owns; of the unchanged run at the position */
@@ -39,9 +40,11 @@ struct attn_trial_outcome {
     size_t n_row; /* that were changed */
 };
 
-/* Runs RUN without changes. Release TRIALS also after a failure. Errors have a stage. */
+/* Runs RUN without changes. Those that follow are of FIRST, or of sites behind it. Release TRIALS
+ * also after a failure. Errors have a stage. */
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
-                                   struct attn_trials *trials, struct attn_error *err);
+                                   enum attn_site first, struct attn_trials *trials,
+                                   struct attn_error *err);
 
 /* Runs it with each of CHANGES [n], from the first layer that is changed on: OUTCOMES [n]. */
 enum attn_status attn_trials_perform(struct attn_trials *trials,

@@ -51,6 +51,7 @@ static struct attn_heads heads_of(struct step *step)
 {
     struct attn_forward *f = step->f;
     const struct attn_feed_part *part = step->part;
+    const struct attn_site_rows left = attn_feed_part_left(part);
     const struct attn_dims *dims = &f->dims;
     const struct attn_selection *selection = f->trace != NULL ? f->trace->selection : NULL;
     const int layer = f->feed.layer;
@@ -61,8 +62,8 @@ static struct attn_heads heads_of(struct step *step)
                  .sequence = step->sequence,
                  .layer = layer,
                  .random_layer = layer,
-                 .row0 = part->left.row0,
-                 .n_row = part->left.n_row,
+                 .row0 = left.row0,
+                 .n_row = left.n_row,
                  .n_key = attn_forward_is_cross(f) ? f->n_source : part->row0 + part->n_row,
                  .ldz = dims->n_head * dims->d_value,
                  .edits = part->edits,
@@ -171,7 +172,7 @@ static struct attn_dropout find_dropout(const struct step *step)
 static void attend(struct step *step, float *q)
 {
     struct attn_forward *f = step->f;
-    const size_t n_row = step->part->left.n_row;
+    const size_t n_row = attn_feed_part_left(step->part).n_row;
 
     if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
@@ -207,12 +208,12 @@ void attn_attention_step(struct attn_forward *f, float *q, float *k, const float
     attn_step_finish(f);
     for (size_t i = 0; i < f->feed.n_part && !attn_forward_is_over(f); i++) {
         struct step step = step_of(f, i);
-        float *part_q = q + step.part->left.first * f->shape.ldq;
+        float *part_q = q + step.part->left * f->shape.ldq;
 
         step.heads = heads_of(&step);
         step.heads.q = part_q;
         if (attn_forward_needs(f, ATTN_SITE_Z))
-            step.heads.z = z + step.part->left.first * step.heads.feed.ldz;
+            step.heads.z = z + step.part->left * step.heads.feed.ldz;
         append_rows(&step, k, v);
         if (attn_forward_needs(f, ATTN_SITE_QK))
             attend(&step, part_q);

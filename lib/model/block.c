@@ -58,23 +58,40 @@ static void run_behind(struct attn_forward *f, const struct attn_block_weights *
     }
 }
 
-void attn_block_run(struct attn_forward *f, int layer)
+/* From resid_pre to z. */
+static void run_heads(struct attn_forward *f, const struct attn_block_weights *w)
 {
-    const struct attn_config *config = &f->model->config;
-    const struct attn_block_weights *w = &f->model->weights.blocks[layer];
     const float *kv_input;
 
-    f->feed.layer = layer;
     attn_visit(f, ATTN_SITE_RESID_PRE, f->resid);
     attn_norm_step(f, &w->ln1, f->resid, f->normed);
-    kv_input = attn_drop_step(f, f->normed, f->out);
-    kv_input = config->is_cross[layer] ? f->source : kv_input;
+    kv_input = attn_drop_step(f, f->normed, f->dims.d_model, f->out);
+    kv_input = attn_forward_is_cross(f) ? f->source : kv_input;
     attn_linear_step(f, ATTN_SITE_Q, &w->q, f->normed, f->q);
     attn_linear_step(f, ATTN_SITE_K, &w->k, kv_input, f->k);
     attn_linear_step(f, ATTN_SITE_V, &w->v, kv_input, f->v);
     attn_rotary_step(f, ATTN_SITE_ROT_Q, &w->q_norm, f->q);
     attn_rotary_step(f, ATTN_SITE_ROT_K, &w->k_norm, f->k);
     attn_attention_step(f, f->q, f->k, f->v, f->z);
+}
+
+/* From z, which was given. */
+static void begin_at_z(struct attn_forward *f)
+{
+    attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);
+    attn_visit(f, ATTN_SITE_Z, f->z);
+}
+
+void attn_block_run(struct attn_forward *f, int layer)
+{
+    const struct attn_config *config = &f->model->config;
+    const struct attn_block_weights *w = &f->model->weights.blocks[layer];
+
+    f->feed.layer = layer;
+    if (f->feed.has_z && layer == f->feed.first_layer)
+        begin_at_z(f);
+    else
+        run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
     attn_norm_behind_step(f, ATTN_SITE_ATTN_OUT, &w->ln1_behind, f->out);
     if (config->has_parallel_residual)

@@ -15,7 +15,8 @@ static void begin_sequences(struct attn_forward *f)
         struct attn_feed_part *part = &f->parts[i];
 
         part->first = feed->n_row;
-        part->left = (struct attn_site_rows){feed->n_row, part->row0, part->n_row};
+        part->left = feed->n_row;
+        part->n_dropped = 0;
         part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;

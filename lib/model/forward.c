@@ -38,6 +38,12 @@ struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_
     return part;
 }
 
+struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part)
+{
+    return (struct attn_site_rows){part->left, part->row0 + part->n_dropped,
+                                   part->n_row - part->n_dropped};
+}
+
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence)
 {
@@ -47,7 +53,7 @@ struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_
         return (struct attn_site_rows){.n_row = part->row0 == 0 ? f->n_source : 0};
     if (attn_site_layout(site) == ATTN_LAYOUT_KEY)
         return (struct attn_site_rows){part->first, part->row0, part->n_row};
-    return part->left;
+    return attn_feed_part_left(part);
 }
 
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row)
@@ -63,7 +69,7 @@ size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
 {
     size_t sequence = 0;
 
-    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left.first)
+    while (sequence + 1 < f->feed.n_part && row >= f->parts[sequence + 1].left)
         sequence++;
     return sequence;
 }

@@ -36,18 +36,14 @@ struct attn_place {
     enum attn_site site;
 };
 
-/* Rows of one sequence of a feed. */
-struct attn_site_rows {
-    size_t first;       /* among the rows of the feed that are there */
-    size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
-};
-
 /* The positions of one sequence that go through the model now. */
 struct attn_feed_part {
-    size_t first;                  /* its first among the rows of the feed */
-    size_t row0, n_row;            /* its first position, counted from the beginning; how many */
-    struct attn_site_rows left;    /* those still on their way: all, but in the last layer only the
-                                      last of them, from the first on that something needs */
+    size_t first;       /* its first among the rows of the feed */
+    size_t row0, n_row; /* its first position, counted from the beginning; how many */
+    size_t
+        n_dropped; /* of these positions, in the last layer: the first ones, if nothing needs what
+                         is made of them any more */
+    size_t left;   /* the first of the others, among the rows of the feed that are left */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */
@@ -56,10 +52,11 @@ struct attn_feed_part {
 /* The rows that go through the model now. */
 struct attn_feed {
     size_t n_part, n_row;    /* sequences; rows of all of them */
-    size_t n_left;           /* of these rows, those still on their way */
+    size_t n_left;           /* of these rows, those that are not dropped */
     bool is_pack;            /* each sequence is whole, and by itself */
     bool has_edits;          /* some sequence has */
     int first_layer;         /* where it begins; ATTN_NO_LAYER: at the embeddings */
+    bool has_z;              /* it begins with z of that layer, which is given */
     int layer;               /* the one that runs, or ATTN_NO_LAYER */
     bool is_done;            /* the end was reached */
     enum attn_status status; /* the first failure */
@@ -145,12 +142,17 @@ struct attn_site_part {
 };
 struct attn_site_part attn_forward_part(const struct attn_forward *f, enum attn_site site);
 
-/* The rows of SITE that sequence number SEQUENCE of the feed has. */
+/* The rows of SITE that sequence number SEQUENCE of the feed has; those of PART that are left. */
+struct attn_site_rows {
+    size_t first;       /* among the rows of the feed that the site has */
+    size_t row0, n_row; /* the first, counted from the beginning of the sequence; how many */
+};
+struct attn_site_rows attn_feed_part_left(const struct attn_feed_part *part);
 struct attn_site_rows attn_forward_rows(const struct attn_forward *f, enum attn_site site,
                                         size_t sequence);
 
 /* The sequence of the feed that has row ROW, which is counted over all that was fed; and that has
- * row ROW of those still on their way. */
+ * row ROW of those that are left. */
 size_t attn_forward_find_sequence(const struct attn_forward *f, size_t row);
 size_t attn_forward_find_left(const struct attn_forward *f, size_t row);
 

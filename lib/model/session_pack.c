@@ -118,21 +118,40 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
     return attn_session_run_feed(session);
 }
 
-enum attn_status attn_session_feed_layer_many(struct attn_session *session, int layer,
-                                              const float *x,
-                                              const struct attn_session_sequence *sequences,
-                                              size_t n, struct attn_error *err)
+/* Z of one sequence, as a capture has it, into its rows of the feed. */
+static void spread_z(const struct attn_forward *f, const struct attn_feed_part *part,
+                     const float *z)
+{
+    const size_t n_head = f->dims.n_head, d = f->dims.d_value;
+
+    for (size_t h = 0; h < n_head; h++)
+        for (size_t row = 0; row < part->n_row; row++)
+            memcpy(f->z + ((part->first + row) * n_head + h) * d, z + (h * part->n_row + row) * d,
+                   d * sizeof *z);
+}
+
+enum attn_status attn_session_feed_from(struct attn_session *session,
+                                        const struct attn_session_start *start,
+                                        const struct attn_session_sequence *sequences, size_t n,
+                                        struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    enum attn_status status = attn_session_check_layer(f, layer, err);
+    const size_t d = f->dims.d_model;
+    enum attn_status status = attn_session_check_layer(f, start->layer, err);
 
     if (status == ATTN_OK)
-        status = check_many(session, (size_t)layer, sequences, n, err);
+        status = check_many(session, (size_t)start->layer, sequences, n, err);
     if (status != ATTN_OK)
         return status;
     begin_many(session, sequences, n, err);
-    f->feed.first_layer = layer;
-    memcpy(f->resid, x, f->feed.n_row * f->dims.d_model * sizeof(float));
+    f->feed.first_layer = start->layer;
+    f->feed.has_z = start->z != NULL;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(f->resid + f->parts[i].first * d, start->resid[i],
+               f->parts[i].n_row * d * sizeof(float));
+        if (start->z != NULL)
+            spread_z(f, &f->parts[i], start->z[i]);
+    }
     return attn_session_run_feed(session);
 }
 
@@ -143,12 +162,12 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
 
 /* --- logits ----------------------------------------------------------------------------------- */
 
-/* Adds row ROW of all that was fed to those that the output layer will read, as number I. */
-static void pick_row(struct attn_forward *f, size_t row, size_t i)
+/* Copies row ROW of all that was fed, which the output layer reads, to X as number I. */
+static void pick_row(const struct attn_forward *f, size_t row, size_t i, float *x)
 {
     const size_t d = f->dims.d_model;
 
-    memcpy(f->normed + i * d, f->final + row * d, d * sizeof *f->normed); /* free after a feed */
+    memcpy(x + i * d, f->final + row * d, d * sizeof *x);
 }
 
 /* The position of the row after which sequence number I ends, or POSITIONS[i]. */
@@ -170,7 +189,7 @@ static enum attn_status unembed(struct attn_session *session, const size_t *posi
     f->feed.status = ATTN_OK;
     f->feed.err = err;
     for (size_t i = 0; i < n; i++)
-        pick_row(f, row_of(session, positions, i), i);
+        pick_row(f, row_of(session, positions, i), i, f->normed); /* free after a feed */
     attn_unembed_rows(f, f->normed, n, logits);
     for (size_t i = 0; i < n; i++)
         attn_unembed_edit(f, row_of(session, positions, i), 1, logits + i * f->dims.n_vocab);
@@ -188,12 +207,43 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
     return unembed(session, NULL, session->forward.feed.n_part, logits, err);
 }
 
-enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
-                                        size_t n, float *logits, struct attn_error *err)
+/* Whether there are logits after N POSITIONS. */
+static enum attn_status check_positions(const struct attn_session *session, const size_t *positions,
+                                        size_t n, struct attn_error *err)
 {
     enum attn_status status = attn_session_check_logits(session, err);
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = attn_session_check_position(session, positions[i], err);
+    return status;
+}
+
+enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
+                                        size_t n, float *logits, struct attn_error *err)
+{
+    const enum attn_status status = check_positions(session, positions, n, err);
+
     return status == ATTN_OK ? unembed(session, positions, n, logits, err) : status;
+}
+
+enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,
+                                       size_t n, float *rows, struct attn_error *err)
+{
+    const enum attn_status status = check_positions(session, positions, n, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        pick_row(&session->forward, positions[i], i, rows);
+    return status;
+}
+
+enum attn_status attn_session_unembed(struct attn_session *session, const float *rows, size_t n,
+                                      float *logits, struct attn_error *err)
+{
+    struct attn_forward *f = &session->forward;
+
+    f->feed.status = ATTN_OK;
+    f->feed.err = err;
+    attn_unembed_rows(f, rows, n, logits);
+    attn_forward_check_finite(f, logits, n * f->dims.n_vocab);
+    return f->feed.status;
 }

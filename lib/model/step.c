@@ -271,7 +271,7 @@ static size_t fed_row(const struct turn_work *work, size_t row)
     if (attn_site_layout(work->site) == ATTN_LAYOUT_KEY)
         return row;
     part = &f->parts[attn_forward_find_left(f, row)];
-    return part->first + (part->left.row0 - part->row0) + (row - part->left.first);
+    return part->first + part->n_dropped + (row - part->left);
 }
 
 /* One position: its heads are normalized, all at once or each, and turned. */
@@ -326,11 +326,11 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
 
 /* --- rows that are not needed any more -------------------------------------------------------- */
 
-/* Rows that edits of the current layer, or of what follows it, would have changed among the first
- * N_ROW positions of PART: they are counted, though nothing reads them. */
-static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part,
-                           size_t n_row)
+/* Rows that edits of the current layer, or of what follows it, would have changed among the
+ * positions of PART that are dropped: they are counted, though nothing reads them. */
+static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part)
 {
+    const size_t n_row = part->n_dropped;
     size_t n = 0;
 
     for (size_t i = 0; i < part->n_edit; i++) {
@@ -350,15 +350,14 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
     return n;
 }
 
-/* The first position of PART that something needs, or its last. */
-static size_t find_needed(const struct attn_forward *f, const struct attn_feed_part *part)
+/* The positions of PART before the first that something needs, or before its last. */
+static size_t count_dropped(const struct attn_forward *f, const struct attn_feed_part *part)
 {
-    const size_t end = part->row0 + part->n_row;
-    size_t row = part->row0;
+    size_t n = 0;
 
-    while (row + 1 < end && !attn_forward_needs_rows(f, part, row, 1))
-        row++;
-    return row;
+    while (n + 1 < part->n_row && !attn_forward_needs_rows(f, part, part->row0 + n, 1))
+        n++;
+    return n;
 }
 
 /* Plans what is left of each sequence. Returns whether rows are dropped. */
@@ -370,11 +369,12 @@ static bool drop_rows(struct attn_forward *f)
         return false;
     for (size_t i = 0; i < f->feed.n_part; i++) {
         struct attn_feed_part *part = &f->parts[i];
-        const size_t row0 = find_needed(f, part), n_dropped = row0 - part->row0;
 
-        part->left = (struct attn_site_rows){n_left, row0, part->n_row - n_dropped};
-        n_left += part->left.n_row;
-        attn_visit_count(f, i, n_dropped > 0 ? count_edited(f, part, n_dropped) : 0);
+        part->left = n_left;
+        part->n_dropped = count_dropped(f, part);
+        n_left += part->n_row - part->n_dropped;
+        if (part->n_dropped > 0)
+            attn_visit_count(f, i, count_edited(f, part));
     }
     f->feed.n_left = n_left;
     return n_left < f->feed.n_row;
@@ -384,21 +384,19 @@ static bool drop_rows(struct attn_forward *f)
 static void gather_rows(const struct attn_forward *f, float *x, size_t n_col)
 {
     for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++)
-        memmove(x + part->left.first * n_col,
-                x + (part->first + part->left.row0 - part->row0) * n_col,
-                part->left.n_row * n_col * sizeof *x);
+        memmove(x + part->left * n_col, x + (part->first + part->n_dropped) * n_col,
+                (part->n_row - part->n_dropped) * n_col * sizeof *x);
 }
 
-const float *attn_drop_step(struct attn_forward *f, float *normed, float *all)
+const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all)
 {
-    const size_t d = f->dims.d_model;
-
     attn_step_finish(f);
     if (attn_forward_is_over(f) || !drop_rows(f))
-        return normed;
-    memcpy(all, normed, f->feed.n_row * d * sizeof *all);
-    gather_rows(f, normed, d);
-    gather_rows(f, f->resid, d);
+        return x;
+    if (all != NULL)
+        memcpy(all, x, f->feed.n_row * n_col * sizeof *all);
+    gather_rows(f, x, n_col);
+    gather_rows(f, f->resid, f->dims.d_model);
     return all;
 }
 

@@ -18,11 +18,11 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
 
 /*
  * Drops the rows that nothing needs from here on, in the last layer: all but the last rows of each
- * sequence, from the first one that is watched or whose logits are asked for. Those of the stream
- * and of NORMED [n_row, D] move up. Returns what keys and values are made of, which are needed of
- * all rows: NORMED as it was, in ALL [n_row, D] where rows were dropped.
+ * sequence, from the first one that is watched or whose logits are asked for. The others of the
+ * stream and of X [n_row, N_COL] move up. Returns X as it was, of which keys and values are made:
+ * in ALL [n_row, N_COL], unless that is NULL, where rows were dropped.
  */
-const float *attn_drop_step(struct attn_forward *f, float *normed, float *all);
+const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, float *all);
 
 /* SITE: y = x W + b, for the heads that are needed; y = x where the model has no such weights. */
 void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct attn_linear *linear,

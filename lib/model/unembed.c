@@ -73,14 +73,14 @@ static struct span find_span(const struct attn_forward *f, size_t row, size_t n)
     return span;
 }
 
-/* The same of rows that are counted over those still on their way. */
+/* The same of rows that are counted over those that are left. */
 static struct span find_span_left(const struct attn_forward *f, size_t row, size_t n)
 {
     const size_t sequence = attn_forward_find_left(f, row);
-    const struct attn_site_rows *left = &f->parts[sequence].left;
-    const size_t at = row - left->first, rest = left->n_row - at;
+    const struct attn_site_rows left = attn_feed_part_left(&f->parts[sequence]);
+    const size_t at = row - left.first, rest = left.n_row - at;
 
-    return (struct span){sequence, left->row0 + at, n < rest ? n : rest};
+    return (struct span){sequence, left.row0 + at, n < rest ? n : rest};
 }
 
 static void edit_span(struct attn_forward *f, const struct span *span, float *logits)
@@ -108,7 +108,7 @@ void attn_unembed_edit(struct attn_forward *f, size_t first, size_t n_row, float
     }
 }
 
-/* Edits f->logits [n_row, V] of the rows FIRST and on of those on their way, and tells of them. */
+/* Edits f->logits [n_row, V] of the rows FIRST and on of those that are left, and tells of them. */
 static void tell_rows(struct attn_forward *f, size_t first, size_t n_row)
 {
     const size_t n_vocab = f->dims.n_vocab;
@@ -158,9 +158,10 @@ static void keep_rows(struct attn_forward *f, const float *x)
     const size_t d = f->dims.d_model;
 
     for (const struct attn_feed_part *part = f->parts; part < f->parts + f->feed.n_part; part++) {
-        const size_t row = f->feed.is_pack ? part->first + part->left.row0 : part->left.row0;
+        const struct attn_site_rows left = attn_feed_part_left(part);
+        const size_t row = f->feed.is_pack ? part->first + left.row0 : left.row0;
 
-        memcpy(f->final + row * d, x + part->left.first * d, part->left.n_row * d * sizeof *x);
+        memcpy(f->final + row * d, x + left.first * d, left.n_row * d * sizeof *x);
     }
 }
 

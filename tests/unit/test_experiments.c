@@ -527,8 +527,9 @@ static void ablate_all(struct fixture *f)
 enum { MOST_CHANGES = 64 };
 
 /* Runs that go side by side from the layer of their change have the bits of those from the start,
- * each by itself. */
-static void restart_many(struct fixture *f, enum attn_answer_metric metric, const char *at)
+ * each by itself. FIRST: what they begin with. */
+static void restart_many(struct fixture *f, enum attn_answer_metric metric, const char *at,
+                         enum attn_site first)
 {
     const struct attn_config *config = attn_model_config(attn_host_model(f->host));
     struct attn_answer_args args = answer_of(f);
@@ -543,7 +544,7 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
     args.metric = metric, args.at = at;
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
     ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
-    ck_assert(attn_trials_start(run, &answer, &trials, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_start(run, &answer, first, &trials, &f->err) == ATTN_OK);
     for (int layer = (int)config->n_layer - 1; layer >= 0; layer--)
         for (int head = 0; head < (int)config->n_head && n < MOST_CHANGES - 1; head++) {
             edits[n] = ATTN_EDIT_DEFAULT;
@@ -572,9 +573,10 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
 
 static void restart_all(struct fixture *f)
 {
-    restart_many(f, ATTN_ANSWER_LOG_PROB, NULL);
-    restart_many(f, ATTN_ANSWER_LOG_PROB, "1");
-    restart_many(f, ATTN_ANSWER_CE, NULL);
+    restart_many(f, ATTN_ANSWER_LOG_PROB, NULL, ATTN_SITE_Z);
+    restart_many(f, ATTN_ANSWER_LOG_PROB, NULL, ATTN_SITE_QK);
+    restart_many(f, ATTN_ANSWER_LOG_PROB, "1", ATTN_SITE_Z);
+    restart_many(f, ATTN_ANSWER_CE, NULL, ATTN_SITE_Z);
 }
 
 /* A run that begins at the layer of its change has the bits of one from the start. */
@@ -590,7 +592,7 @@ static void restart(struct fixture *f)
 
     ck_assert(attn_run_prepare(f->host, &f->request, &run, &f->err) == ATTN_OK);
     ck_assert(attn_answer_find(run, &args, &answer, &f->err) == ATTN_OK);
-    ck_assert(attn_trials_start(run, &answer, &trials, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &f->err) == ATTN_OK);
     edit.site = ATTN_SITE_Z;
     edit.layer = 1;
     edit.head = 0;

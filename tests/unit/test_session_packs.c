@@ -424,6 +424,45 @@ START_TEST(logits_need_no_trace)
 }
 END_TEST
 
+/* Feeds PACK from LAYER on, from its z where HAS_Z, as WHOLE had it, and compares what comes out. */
+static void feed_from(struct pack *pack, struct attn_session *session,
+                      const struct attn_recording *whole, int layer, bool has_z)
+{
+    const int last = (int)pack->config->n_layer - 1;
+    const float *resid[MOST_ROWS], *z[MOST_ROWS];
+    const struct attn_session_start start = {layer, resid, has_z ? z : NULL};
+    float *turned[MOST_ROWS];
+    struct attn_error err = {0};
+
+    for (size_t i = 0; i < pack->n; i++) {
+        const struct attn_recorded *made = attn_recording_find(&whole[i], ATTN_SITE_Z, layer);
+
+        resid[i] = attn_recording_find(&whole[i], ATTN_SITE_RESID_PRE, layer)->data;
+        z[i] = turned[i] = malloc(made->n * sizeof(float)); /* [T, H, Ev] as [H, T, Ev] */
+        ck_assert_ptr_nonnull(turned[i]);
+        for (size_t at = 0; at < made->n; at++) {
+            const size_t d = made->shape[2], h = at / d % made->shape[1];
+
+            turned[i][(h * made->shape[0] + at / d / made->shape[1]) * d + at % d] = made->data[at];
+        }
+        attn_recording_init(&pack->recorded[i], pack->config, pack->sequences[i].n);
+    }
+    attn_session_reset(session);
+    ck_assert_msg(attn_session_feed_from(session, &start, pack->sequences, pack->n, &err) ==
+                      ATTN_OK,
+                  "%s", err.message);
+    for (size_t i = 0; i < pack->n; i++) {
+        const struct attn_recorded *made =
+            attn_recording_find(&pack->recorded[i], ATTN_SITE_RESID_POST, last);
+        const struct attn_recorded *expected =
+            attn_recording_find(&whole[i], ATTN_SITE_RESID_POST, last);
+
+        attn_assert_same_bits("resid_post", made->data, expected->data, expected->n);
+        attn_recording_release(&pack->recorded[i]);
+        free(turned[i]);
+    }
+}
+
 START_TEST(packs_begin_at_a_layer)
 {
     struct pack pack;
@@ -431,50 +470,22 @@ START_TEST(packs_begin_at_a_layer)
     struct attn_recording all, whole[MOST_ROWS];
     struct attn_session *session;
     struct attn_error err = {0};
-    size_t d, n_layer;
-    float *x;
 
     open_pack(&pack, "tests/fixtures/attn-mlp-stack", NULL, ATTN_COMPUTE_F32);
-    n_layer = pack.config->n_layer, d = pack.config->d_model;
     attn_recording_init(&all, pack.config, MOST_ROWS);
     trace.selection = all.selection;
     session = create(&pack, &trace);
     draw_sequences(&pack, MOST_ROWS, 1);
-    x = malloc(pack.n_row * d * sizeof *x);
-    ck_assert_ptr_nonnull(x);
     for (size_t i = 0; i < pack.n; i++) {
         attn_recording_init(&whole[i], pack.config, pack.sequences[i].n);
         ck_assert(attn_recording_run(&whole[i], pack.model, &ATTN_SESSION_OPTIONS_DEFAULT,
                                      pack.sequences[i].ids, pack.sequences[i].n, &err) == ATTN_OK);
     }
-    for (int layer = 0; layer < (int)n_layer; layer++) {
-        size_t at = 0;
-
-        for (size_t i = 0; i < pack.n; i++) {
-            const struct attn_recorded *resid =
-                attn_recording_find(&whole[i], ATTN_SITE_RESID_PRE, layer);
-
-            memcpy(x + at, resid->data, resid->n * sizeof *x);
-            at += resid->n;
-            attn_recording_init(&pack.recorded[i], pack.config, pack.sequences[i].n);
-        }
-        attn_session_reset(session);
-        ck_assert_msg(attn_session_feed_layer_many(session, layer, x, pack.sequences, pack.n,
-                                                   &err) == ATTN_OK,
-                      "%s", err.message);
-        for (size_t i = 0; i < pack.n; i++) {
-            const struct attn_recorded *made =
-                attn_recording_find(&pack.recorded[i], ATTN_SITE_RESID_POST, (int)n_layer - 1);
-            const struct attn_recorded *resid =
-                attn_recording_find(&whole[i], ATTN_SITE_RESID_POST, (int)n_layer - 1);
-
-            attn_assert_same_bits("resid_post", made->data, resid->data, resid->n);
-            attn_recording_release(&pack.recorded[i]);
-        }
-    }
+    for (int layer = 0; layer < (int)pack.config->n_layer; layer++)
+        for (int has_z = 0; has_z < 2; has_z++)
+            feed_from(&pack, session, whole, layer, has_z != 0);
     for (size_t i = 0; i < pack.n; i++)
         attn_recording_release(&whole[i]);
-    free(x);
     attn_session_free(session);
     attn_recording_release(&all);
     close_pack(&pack);
