@@ -92,6 +92,9 @@ struct worker {
     size_t *changes;            /* [n_waiting] owns; their numbers */
     struct attn_reply *replies; /* [n_waiting] owns */
     float *logits;              /* [n_waiting, V] owns */
+    enum attn_status status;    /* of the task that failed, if one did */
+    struct attn_error failure;
+    size_t failed; /* its number */
 };
 
 /* Work of the pool. */
@@ -108,10 +111,7 @@ struct work {
     const struct attn_trace *trace; /* of all sessions */
     size_t n_total;                 /* runs, those before these with them */
     atomic_size_t n_done;           /* likewise */
-    atomic_flag has_failed;         /* the thread that sets it first writes the failure */
-    atomic_bool is_over;            /* something failed: the rest does nothing */
-    enum attn_status status;
-    struct attn_error *err;
+    atomic_size_t failed;           /* the first task that failed: those behind it do nothing */
 };
 
 static int first_layer(const struct attn_trial_change *change, int n_layer)
@@ -331,14 +331,14 @@ static enum attn_status try_together(const struct work *work, const struct pack 
     return status;
 }
 
-static enum attn_status try(const struct work *work, const struct pack *pack, int worker,
+static enum attn_status try(const struct work *work, const struct pack *pack, struct worker *worker,
                             struct attn_error *err)
 {
     struct attn_session *session = NULL;
     enum attn_status status;
 
     if (packs(work->trials))
-        return try_together(work, pack, &work->workers[worker], err);
+        return try_together(work, pack, worker, err);
     status = try_alone(work, pack, &session, err);
     if (status == ATTN_OK)
         status = read_reply(work, pack, session, err);
@@ -356,42 +356,58 @@ static void tell(struct work *work, size_t n, int worker)
         request->on_progress(request->user, n_done, work->n_total);
 }
 
-/* Ends it all when STATUS is a failure. */
-static void note(struct work *work, enum attn_status status, const struct attn_error *failure)
+/* Ends all behind TASK, which WORKER did, when STATUS is a failure. */
+static void note(struct work *work, struct worker *worker, size_t task, enum attn_status status)
 {
+    size_t failed = atomic_load(&work->failed);
+
     if (status == ATTN_OK)
         return;
-    atomic_store(&work->is_over, true);
-    if (!atomic_flag_test_and_set(&work->has_failed)) {
-        work->status = status;
-        attn_error_copy(work->err, failure);
-    }
+    worker->status = status;
+    worker->failed = task;
+    while (task < failed && !atomic_compare_exchange_weak(&work->failed, &failed, task))
+        ;
 }
 
 static void try_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
     const struct pack *pack = &work->packs[task];
-    struct attn_error failure = {0};
+    struct worker *mine = &work->workers[worker];
     enum attn_status status;
 
-    if (atomic_load(&work->is_over))
+    if (task > atomic_load(&work->failed))
         return;
-    status = try(work, pack, worker, &failure);
+    status = try(work, pack, mine, &mine->failure);
     if (status == ATTN_OK)
         tell(work, pack->n, worker);
-    note(work, status, &failure);
+    note(work, mine, task, status);
 }
 
 /* The replies that still wait with worker number TASK. */
 static void read_task(void *context, size_t task, int worker)
 {
     struct work *work = context;
-    struct attn_error failure = {0};
+    struct worker *mine = &work->workers[task];
 
     (void)worker;
-    if (!atomic_load(&work->is_over))
-        note(work, read_replies(work, &work->workers[task], &failure), &failure);
+    note(work, mine, work->n_pack + task, read_replies(work, mine, &mine->failure));
+}
+
+/* The failure of the first task that failed, whichever thread was faster. */
+static enum attn_status find_failure(const struct work *work, struct attn_error *err)
+{
+    const size_t failed = atomic_load(&work->failed);
+
+    for (size_t i = 0; i < work->n_worker; i++) {
+        const struct worker *worker = &work->workers[i];
+
+        if (worker->status != ATTN_OK && worker->failed == failed) {
+            attn_error_copy(err, &worker->failure);
+            return worker->status;
+        }
+    }
+    return ATTN_OK;
 }
 
 /* Multiply-adds of a run, roughly. */
@@ -404,18 +420,19 @@ static double work_of_run(const struct attn_trials *trials)
            (double)dims->n_vocab * (double)dims->d_model;
 }
 
-static void perform(struct work *work, size_t n, struct attn_error *err)
+static enum attn_status perform(struct work *work, size_t n, struct attn_error *err)
 {
     const struct attn_trials *trials = work->trials;
     struct attn_pool *pool = attn_host_pool(trials->run->host, work_of_run(trials) * (double)n);
 
     work->n_worker = (size_t)attn_pool_n_thread(pool);
     work->workers = attn_alloc(work->n_worker, sizeof *work->workers, err);
-    work->status = work->workers != NULL ? make_packs(work, n, err) : ATTN_NO_MEMORY;
-    if (work->status != ATTN_OK)
-        return;
+    if (work->workers == NULL || make_packs(work, n, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
     attn_pool_run(pool, work->n_pack, try_task, work);
-    attn_pool_run(pool, work->n_worker, read_task, work);
+    if (atomic_load(&work->failed) == SIZE_MAX)
+        attn_pool_run(pool, work->n_worker, read_task, work);
+    return find_failure(work, err);
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -437,15 +454,14 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
                         .trace = &trace,
                         .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
                         .n_done = trials->n_feed,
-                        .has_failed = ATOMIC_FLAG_INIT,
-                        .err = err};
+                        .failed = SIZE_MAX};
+    const enum attn_status status = perform(&work, n, err);
 
-    perform(&work, n, err);
     for (size_t i = 0; work.workers != NULL && i < work.n_worker; i++)
         release_worker(&work.workers[i]);
     attn_free(work.workers);
     attn_free(work.packs);
     attn_free(work.places);
     trials->n_feed += n;
-    return work.status;
+    return status;
 }
