@@ -55,25 +55,27 @@ static void list_pieces(const struct attn_tokenizer *tokenizer,
     }
 }
 
-/* Hints at TEXT with a space before it where that is one token. */
+/* Hints at TEXT with a space before it, or without its own, where that is one token. */
 static void hint_space(const struct attn_run *run, const char *text,
                        const struct attn_encode_options *options, struct attn_error *err)
 {
+    const bool has_space = text[0] == ' ';
     struct attn_encoding encoding = {0};
-    struct attn_buffer spaced = {0};
+    struct attn_buffer other = {0};
     const char *string;
 
-    attn_buffer_append_char(&spaced, ' ');
-    attn_buffer_append_string(&spaced, text);
-    string = attn_buffer_string(&spaced);
-    if (string != NULL && text[0] != ' ' &&
-        attn_tokenizer_encode(run->tokenizer, string, spaced.size, options, &encoding, NULL) ==
+    if (!has_space)
+        attn_buffer_append_char(&other, ' ');
+    attn_buffer_append_string(&other, text + has_space);
+    string = attn_buffer_string(&other);
+    if (string != NULL &&
+        attn_tokenizer_encode(run->tokenizer, string, other.size, options, &encoding, NULL) ==
             ATTN_OK &&
         encoding.n == 1)
-        attn_error_hint(err, "with the space before it, '%s' is one token",
-                        attn_quote_string(string).text);
+        attn_error_hint(err, "%s the space before it, '%s' is one token",
+                        has_space ? "without" : "with", attn_quote_string(string).text);
     attn_encoding_release(&encoding);
-    attn_buffer_release(&spaced);
+    attn_buffer_release(&other);
 }
 
 static enum attn_status report_pieces(const struct attn_run *run, const struct named_token *token,

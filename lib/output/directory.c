@@ -19,12 +19,13 @@ struct attn_directory {
     int descriptor;    /* owns; has the lock; -1: the directory cannot be read */
     struct stat info;  /* says which directory it is */
     struct attn_manifest manifest;
-    bool is_new;         /* it was made here */
-    bool is_locked;      /* as far as the file system has locks */
-    bool had_manifest;   /* before */
-    bool has_manifest;   /* it was written here, and nothing has changed since */
-    bool wrote_manifest; /* it was written here */
-    bool has_files;      /* one was committed */
+    struct attn_file_names others; /* files here that other outputs write */
+    bool is_new;                   /* it was made here */
+    bool is_locked;                /* as far as the file system has locks */
+    bool had_manifest;             /* before */
+    bool has_manifest;             /* it was written here, and nothing has changed since */
+    bool wrote_manifest;           /* it was written here */
+    bool has_files;                /* one was committed */
 };
 
 /* --- Opening and locking ---------------------------------------------------------------------- */
@@ -153,9 +154,65 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
     return attn_manifest_add(&directory->manifest, format, labels, run, err);
 }
 
+static bool is_listed(const struct attn_file_names *files, const char *name)
+{
+    const char *file = NULL;
+
+    while ((file = attn_file_names_next(files, file)) != NULL)
+        if (strcmp(name, file) == 0)
+            return true;
+    return false;
+}
+
+static enum attn_status refuse_other(const struct attn_directory *directory, const char *name,
+                                     struct attn_error *err)
+{
+    attn_error_set(
+        err, ATTN_INVALID, "'%s' in '%s' is given as a file, and is one of the %s files there, too",
+        attn_quote_string(name).text, attn_quote_string(directory->path).text, directory->title);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
+                                         struct attn_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *parent =
+        slash ? attn_strndup(path, (size_t)(slash - path) + 1, err) : attn_strndup(".", 1, err);
+    struct stat info;
+    bool is_here;
+
+    if (!parent)
+        return ATTN_NO_MEMORY;
+    is_here = stat(parent, &info) == 0 && info.st_dev == directory->info.st_dev &&
+              info.st_ino == directory->info.st_ino;
+    attn_free(parent);
+    if (!is_here)
+        return ATTN_OK;
+    if (strcmp(name, ATTN_MANIFEST_NAME) == 0)
+        return refuse_other(directory, name, err);
+    attn_file_names_append(&directory->others, name);
+    return attn_buffer_check(&directory->others.text, err);
+}
+
+/* Whether no file of the runs, read ones too, has the name of one of another output. */
+static enum attn_status check_others(const struct attn_directory *directory, struct attn_error *err)
+{
+    const char *name = NULL;
+
+    while ((name = attn_file_names_next(&directory->others, name)) != NULL)
+        for (size_t i = 0; i < directory->manifest.n; i++)
+            if (is_listed(&directory->manifest.runs[i]->files, name))
+                return refuse_other(directory, name, err);
+    return ATTN_OK;
+}
+
 static enum attn_status write_manifest(struct attn_directory *directory, struct attn_error *err)
 {
-    enum attn_status status = attn_manifest_write(&directory->manifest, directory->path, err);
+    enum attn_status status = check_others(directory, err);
+
+    if (status == ATTN_OK)
+        status = attn_manifest_write(&directory->manifest, directory->path, err);
 
     directory->has_manifest = status == ATTN_OK;
     directory->wrote_manifest |= status == ATTN_OK;
@@ -309,6 +366,7 @@ void attn_directory_close(struct attn_directory *directory)
         undo(directory);
     leave(directory);
     attn_manifest_release(&directory->manifest);
+    attn_file_names_release(&directory->others);
     attn_free(directory->path);
     attn_free(directory);
 }

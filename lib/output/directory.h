@@ -47,6 +47,11 @@ enum attn_status attn_directory_begin(struct attn_directory *directory,
                                       const struct attn_labels *labels,
                                       struct attn_manifest_run **run, struct attn_error *err);
 
+/* PATH is a file that another output writes: if it lies in the directory, no file of a run may have
+ * its name. ATTN_INVALID, here or before the first file is made, when one has. */
+enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
+                                         struct attn_error *err);
+
 /* A file NAME, which is among the files of a run. The manifest is written before the first. */
 enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
                                             struct attn_sink **sink, struct attn_error *err);

@@ -196,6 +196,20 @@ static int compare_directories(const void *a, const void *b)
                                   *(struct attn_directory *const *)b);
 }
 
+/* Tells all directories of the files that other outputs write. */
+static enum attn_status keep_directories_off(struct attn_outputs *outputs,
+                                             const struct attn_output *items,
+                                             struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < outputs->n; i++)
+        for (size_t d = 0; status == ATTN_OK && d < outputs->n_directory; d++)
+            if (items[i].path && !is_directory(&items[i]))
+                status = attn_directory_keep_off(outputs->directories[d], items[i].path, err);
+    return status;
+}
+
 /* Opens the directories of all outputs, and locks them in their order. */
 static enum attn_status open_directories(struct attn_outputs *outputs,
                                          const struct attn_output *items,
@@ -210,7 +224,11 @@ static enum attn_status open_directories(struct attn_outputs *outputs,
           compare_directories);
     for (size_t i = 0; i < outputs->n_directory && status == ATTN_OK; i++)
         status = attn_directory_lock(outputs->directories[i], true, options->cancel, err);
-    return status == ATTN_CANCELED ? status : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    if (status == ATTN_OK)
+        status = keep_directories_off(outputs, items, err);
+    return status == ATTN_CANCELED || status == ATTN_INVALID
+               ? status
+               : attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
 /* --- Opening --------------------------------------------------------------------------------- */
