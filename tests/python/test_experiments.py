@@ -37,6 +37,7 @@ class Tables(TestCase):
                  m.attribute(KEYS, by_token=True, limit=5, **HOW)),
                 (["score", KEYS], m.score(KEYS)),
                 (["diff", KEYS, "The dogs to the cabinet"], m.diff(KEYS, "The dogs to the cabinet")),
+                (["heads", "--similarity", "--limit", "3", KEYS], m.similarity(KEYS, limit=3)),
                 (["diff", "--with-attention", "window:2", KEYS], m.diff(KEYS, with_attention="window:2"))):
             rows = cli_table(arguments[0], "-m", "fable", *arguments[1:])
             self.assertEqual(len(table), len(rows), arguments)
@@ -73,6 +74,31 @@ class Tables(TestCase):
         self.assertAlmostEqual(t.info["perplexity"], math.exp(np.nansum(t["nats"]) / (len(t) - 1)), places=3)
         t = model().heads(texts=[KEYS, TEXT])
         self.assertIn("entropy_sd", t.columns)
+
+    def test_means_over_texts(self):
+        m, two = model(), [KEYS, "The key to the cabinet"]
+        one = [m.lens(text, target=" are") for text in two]
+        np.testing.assert_allclose(m.lens(texts=two, target=" are")["prob"], (one[0]["prob"] + one[1]["prob"]) / 2,
+                                   rtol=1e-5)
+        one = [m.ablate(text, **HOW) for text in two]
+        np.testing.assert_allclose(m.ablate(texts=two, **HOW)["value"], (one[0]["value"] + one[1]["value"]) / 2,
+                                   rtol=1e-5)
+        one = [m.attribute(text, **HOW) for text in two]
+        t = m.attribute(texts=two, **HOW)
+        np.testing.assert_allclose(t["logit"], (one[0]["logit"] + one[1]["logit"]) / 2, rtol=1e-4, atol=1e-6)
+        self.assertIn("logit_sd", t.columns)
+        self.assertEqual((len(m.score(texts=two)), m.score(texts=two)["texts"][0]), (1, 2))
+
+    def test_compare(self):
+        heads, costs, logits = model().compare(KEYS, attention="window:2", recalled=2)
+        self.assertEqual((len(costs), len(logits)), (4, 5))
+        run = model().run(KEYS, sites="pattern")
+        window = model().run(KEYS, sites="pattern", attention="window:2")
+        local = [row for row in heads if (row["layer"], row["head"], row["error"]) == (0, 3, "local")]
+        apart = np.abs(run.pattern[0, 3] - window.pattern[0, 3]).sum(1) / 2
+        self.assertAlmostEqual(local[0]["tv"], float(apart.mean()), places=5)
+        self.assert_raises(attn.InvalidError, "exact", model().compare, KEYS, attention="full")
+        self.assert_raises(attn.InvalidError, "", model().compare, KEYS, attention="nope")
 
     def test_pandas(self):
         try:

@@ -21,7 +21,7 @@ from .arrays import attend
 from .errors import (CanceledError, ClosedError, Error, FileError, FormatError, InvalidError, OutOfMemoryError,
                      UnsupportedError)
 from .events import Event
-from .experiments import Generation
+from .experiments import Comparison, Generation
 from .library import lib as _lib
 from .model import Model, Tokens
 from .places import models
@@ -32,7 +32,7 @@ from .table import Table
 __version__: str = _lib.attn_version().decode()
 
 __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask", "Model", "Result", "Site", "Cache",
-           "Attention", "Predictions", "Table", "Event", "Edit", "Tokens", "Generation", "Error", "InvalidError",
+           "Attention", "Predictions", "Table", "Event", "Edit", "Tokens", "Generation", "Comparison", "Error", "InvalidError",
            "FormatError", "UnsupportedError", "FileError", "OutOfMemoryError", "CanceledError", "ClosedError"]
 
 

@@ -44,6 +44,12 @@ def _inputs(values, what: str, keep: list):
     return array, len(items)
 
 
+def _texts(args, texts, keep: list) -> None:
+    """Many texts in place of one, where they are given."""
+    if texts is not None:
+        args.texts, args.n_text = _inputs(texts, "texts", keep)
+
+
 def _ask(model: Model, name: str, request: Request, args, *sums) -> Table:
     """Calls an experiment: (host, request, args, table, sums..., err)."""
     host, table = model._use(), c_void_p()
@@ -77,8 +83,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     sort, limit the largest of this column first; so many rows
     """
     request, args = Request(text, **options), c.ATTN_SURVEY_ARGS_DEFAULT()
-    if texts is not None:
-        args.texts, args.n_text = _inputs(texts, "texts", request.keep)
+    _texts(args, texts, request.keep)
     if probe is not False:
         args.has_probe, args.probe_length = True, 0 if probe is True else int(probe)
         args.probe_repeats, args.probe_seed, args.n_probe = repeats, seed, runs
@@ -95,7 +100,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
     return _ask(self, "attn_survey", request, args)
 
 
-def ablate(self: Model, text, *, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
+def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto", parts: str = "heads",
            with_: str = "zero", references=None, seed: int = 0, cumulative: bool = False, control: int = 0,
            **options) -> Table:
     """Does a part matter: the answer with one part after another switched off; the first row is the base.
@@ -105,9 +110,11 @@ def ablate(self: Model, text, *, target=None, foil=None, at=None, metric: str = 
     parts         "heads", "attn", "mlp", "layers", "neurons:L"
     with_         "zero", "mean", "resample", "uniform" (of the keys a head sees); references: texts that means or rows
                   come from
+    texts         in place of a text many: means, with columns NAME_sd
     cumulative    parts go one after another; control: so many random choices beside each
     """
     request, args = Request(text, **options), c.ATTN_ABLATE_ARGS_DEFAULT()
+    _texts(args, texts, request.keep)
     name, _, layer = parts.partition(":")
     args.parts = c.ATTN_ABLATE_NEURONS if name == "neurons" and layer else choice(parts, _PARTS, "parts")
     args.layer = int(layer or 0)
@@ -136,38 +143,44 @@ def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, met
     return _ask(self, "attn_patch", request, args, c.attn_patch_sum())
 
 
-def lens(self: Model, text, *, top: int = 3, target=None, heads_out: bool = False, **options) -> Table:
+def lens(self: Model, text=None, *, texts=None, top: int = 3, target=None, heads_out: bool = False, **options) -> Table:
     """What each layer already knows: the most probable next tokens of the residual stream behind each layer.
 
+    texts       in place of a text many: means
     target      a token in their place: its rank (from 1), prob and logit
     heads_out   what each head adds to the stream is read alone
     queries     positions, default the last; sites may add resid_mid and resid_post
     """
     request, args = Request(text, **options), c.ATTN_LENS_ARGS_DEFAULT()
+    _texts(args, texts, request.keep)
     args.top, args.reads_heads = top, heads_out
     _answer(args.answer, request.keep, target)
     return _ask(self, "attn_lens", request, args)
 
 
-def attribute(self: Model, text, *, target, foil=None, at=None, by_token: bool = False, limit: int = 0,
+def attribute(self: Model, text=None, *, texts=None, target, foil=None, at=None, by_token: bool = False, limit: int = 0,
               **options) -> Table:
     """Who wrote the logit of `target` (minus that of `foil`): direct logit attribution, a row a part of the model.
 
+    texts       in place of a text many: means, with the column logit_sd
     by_token    each head by the key that it read from; limit: so many rows, default 20
     """
     request, args = Request(text, **options), c.ATTN_ATTRIBUTE_ARGS_DEFAULT()
+    _texts(args, texts, request.keep)
     args.by_token, args.n_most = by_token, limit
     _answer(args.answer, request.keep, target, foil, at)
     return _ask(self, "attn_attribute", request, args)
 
 
-def score(self: Model, text, *, stride: int = 0, merge_words: bool = False, **options) -> Table:
+def score(self: Model, text=None, *, texts=None, stride: int = 0, merge_words: bool = False, **options) -> Table:
     """How surprising each token is: bits, nats, rank (from 1), the most probable token in its place.
 
+    texts       in place of a text many: one row, with means over the texts
     stride      a longer text is scored in windows of n_ctx that move by so many positions
     info        n_token, nats (their sum), perplexity
     """
     request, args, found = Request(text, **options), c.ATTN_SCORE_ARGS_DEFAULT(), c.attn_score_sum()
+    _texts(args, texts, request.keep)
     args.stride, args.merges_words = stride, merge_words
     table = _ask(self, "attn_score", request, args, found)
     table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
@@ -186,6 +199,57 @@ def diff(self: Model, a, b=None, *, with_model: Model | None = None, with_attent
     table = _ask(self, "attn_diff", request, args, c.attn_diff_sum())
     del host
     return table
+
+
+def similarity(self: Model, text, *, limit: int = 0, **options) -> Table:
+    """Which heads look at the same places: js, the Jensen-Shannon divergence (nats, 0 to ln 2) of the rows of two heads,
+    their mean over the text; a row a pair of heads, those that are most alike first.
+
+    limit       so many rows, default all
+    """
+    request, host, table = Request(text, **options), self._use(), c_void_p()
+
+    def compute():
+        call("attn_similarity", host.pointer, byref(request.struct), limit, byref(table))
+        return table_of(table)
+
+    return interruptible(compute, host.cancel)
+
+
+class Comparison(NamedTuple):
+    """What Model.compare found.
+
+    heads   a row a head: its difference from exact attention, alone (local) and carried through the model (propagated)
+    costs   a row a layer: pairs, bytes and seconds of both
+    logits  a row a position: kl in nats, the most probable next token of both
+    """
+
+    heads: Table
+    costs: Table
+    logits: Table
+
+
+def compare(self: Model, text, *, attention: str, recalled: int = 5, **options) -> Comparison:
+    """How far a kind of attention, as "window:64", is from exact attention on a text, and what both cost.
+
+    recalled    K of the column recall: the share of the K largest weights of a row that are kept
+    """
+    request, host, run = Request(text, attention=attention, **options), self._use(), c_void_p()
+
+    def compute():
+        found, table, tables = POINTER(c.attn_comparison)(), c_void_p(), []
+        call("attn_run_prepare", host.pointer, byref(request.struct), byref(run))
+        try:
+            call("attn_compare", run, recalled, byref(found))
+            for part in (c.ATTN_COMPARISON_HEADS, c.ATTN_COMPARISON_COSTS, c.ATTN_COMPARISON_LOGITS):
+                call("attn_comparison_tabulate", found, part, lib.attn_run_labels(run), self._tokenizer(host), byref(table))
+                tables.append(table_of(table))
+            return Comparison(*tables)
+        finally:
+            lib.attn_comparison_free(found)
+            lib.attn_run_free(run)
+
+    return interruptible(compute, host.cancel)
 
 
 class Generation(NamedTuple):

@@ -218,6 +218,8 @@ class Model:
     attribute = experiments.attribute
     score = experiments.score
     diff = experiments.diff
+    similarity = experiments.similarity
+    compare = experiments.compare
     generate = experiments.generate
 
 
