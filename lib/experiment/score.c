@@ -9,6 +9,7 @@
 #include "experiment/inquiry.h"
 #include "experiment/score_texts.h"
 #include "experiment/trial.h"
+#include "kernels/kernels.h"
 #include "text/word.h"
 
 #include <math.h>
@@ -85,18 +86,15 @@ static enum attn_status read_tokens(struct job *job, struct attn_error *err)
 static struct scored score(const float *logits, size_t n, int32_t id)
 {
     struct scored scored = {.is_scored = true, .rank = 1};
-    double sum = 0, largest;
+    const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
 
     for (size_t i = 1; i < n; i++)
         if (logits[i] > logits[scored.first])
             scored.first = (int32_t)i;
-    largest = (double)logits[scored.first];
-    for (size_t i = 0; i < n; i++) {
-        sum += exp((double)logits[i] - largest);
+    for (size_t i = 0; i < n; i++)
         scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < (size_t)id);
-    }
-    scored.nats = log(sum) + (largest - (double)logits[id]);
-    scored.first_probability = 1 / sum;
+    scored.nats = total - (double)logits[id];
+    scored.first_probability = exp((double)logits[scored.first] - total);
     return scored;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "kernels/kernels.h"
 #include "run/request_internal.h"
 
 #include <math.h>
@@ -125,14 +126,7 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
 
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
 {
-    float largest = logits[0];
-    double sum = 0.0;
-
-    for (size_t i = 1; i < n; i++)
-        largest = logits[i] > largest ? logits[i] : largest;
-    for (size_t i = 0; i < n; i++)
-        sum += exp((double)logits[i] - (double)largest);
-    return log(sum) + ((double)largest - (double)logits[id]);
+    return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n) - (double)logits[id];
 }
 
 /* The first N_SHOWN of the N tokens with these LOGITS, into TOP. ROOM [n] is scratch. */
