@@ -5,6 +5,7 @@
  * sees, and rows that see one key are left out.
  */
 #include "analysis/metric.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 
@@ -14,9 +15,7 @@ static bool find_terms(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_row *cells = &row->cells;
 
-    for (size_t i = 0; i < cells->n; i++)
-        if (cells->values[i] != 0) /* NaN stays NaN */
-            terms[ENTROPY] -= (double)cells->values[i] * log((double)cells->values[i]);
+    terms[ENTROPY] = attn_kernels_find(ATTN_ISA_BEST)->entropy(cells->values, cells->n);
     terms[N_ROW] = 1;
     if (cells->n > 1) {
         terms[N_NORM] = 1;

@@ -34,6 +34,13 @@ static inline vd d_fma(vd a, vd b, vd c)
     return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
 
+#elif defined __aarch64__
+
+static inline vd d_fma(vd a, vd b, vd c)
+{
+    return (vd)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
+
 #else
 
 static inline vd d_fma(vd a, vd b, vd c)
@@ -93,12 +100,15 @@ static inline vd d_log(vd x)
     const vd to_integer = d_splat(0x1.8p52);
     const vd n = (vd)((vl)to_integer + (bits >> 52)) - to_integer;
     const vd m = (vd)((vl)x - bits), f = (m - 1.0) / (m + 1.0), s = f * f;
-    vd q = d_splat(1.0 / 21);
+    const vd s2 = s * s, s4 = s2 * s2; /* pairs side by side: one chain would wait for itself */
+    vd q[5];
 
-    for (int k = 19; k >= 3; k -= 2)
-        q = d_fma(q, s, d_splat(1.0 / k));
-    q = d_fma(f + f, q * s, n * 0x1.ef35793c76730p-45) + (f + f);
-    return d_select(x == x, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q), x);
+    for (int i = 0; i < 5; i++)
+        q[i] = d_fma(d_splat(1.0 / (4 * i + 5)), s, d_splat(1.0 / (4 * i + 3)));
+    q[2] = d_fma(q[4], s4, d_fma(q[3], s2, q[2]));
+    q[0] = d_fma(q[2], s4, d_fma(q[1], s2, q[0]));
+    q[0] = d_fma(f + f, q[0] * s, n * 0x1.ef35793c76730p-45) + (f + f);
+    return d_select(x == x, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q[0]), x);
 }
 
 /* A sum over a row: 16 partial sums by absolute index mod 16, as struct sums. */

@@ -206,6 +206,9 @@ struct attn_kernels {
     /* ln sum exp(x), computed from the row's maximum in double. For log-probabilities. */
     double (*log_sum_exp)(const float *x, size_t n);
 
+    /* -sum p ln p in nats, in double, where 0 ln 0 is 0; NaN for a p below 0 or NaN. */
+    double (*entropy)(const float *p, size_t n);
+
     /* KL(p || q) = sum p ln(p/q) in nats, in double, of p = exp(x - x_total) and q = exp(y - y_total)
      * [n], where the totals are log_sum_exp of each. */
     double (*divergence)(const float *x, double x_total, const float *y, double y_total, size_t n);

@@ -45,5 +45,6 @@ const struct attn_kernels ATTN_FOR_ISA(attn_kernels) = {
     .decipher = ATTN_FOR_ISA(attn_vector_decipher),
     .spin = ATTN_FOR_ISA(attn_vector_spin),
     .log_sum_exp = ATTN_FOR_ISA(attn_vector_log_sum_exp),
+    .entropy = ATTN_FOR_ISA(attn_vector_entropy),
     .divergence = ATTN_FOR_ISA(attn_vector_divergence),
 };

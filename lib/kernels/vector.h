@@ -57,6 +57,7 @@ void ATTN_FOR_ISA(attn_vector_encipher)(const struct attn_cipher *cipher, uint32
                                         size_t n);
 void ATTN_FOR_ISA(attn_vector_decipher)(const struct attn_cipher *cipher, uint32_t *numbers,
                                         size_t n);
+double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n);
 double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, const float *y,
                                             double y_total, size_t n);
 

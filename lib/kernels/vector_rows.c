@@ -269,6 +269,24 @@ double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
     return log(double_sums_total(&sums)) + (double)most;
 }
 
+double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
+{
+    struct double_sums sums = {0};
+
+    for (size_t i = 0; i < n; i += LANES) {
+        const vf v = v_load_some(p + i, n - i);
+
+        for (size_t half = 0; half < 2 && half * HALF < n - i; half++) {
+            const vd x = d_of_floats(v, half);
+            const vd term = x * d_log(d_select(x > 0, x, d_splat(1))); /* NaN stays NaN */
+
+            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] -=
+                d_select(x < 0, d_splat((double)NAN), term);
+        }
+    }
+    return double_sums_total(&sums);
+}
+
 double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, const float *y,
                                             double y_total, size_t n)
 {

@@ -371,6 +371,24 @@ START_TEST(divergence_matches_double)
 }
 END_TEST
 
+START_TEST(entropy_matches_double)
+{
+    const float zeros[] = {0, 1, 0, -0.0F}, below[] = {0.5F, -0.5F}, nan[] = {0.5F, NAN};
+
+    for (size_t n = 1; n <= 300; n++) {
+        double sum = 0;
+
+        attn_reference_fill(x, n, 10, n);
+        best()->softmax(x, n, n, 1);
+        for (size_t i = 0; i < n; i++)
+            sum -= (double)x[i] * log((double)x[i]);
+        ck_assert_double_eq_tol(best()->entropy(x, n), sum, 1e-14);
+    }
+    ck_assert(best()->entropy(zeros, 4) == 0 && best()->entropy(zeros, 0) == 0);
+    ck_assert(isnan(best()->entropy(below, 2)) && isnan(best()->entropy(nan, 2)));
+}
+END_TEST
+
 START_TEST(divergence_of_the_infinite)
 {
     const float here[] = {0, -INFINITY}, there[] = {-INFINITY, 0}, both[] = {1, 1};
@@ -388,7 +406,7 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     float *const places[] = {row,        row + 300,  row + 600, row + 900,
                              row + 1200, row + 1500, row + 1750};
     struct attn_running_softmax running = {.max = 1.5f, .sum = 2.5f};
-    double lse, kl;
+    double lse, kl, entropy;
 
     memset(out, 0, 2200 * sizeof *out);
     for (int i = 0; i < 3; i++)
@@ -400,12 +418,14 @@ static void run_all(const struct attn_kernels *kernels, size_t n, size_t shift, 
     kernels->add(x + shift, w + shift, n, places[4]);
     kernels->scale(x + shift, 0.3f, n, places[5]);
     lse = kernels->log_sum_exp(x + shift, n);
+    entropy = kernels->entropy(places[0], n);
     kl = kernels->divergence(x + shift, lse, w + shift, 1, n);
     memcpy(places[6], x + shift, n * sizeof *x);
     out[2180] = kernels->softmax_block(places[6], n - n / 4, n, 0.1f, &running);
     memcpy(out + 2182, &running, sizeof running);
     memcpy(out + 2190, &lse, sizeof lse);
     memcpy(out + 2192, &kl, sizeof kl);
+    memcpy(out + 2194, &entropy, sizeof entropy);
 }
 
 START_TEST(rows_are_the_same_bits_everywhere)
@@ -513,6 +533,6 @@ ATTN_SUITE("kernels: rows", softmax_of_three_numbers, softmax_rows_sum_to_one_an
            layer_norm_matches_double, rms_norm_matches_double,
            layer_norm_of_equal_numbers_is_the_bias, sums_add_by_index_mod_sixteen_in_a_fixed_tree,
            is_finite_finds_one_bad_number_anywhere, log_sum_exp_matches_double,
-           log_sum_exp_of_the_infinite, divergence_matches_double, divergence_of_the_infinite,
-           rows_are_the_same_bits_everywhere, nothing_beyond_a_row_is_touched,
-           rows_are_streamed_as_they_are_at_any_place)
+           log_sum_exp_of_the_infinite, divergence_matches_double, entropy_matches_double,
+           divergence_of_the_infinite, rows_are_the_same_bits_everywhere,
+           nothing_beyond_a_row_is_touched, rows_are_streamed_as_they_are_at_any_place)
