@@ -35,11 +35,17 @@ def _load():
 lib, path = _load()
 
 
+# Where a failure belongs of which the library says no stage: it knows not what was parsed for.
+_STAGES = (("_parse", "options"), ("attn_catalog_", "model"), ("attn_tokenizer_", "input"))
+
+
 def call(name, *arguments):
     """Calls a function that returns a status and takes an attn_error last; raises attn.Error."""
     error = c.attn_error()
     if getattr(lib, name)(*arguments, byref(error)) != c.ATTN_OK:
-        raise error_of(error)
+        problem = error_of(error)
+        problem.stage = problem.stage or next((stage for part, stage in _STAGES if part in name), "")
+        raise problem
 
 
 def reader(kind, *names):

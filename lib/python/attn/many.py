@@ -125,6 +125,7 @@ class _Many:
             result.id = item.get("id")
         if failure:
             result.error = error_of(c.attn_record.from_address(record).err)
+            result.error.stage = result.error.stage or "input"
             result.error.code = lib.attn_record_failure_code(failure).decode()
             return is_followed, result
         result._again = self.again, item
