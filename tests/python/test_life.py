@@ -34,6 +34,22 @@ class Closing(TestCase):
         self.assertEqual(z.shape, (7, 8, 16))
         del junk
 
+    def test_cycles_are_freed_in_order(self):
+        """A failure's traceback holds the memory of its run; in a cycle the collector frees all of it."""
+        program = """if True:
+            import attn, gc
+            m = attn.open("fable")
+            for _ in range(20):
+                try:
+                    m.run([99999])
+                except attn.Error as problem:
+                    problem.cycle = [problem]
+                gc.collect()
+            """
+        environment = {**os.environ, "MALLOC_PERTURB_": "165"}  # freed memory becomes garbage
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_a_closed_model_says_so(self):
         with attn.open("fable") as m:
             r = m.run(TEXT)
@@ -52,6 +68,23 @@ class Closing(TestCase):
         self.assertEqual(len(events), 32)
         self.assertEqual(len(list(results)), 49)
         self.assertEqual(first.pattern[0].shape, (8, 7, 7))
+
+    def test_failures_say_at_which_stage(self):
+        m = model()
+        for stage, ask in (("options", lambda: m.run(TEXT, attention="nope")),
+                           ("options", lambda: m.run(TEXT, sites="nope")),
+                           ("options", lambda: m.run(TEXT).svg(figure="nope")),
+                           ("options", lambda: m.heads(TEXT, measures="nope")),
+                           ("model", lambda: attn.open("no-such-model")),
+                           ("model", lambda: attn.open("/nonexistent")),
+                           ("input", lambda: m.run([99999])),
+                           ("input", lambda: list(m.map([""]))),
+                           ("input", lambda: m.decode([99999])),
+                           ("output", lambda: m.run(TEXT).save_html("/nonexistent/a.html"))):
+            with self.assertRaises(attn.Error) as caught:
+                ask()
+            self.assertEqual(caught.exception.stage, stage, caught.exception)
+        self.assert_raises(TypeError, "missing", m.run, None)
 
     def test_models_that_cannot_be_opened(self):
         for kind, words, name, options in (

@@ -160,6 +160,8 @@ class Model:
         In the main thread Ctrl-C ends the run: KeyboardInterrupt. It ends other runs of this model, too, which raise
         attn.CanceledError.
         """
+        if text is None:
+            raise TypeError("text is missing: expected a text, token ids or embeddings")
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
                      next=next)
         host = self._use()
@@ -284,11 +286,12 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
 
 def _capture(selection):
     """A capture of SELECTION, and its owner, who owns a copy of the selection too: they outlive the run."""
-    copy, capture = c_void_p(), c_void_p()
+    copy, capture, owner = c_void_p(), c_void_p(), Owner()
     call("attn_selection_copy", selection, byref(copy))
-    kept = Owner(copy, lib.attn_selection_free)
+    owner.parts.append((lib.attn_selection_free, copy))
     call("attn_capture_create", copy, byref(capture))
-    return capture, Owner(capture, lib.attn_capture_free, kept)
+    owner.parts.append((lib.attn_capture_free, capture))
+    return capture, owner
 
 
 def predictions_of(found: c.attn_result) -> Predictions:

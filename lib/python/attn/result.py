@@ -33,17 +33,20 @@ def archive_name(site: int, layer: int) -> str:
 
 
 class Owner:
-    """Memory of the library: freed with the last array that shows it."""
+    """Memory of the library: freed with the last array that shows it.
 
-    __slots__ = ("pointer", "free", "more")
+    One object owns all that must be freed in an order: those of a cycle are finalized in any.
+    """
 
-    def __init__(self, pointer, free, more=None):
-        self.pointer, self.free, self.more = pointer, free, more
+    __slots__ = ("parts",)
+
+    def __init__(self):
+        self.parts = []  # (function, pointer), the first freed last
 
     def __del__(self):
-        if self.pointer is not None:
-            self.free(self.pointer)
-            self.pointer = None
+        while self.parts:
+            free, pointer = self.parts.pop()
+            free(pointer)
 
 
 class _Lent:
