@@ -108,12 +108,14 @@ static inline vd d_log(vd x)
     q[2] = d_fma(q[4], s4, d_fma(q[3], s2, q[2]));
     q[0] = d_fma(q[2], s4, d_fma(q[1], s2, q[0]));
     q[0] = d_fma(f + f, q[0] * s, n * 0x1.ef35793c76730p-45) + (f + f);
-    return d_select(x == x, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q[0]), x);
+    return d_select(x > 0, d_fma(n, d_splat(0x1.62e42fefa3800p-1), q[0]), x);
 }
 
 /* A sum over a row: 16 partial sums by absolute index mod 16, as struct sums. */
+enum { N_HALF_PART = 2 * N_PART };
+
 struct double_sums {
-    vd part[2 * N_PART];
+    vd part[N_HALF_PART];
 };
 
 static inline double double_sums_total(const struct double_sums *sums)

@@ -263,7 +263,7 @@ double ATTN_FOR_ISA(attn_vector_log_sum_exp)(const float *x, size_t n)
         const vf v = load_or(x + i, n - i, -INFINITY);
 
         for (size_t half = 0; half < 2; half++)
-            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] +=
+            sums.part[(i / LANES * 2 + half) % N_HALF_PART] +=
                 d_exp(d_of_floats(v, half) - (double)most);
     }
     return log(double_sums_total(&sums)) + (double)most;
@@ -280,7 +280,7 @@ double ATTN_FOR_ISA(attn_vector_entropy)(const float *p, size_t n)
             const vd x = d_of_floats(v, half);
             const vd term = x * d_log(d_select(x > 0, x, d_splat(1))); /* NaN stays NaN */
 
-            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] -=
+            sums.part[(i / LANES * 2 + half) % N_HALF_PART] -=
                 d_select(x < 0, d_splat((double)NAN), term);
         }
     }
@@ -300,7 +300,7 @@ double ATTN_FOR_ISA(attn_vector_divergence)(const float *x, double x_total, cons
             const vd log_p = d_of_floats(v, half) - x_total, log_q = d_of_floats(w, half) - y_total;
             const vd p = d_exp(log_p);
 
-            sums.part[(i / LANES * 2 + half) % (2 * N_PART)] +=
+            sums.part[(i / LANES * 2 + half) % N_HALF_PART] +=
                 d_select(p == 0, d_splat(0), p * (log_p - log_q));
         }
     }
