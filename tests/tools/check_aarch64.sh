@@ -23,6 +23,7 @@ skipped=(
     "takes_memory_for_a_large_header_in_proportion: $of_qemu"
     "takes_little_memory_for_lines_that_are_no_merges: $of_qemu"
     "takes_memory_for_bytes_that_are_replaced_in_proportion: $of_qemu"
+    "refuses_what_is_deep_or_long: $soon"
     "a_long_run_takes_what_the_manual_says: $of_qemu"
     "the_pages_of_packed_weights_are_given_back: $of_qemu"
     "tests/cli/batch/files.test:input_that_grows: $soon"
