@@ -31,6 +31,7 @@
 #include "output/token_text.h"
 #include "run/record_json.h"
 #include "text/token_table.h"
+#include "text/tokenizer_open.h"
 #include "text/word_list.h"
 
 #endif

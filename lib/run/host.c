@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
+#include "text/tokenizer_open.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -5,9 +5,8 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
-#include "text/tokenizer_files.h"
 #include "text/tokenizer_internal.h"
-#include "text/tokenizer_json.h"
+#include "text/tokenizer_open.h"
 
 #include <string.h>
 
@@ -134,48 +133,6 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
-
-static bool is_overridden(const struct attn_source *source, const char *name)
-{
-    for (size_t i = 0; i < source->n_override; i++)
-        if (strcmp(source->overrides[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* tokenizer.json comes first, unless another vocab.json was asked for. */
-static bool reads_json(const struct attn_source *source)
-{
-    return attn_source_has_part(source, "tokenizer.json") &&
-           (is_overridden(source, "tokenizer.json") || !is_overridden(source, "vocab.json"));
-}
-
-enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
-                                            void *user, struct attn_tokenizer **out,
-                                            struct attn_error *err)
-{
-    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
-    enum attn_status status;
-
-    if (!tokenizer)
-        return ATTN_NO_MEMORY;
-    if (reads_json(source))
-        status = attn_tokenizer_json_read(tokenizer, source, err);
-    else
-        status = attn_tokenizer_files_read(tokenizer, source, err);
-    if (status == ATTN_OK)
-        status = attn_tokenizer_finish(tokenizer, err);
-    if (status != ATTN_OK) {
-        attn_tokenizer_close(tokenizer);
-        return status;
-    }
-    if (tokenizer->unread) {
-        tokenizer->unread->on_note = on_note;
-        tokenizer->unread->user = user;
-    }
-    *out = tokenizer;
-    return ATTN_OK;
-}
 
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)

@@ -6,6 +6,7 @@
 #include "attn.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "text/tokenizer_open.h"
 
 #include <pthread.h>
 #include <stdint.h>
