@@ -247,7 +247,7 @@ static void print_csv_row(struct bench *bench, size_t row)
 /* The range of a column's numbers above 0; FIRST > LAST when it has none. */
 static void find_range(const struct bench *bench, size_t column, double *first, double *last)
 {
-    *first = INFINITY, *last = 0;
+    *first = (double)INFINITY, *last = 0;
     for (size_t row = 0; row < attn_table_n_row(bench->rows); row++) {
         double value = real_of(bench, row, column);
         *first = value > 0 && value < *first ? value : *first;
