@@ -13,7 +13,8 @@
 enum { HALF = LANES / 2 };
 
 typedef double vd __attribute__((vector_size(8 * HALF)));
-typedef int64_t vl __attribute__((vector_size(8 * HALF))); /* bits, or a mask of 0 and -1 */
+typedef int64_t vl __attribute__((vector_size(8 * HALF)));   /* bits, or a mask of 0 and -1 */
+typedef uint64_t vul __attribute__((vector_size(8 * HALF))); /* bits whose sums may overflow */
 
 static inline vd d_splat(double x)
 {
@@ -85,7 +86,7 @@ static inline vd d_exp(vd x)
     for (size_t i = 1; i < sizeof factors / sizeof *factors; i++)
         q = d_fma(q, r, d_splat(factors[i]));
     q = 1.0 + d_fma(q, r * r, r);
-    q = (vd)((vl)q + ((vl)shifted << 52)); /* n stands in the last bits of `shifted` */
+    q = (vd)((vul)q + ((vul)shifted << 52)); /* n stands in the last bits of `shifted` */
     return d_select(x > -708.0, q, d_select(x <= -708.0, d_splat(0), x));
 }
 
@@ -95,11 +96,11 @@ static inline vd d_exp(vd x)
  */
 static inline vd d_log(vd x)
 {
-    const vl root = (vl)d_splat(0x1.6a09e667f3bcdp-1);
-    const vl bits = ((vl)x - root) >> 52 << 52; /* the exponent of x / sqrt(1/2) */
+    const vul root = (vul)d_splat(0x1.6a09e667f3bcdp-1);
+    const vl bits = (vl)((vul)x - root) >> 52 << 52; /* the exponent of x / sqrt(1/2) */
     const vd to_integer = d_splat(0x1.8p52);
     const vd n = (vd)((vl)to_integer + (bits >> 52)) - to_integer;
-    const vd m = (vd)((vl)x - bits), f = (m - 1.0) / (m + 1.0), s = f * f;
+    const vd m = (vd)((vul)x - (vul)bits), f = (m - 1.0) / (m + 1.0), s = f * f;
     const vd s2 = s * s, s4 = s2 * s2; /* pairs side by side: one chain would wait for itself */
     vd q[5];
 
