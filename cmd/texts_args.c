@@ -3,14 +3,16 @@
 
 #include "report.h"
 
+#include <string.h>
+
 static const struct option rows[] = {
     {.name = "texts",
      .argument = "FILE",
      .heading = "Input",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct texts_args, path),
-     .help = "in place of a text those of FILE, JSON Lines with `text` or `ids`: mean and standard "
-             "deviation, each text counts once"},
+     .help = "in place of a text those of FILE, '-' is standard input, JSON Lines with `text` or "
+             "`ids`: mean and standard deviation, each text counts once"},
     {.name = "lines",
      .heading = "Input",
      .kind = OPTION_FLAG,
@@ -37,9 +39,13 @@ int texts_read(const struct texts_args *args, struct attn_texts **texts,
     struct attn_error err = {0};
     if (!args->path)
         return EXIT_DONE;
-    if (attn_texts_read(args->path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES,
-                        texts, &err) != ATTN_OK)
+    const char *path = strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
+    if (attn_texts_read(path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, texts,
+                        &err) != ATTN_OK) {
+        if (!args->is_lines && err.status == ATTN_FORMAT)
+            attn_error_hint(&err, "with --lines each line is a text");
         return report_error(&err);
+    }
     *items = attn_texts_items(*texts, n);
     return EXIT_DONE;
 }
