@@ -235,6 +235,7 @@ class Threads(TestCase):
 
 INTERRUPTED = """
 import numpy, os, signal, sys, threading, time, attn
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 m = attn.open("fable")
 {before}
 threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
