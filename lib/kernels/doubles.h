@@ -35,7 +35,7 @@ static inline vd d_fma(vd a, vd b, vd c)
     return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
 
-#elif defined __aarch64__
+#elif defined __ARM_NEON
 
 static inline vd d_fma(vd a, vd b, vd c)
 {

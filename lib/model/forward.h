@@ -40,10 +40,9 @@ struct attn_place {
 struct attn_feed_part {
     size_t first;       /* its first among the rows of the feed */
     size_t row0, n_row; /* its first position, counted from the beginning; how many */
-    size_t
-        n_dropped; /* of these positions, in the last layer: the first ones, if nothing needs what
-                         is made of them any more */
-    size_t left;   /* the first of the others, among the rows of the feed that are left */
+    size_t n_dropped; /* the first of these positions, in the last layer: nothing needs what is made
+                           of them any more */
+    size_t left;      /* the first of the others, among the rows of the feed that are left */
     const struct attn_edit *edits; /* [n_edit] */
     size_t n_edit;
     size_t n_edited; /* rows changed by edits */

@@ -55,12 +55,11 @@ ATTN_API enum attn_status attn_session_logits_of(struct attn_session *session,
 
 /* What a feed begins with in the middle of a model: the stream into a layer, or also its z. */
 struct attn_session_start {
-    int layer; /* 0 .. n_layer; at n_layer only the output follows */
-    const float *const
-        *resid; /* [n] of each sequence its resid_pre [n, d_model], positions included */
-    const float *const
-        *z; /* [n] likewise its z, as a capture has it [n_head, n, d_value]: the first
-                              thing that the layer computes is attn_out. NULL: begins with resid */
+    int layer;                 /* 0 .. n_layer; at n_layer only the output follows */
+    const float *const *resid; /* [n] of each sequence its resid_pre [n, d_model], positions
+                                  included */
+    const float *const *z;     /* [n] likewise its z, as a capture has it [n_head, n, d_value]: the
+                                  layer begins with attn_out. NULL: begins with resid */
 };
 
 /* As attn_session_feed_layer: begins at START. The ids of the sequences are not used. */
