@@ -33,8 +33,7 @@
       "say that there is anything so far back: some rows may look near, others far")               \
     X(SELF, "self", self, 0, NULL, false,                                                          \
       "A_ii, on the token itself. It does not say that its word is read: behind the first layer "  \
-      "a "                                                                                         \
-      "vector also holds what earlier layers put there")                                           \
+      "a vector also holds what earlier layers put there")                                         \
     X(PREVIOUS, "previous", previous, 0, NULL, false,                                              \
       "A_i,i-1, on the token before. It is a place: it does not say what is read there")           \
     X(FIRST, "first", first, 0, NULL, false,                                                       \
@@ -57,8 +56,7 @@
     X(PUNCTUATION, "punctuation", punctuation, 0, NULL, false,                                     \
       "on tokens whose text, without white space around it, is of Unicode's categories P alone, "  \
       "over rows that see such; only when it is named. It does not say that the head finds them "  \
-      "by "                                                                                        \
-      "that: they may stand at one distance")                                                      \
+      "by that: they may stand at one distance")                                                   \
     X(N_PUNCTUATION, "n_punctuation", punctuation, 1, NULL, true,                                  \
       "rows that punctuation is made of; only when it is named. It does not say more than they "   \
       "do")

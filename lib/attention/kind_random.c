@@ -68,7 +68,7 @@ static void draw_numbers(const struct shuffle *shuffle, size_t n, int32_t *numbe
         for (; n_walking < N_WALK && place < n; place++)
             walking[n_walking++] = (uint32_t)place;
         shuffle->kernels->encipher(&shuffle->cipher, walking, n_walking);
-        for (size_t i = 0; i < n_walking; i++) { /* without branches, which nobody could foresee */
+        for (size_t i = 0; i < n_walking; i++) { /* without branches: they would be mispredicted */
             const uint32_t number = walking[i];
             const bool has_arrived = number < shuffle->n;
 

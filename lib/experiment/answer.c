@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "kernels/kernels.h"
 #include "run/position.h"
+#include "run/prediction.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -195,17 +196,6 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-/* The first of the largest of X [n]. */
-static size_t find_most(const float *x, size_t n)
-{
-    size_t most = 0;
-
-    for (size_t i = 1; i < n; i++)
-        if (x[i] > x[most])
-            most = i;
-    return most;
-}
-
 enum { CE_ROWS = 16 }; /* rows of logits at a time */
 
 /* The mean of -ln p over the text's own tokens but the first, of the text that was fed as number
@@ -215,7 +205,6 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_error *err)
 {
     const struct attn_sequence *text = &answer->run->text;
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
     float *logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
     enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
@@ -228,7 +217,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
         for (size_t row = 0; status == ATTN_OK && row < n; row++) {
             const float *x = logits + row * n_vocab;
 
-            sum += kernels->log_sum_exp(x, n_vocab) - (double)x[text->ids[at + row]];
+            sum += attn_logits_surprisal(x, n_vocab, text->ids[at + row]);
         }
     }
     attn_free(logits);
@@ -244,7 +233,7 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t n = attn_model_config(answer->run->model)->n_vocab;
     struct attn_reply found = {.value = ce,
-                               .first = (int32_t)find_most(logits, n),
+                               .first = attn_logits_first(logits, n),
                                .total = kernels->log_sum_exp(logits, n)};
     const double target = answer->has_target ? (double)logits[answer->target] : 0;
 

@@ -9,6 +9,7 @@
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
 #include "run/layer_attention.h"
+#include "run/prediction.h"
 
 #include <string.h>
 
@@ -111,16 +112,6 @@ static enum attn_status feed_prompt(struct job *job, struct attn_error *err)
 }
 
 /* --- The next token --------------------------------------------------------------------------- */
-
-static int32_t find_first(const float *logits, size_t n)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i < n; i++)
-        if (logits[i] > logits[first])
-            first = i;
-    return (int32_t)first;
-}
 
 /* How many of the N ranked tokens, whose "logits" are probabilities, are kept; *sum is what they add
  * to. */
@@ -284,7 +275,8 @@ static enum attn_status make_token(struct job *job, bool *is_over, struct attn_e
 
     if (status != ATTN_OK)
         return status;
-    id = job->args->temperature > 0 ? draw(job, logits) : find_first(logits, job->config->n_vocab);
+    id = job->args->temperature > 0 ? draw(job, logits)
+                                    : attn_logits_first(logits, job->config->n_vocab);
     if (is_end(job, id)) {
         made->end = ATTN_GENERATION_TEXT_END;
         *is_over = true;

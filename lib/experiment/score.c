@@ -10,6 +10,7 @@
 #include "experiment/score_texts.h"
 #include "experiment/trial.h"
 #include "kernels/kernels.h"
+#include "run/prediction.h"
 #include "text/word.h"
 
 #include <math.h>
@@ -85,12 +86,9 @@ static enum attn_status read_tokens(struct job *job, struct attn_error *err)
 /* Scores token ID, whose place LOGITS [n] are for. */
 static struct scored score(const float *logits, size_t n, int32_t id)
 {
-    struct scored scored = {.is_scored = true, .rank = 1};
+    struct scored scored = {.is_scored = true, .rank = 1, .first = attn_logits_first(logits, n)};
     const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
 
-    for (size_t i = 1; i < n; i++)
-        if (logits[i] > logits[scored.first])
-            scored.first = (int32_t)i;
     for (size_t i = 0; i < n; i++)
         scored.rank += logits[i] > logits[id] || (logits[i] == logits[id] && i < (size_t)id);
     scored.nats = total - (double)logits[id];

@@ -217,7 +217,7 @@ static enum attn_status read_reply(const struct work *work, const struct pack *p
     return status;
 }
 
-/* An attn_trace_fn: the selection says which positions are needed; what they hold is not read. */
+/* An attn_trace_fn that drops its events: the trace is there for the positions of its selection. */
 static enum attn_status ignore(void *user, const struct attn_trace_event *event,
                                struct attn_error *err)
 {

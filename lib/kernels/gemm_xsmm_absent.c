@@ -12,7 +12,7 @@ bool attn_xsmm_start(enum attn_isa limit)
     return false;
 }
 
-/* Nothing was started, so nobody asks. */
+/* Not called: libxsmm cannot be started. */
 
 bool attn_xsmm_has_bf16(void)
 {

@@ -124,6 +124,16 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
     return sum;
 }
 
+int32_t attn_logits_first(const float *logits, size_t n)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (logits[i] > logits[first])
+            first = i;
+    return (int32_t)first;
+}
+
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id)
 {
     return attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n) - (double)logits[id];

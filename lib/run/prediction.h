@@ -47,6 +47,9 @@ struct attn_scored {
  * probability. */
 double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked);
 
+/* The most probable token of LOGITS [n]; of equal ones the first. */
+int32_t attn_logits_first(const float *logits, size_t n);
+
 /* -ln p(ID) in nats, of LOGITS [n]: in double precision. */
 double attn_logits_surprisal(const float *logits, size_t n, int32_t id);
 
