@@ -68,9 +68,11 @@ static const struct option compute_rows[] = {
      .heading = "Precision",
      .kind = OPTION_CHOICE,
      .offset = offsetof(struct model_args, compute),
-     .help = "multiply by the weights in float32 (default), or in bfloat16 with float32 sums: "
-             "faster and less exact. bf16x3 adds three products in bfloat16: nearly as exact as "
-             "float32, for processors with AMX; others are faster in float32"},
+     .help =
+         "multiply in float32 (default), or weights and exact attention in bfloat16 with float32 "
+         "sums: faster and less exact. bf16x3 multiplies by the weights three times in bfloat16 "
+         "and adds: nearly as exact as float32, for processors with AMX; others are faster in "
+         "float32"},
 };
 
 const struct option_group compute_options = OPTION_GROUP(compute_rows);

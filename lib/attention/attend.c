@@ -243,7 +243,7 @@ static void append_keys(struct attend *a, const struct attn_heads *heads, size_t
             attn_rows_normalize(a->unit_k, d, n_key, d);
             rows.k = a->unit_k;
         }
-        attn_heads_append_kv(heads, i, &rows);
+        attn_heads_append_kv(heads, i, 0, &rows);
     }
 }
 
@@ -358,7 +358,8 @@ static void prepare(struct attend *a)
     a->shape = (struct attn_head_shape){.d_head = args->d_head,
                                         .d_value = args->v != NULL ? args->d_value : 1,
                                         .n_max = most_keys(a),
-                                        .ldq = args->d_head};
+                                        .ldq = args->d_head,
+                                        .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
     a->watched = attn_heads_watched_sites(args->trace->selection, 0);
     a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
     a->checked_site = choose_checked_site(args->trace->selection);
@@ -385,8 +386,9 @@ static enum attn_status compute(const struct attn_attend_args *args, struct attn
     if (a.status != ATTN_OK)
         return a.status;
     plan(&a, &a.arena);
+    a.gemm = attn_gemm_engine_start_for(args->compute, args->gemm, args->isa, work);
+    a.shape.is_bf16 = a.shape.is_bf16 && attn_gemm_pays_bf16(&a.gemm);
     attn_kv_clear(a.kv, &a.shape, a.n_kv_at_once);
-    a.gemm = attn_gemm_engine_start(args->gemm, args->isa, work);
     attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);
     for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_kv_at_once) {
         const size_t rest = args->n_kv_head - g;

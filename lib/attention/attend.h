@@ -53,6 +53,11 @@ struct attn_attend_args {
      * counted. Rows of z or, where that is not watched, of the pattern, else of qk or attn_scores
      * (whose masked cells do not count). */
     size_t *n_not_finite;
+
+    /* BF16: q, k, v and the pattern are rounded to bfloat16 before they are multiplied, in exact
+     * attention that is not blockwise, where the processor gains by it: as in a run of a model. Scores
+     * are not. Other values are as F32. */
+    enum attn_compute compute;
 };
 
 #define ATTN_ATTEND_ARGS_DEFAULT                                                                   \

@@ -26,10 +26,16 @@ static size_t ld_scores(const struct attn_head_shape *shape)
     return round_up(shape->n_max, ATTN_PANEL) + 16;
 }
 
+/* Floats that the queries of a tile take in bfloat16. */
+static size_t rounded_queries(const struct attn_head_shape *shape)
+{
+    return shape->is_bf16 ? ATTN_QUERY_TILE * attn_kv_depth(shape) / 2 : 0;
+}
+
 size_t attn_dense_scratch(const struct attn_head_shape *shape,
                           const struct attn_attention *attention)
 {
-    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_kv_ld_value(shape)) +
+    return ATTN_QUERY_TILE * (ld_scores(shape) + attn_kv_ld_value(shape)) + rounded_queries(shape) +
            attn_tile_list_size(attention, shape->n_max);
 }
 
@@ -47,24 +53,27 @@ int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel)
     return behind < ATTN_N_PANEL_KIND - 1 ? ATTN_N_PANEL_KIND - 1 - (int)behind : 0;
 }
 
-static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *engine,
-                      const struct attn_head_shape *shape, int which, size_t n)
+static void plan_tile(struct attn_dense *dense, const struct attn_head_shape *shape, int which,
+                      size_t n)
 {
+    const struct attn_gemm_engine *engine = dense->engine;
     const struct attn_panels *panels = &dense->value_panels;
-    const size_t ld = attn_kv_ld_value(shape);
+    const size_t ld = attn_kv_ld_value(shape), depth = attn_kv_depth(shape);
     struct attn_gemm_shape scores = {.m = ATTN_PANEL,
                                      .n = n,
-                                     .k = shape->d_head,
+                                     .k = dense->is_bf16 ? depth : shape->d_head,
                                      .lda = ATTN_PANEL,
-                                     .ldb = shape->ldq,
-                                     .ldc = ld_scores(shape)};
+                                     .ldb = dense->is_bf16 ? depth : shape->ldq,
+                                     .ldc = ld_scores(shape),
+                                     .is_bf16 = dense->is_bf16};
     struct attn_gemm_shape values = {.n = n,
                                      .k = HALF_BLOCK,
                                      .lda = ld,
-                                     .ldb = ld_scores(shape),
+                                     .ldb = ld_scores(shape) * (dense->is_bf16 ? 2 : 1),
                                      .ldc = ld,
                                      .step_a = HALF_BLOCK * ld,
-                                     .step_b = HALF_BLOCK};
+                                     .step_b = HALF_BLOCK,
+                                     .is_bf16 = dense->is_bf16};
 
     dense->scores[which][0] = attn_gemm_kernel_find(engine, &scores);
     scores.m = HALF_BLOCK;
@@ -76,15 +85,16 @@ static void plan_tile(struct attn_dense *dense, const struct attn_gemm_engine *e
 }
 
 void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *engine,
-                     const struct attn_head_shape *shape, size_t n_row)
+                     const struct attn_head_shape *shape, bool is_bf16, size_t n_row)
 {
-    dense->kernels = engine->kernels;
+    dense->engine = engine;
+    dense->is_bf16 = is_bf16;
     dense->value_panels = attn_panels_split(shape->d_value);
     dense->rest = n_row % ATTN_QUERY_TILE;
     if (n_row >= ATTN_QUERY_TILE)
-        plan_tile(dense, engine, shape, 0, ATTN_QUERY_TILE);
+        plan_tile(dense, shape, 0, ATTN_QUERY_TILE);
     if (dense->rest > 0)
-        plan_tile(dense, engine, shape, 1, dense->rest);
+        plan_tile(dense, shape, 1, dense->rest);
 }
 
 /* What attn_dense_run derives from a tile. */
@@ -96,6 +106,7 @@ struct work {
     float scale; /* attn_tile_scale */
     float *x;    /* [n_row, ld]: raw scores, scores, pattern, one after the other in place */
     size_t ld;
+    uint16_t *queries;  /* [n_row, attn_kv_depth] in bfloat16 */
     size_t first, last; /* columns first .. last-1 are computed: panels, of the last maybe half */
     int which;          /* kernels of the full or the last tile */
     size_t n_edited;    /* rows changed */
@@ -167,7 +178,7 @@ static void store_row(const struct work *work, enum attn_site site, size_t i, fl
         return;
     }
     if (tile->watched.is_streamed) {
-        work->dense->kernels->stream(x, last, fill, tile->n_key, row);
+        work->dense->engine->kernels->stream(x, last, fill, tile->n_key, row);
         return;
     }
     memcpy(row, x, last * sizeof(float));
@@ -197,16 +208,41 @@ static void visit(struct work *work, enum attn_site site, float fill)
         store_row(work, site, i, fill);
 }
 
+static void round_queries(const struct work *work)
+{
+    const struct attn_head_shape *shape = work->shape;
+    const size_t depth = attn_kv_depth(shape);
+
+    for (size_t i = 0; i < work->tile->n_row; i++) {
+        work->queries[(i + 1) * depth - 1] = 0;
+        work->dense->engine->kernels->round_bf16(work->tile->q + i * shape->ldq, shape->d_head,
+                                                 work->queries + i * depth);
+    }
+}
+
+static void multiply_keys(const struct work *work)
+{
+    const struct attn_tile *tile = work->tile;
+    const bool is_bf16 = work->dense->is_bf16;
+    const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
+    const size_t size = is_bf16 ? attn_kv_depth(work->shape) * sizeof(uint16_t)
+                                : work->shape->d_head * sizeof(float);
+
+    if (is_bf16)
+        round_queries(work);
+    for (size_t s = work->first; s < work->last; s += ATTN_PANEL)
+        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL],
+                             (const char *)tile->kv->keys + s * size,
+                             is_bf16 ? (const void *)work->queries : tile->q, work->x + s, 1);
+}
+
 /* qk[t,s] = q[t,:] . k[s,:] */
 static void compute_products(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
-    const struct attn_gemm_kernel *scores = work->dense->scores[work->which];
-    const size_t d_head = work->shape->d_head;
 
-    for (size_t s = work->first; tile->given == NULL && s < work->last; s += ATTN_PANEL)
-        attn_gemm_kernel_run(&scores[work->last - s < ATTN_PANEL], tile->kv->keys + s * d_head,
-                             tile->q, work->x + s, 1);
+    if (tile->given == NULL)
+        multiply_keys(work);
     for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
         memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
         for (size_t j = tile->n_key; j < work->last; j++)
@@ -229,9 +265,9 @@ static bool compute_scores(struct work *work)
         float *row = work->x + i * work->ld + work->first;
 
         if (is_seen)
-            work->dense->kernels->scale(row, work->scale, work->last - work->first, row);
+            work->dense->engine->kernels->scale(row, work->scale, work->last - work->first, row);
         if (cap > 0)
-            work->dense->kernels->soft_cap(row, work->last - work->first, cap);
+            work->dense->engine->kernels->soft_cap(row, work->last - work->first, cap);
         if (is_masked && (is_seen || work->cells.keys != NULL))
             fill_masked(work, i, -INFINITY);
     }
@@ -251,7 +287,7 @@ static void mask_weights(struct work *work, size_t i)
     fill_masked(work, i, 0);
     if (work->tile->feed->attention->masking == ATTN_MASKING_ZERO)
         return;
-    sum = work->dense->kernels->sum(row, n);
+    sum = work->dense->engine->kernels->sum(row, n);
     for (size_t j = 0; j < n; j++)
         row[j] = sum > 0 ? row[j] / sum : row[j];
 }
@@ -273,9 +309,9 @@ static void compute_pattern(struct work *work, bool is_scored)
 
         if (is_listed && !is_after && is_scored)
             fill_masked(work, i, -INFINITY); /* edits do not reach what is not listed */
-        work->dense->kernels->softmax(work->x + i * work->ld + work->first,
-                                      is_prefix ? work->cells.n[i] : last - work->first,
-                                      work->last - work->first, is_scored ? 1.0F : work->scale);
+        work->dense->engine->kernels->softmax(
+            work->x + i * work->ld + work->first, is_prefix ? work->cells.n[i] : last - work->first,
+            work->last - work->first, is_scored ? 1.0F : work->scale);
         if (is_after)
             mask_weights(work, i);
         if (is_watched && !is_edited)
@@ -306,7 +342,18 @@ static void make_canonical(const struct work *work, const float *sums, float *z)
     const size_t n = work->shape->d_value;
 
     for (size_t j = 0; j < n; j += ATTN_PANEL)
-        work->dense->kernels->add(sums + j, zeros, n - j < ATTN_PANEL ? n - j : ATTN_PANEL, z + j);
+        work->dense->engine->kernels->add(sums + j, zeros, n - j < ATTN_PANEL ? n - j : ATTN_PANEL,
+                                          z + j);
+}
+
+/* The pattern in bfloat16, each row where it was. */
+static void round_pattern(const struct work *work)
+{
+    for (size_t i = 0; i < work->tile->n_row; i++) {
+        float *row = work->x + i * work->ld + work->first;
+
+        work->dense->engine->kernels->round_bf16(row, work->last - work->first, (void *)row);
+    }
 }
 
 static void compute_z(struct work *work, float *sums)
@@ -314,13 +361,18 @@ static void compute_z(struct work *work, float *sums)
     const struct attn_tile *tile = work->tile;
     const struct attn_panels *panels = &work->dense->value_panels;
     const size_t ld = attn_kv_ld_value(work->shape);
-    const float *values = tile->kv->values + work->first * ld;
+    const bool is_bf16 = work->dense->is_bf16;
+    /* In bfloat16 a value of the first row and that of the second lie side by side. */
+    const size_t row = ld * (is_bf16 ? sizeof(uint16_t) : sizeof(float));
+    const char *values = (const char *)tile->kv->values + work->first * row;
 
+    if (is_bf16)
+        round_pattern(work);
     for (size_t p = 0; p < panels->n_panel; p++) {
         const size_t first = attn_panel_first(panels, p);
 
         attn_gemm_kernel_run(&work->dense->values[work->which][attn_dense_panel_kind(panels, p)],
-                             values + first, work->x + work->first, sums + first,
+                             values + first * sizeof(float), work->x + work->first, sums + first,
                              (work->last - work->first) / HALF_BLOCK);
     }
     for (size_t i = 0; i < tile->n_row; i++)
@@ -337,11 +389,13 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
                         .ld = ld_scores(tile->feed->shape),
                         .which = tile->n_row != ATTN_QUERY_TILE};
     float *sums = scratch + ATTN_QUERY_TILE * work.ld;
-    void *list = sums + ATTN_QUERY_TILE * attn_kv_ld_value(work.shape);
+    float *queries = sums + ATTN_QUERY_TILE * attn_kv_ld_value(work.shape);
+    void *list = queries + rounded_queries(work.shape);
     bool is_scored;
 
     assert(tile->n_row == ATTN_QUERY_TILE || tile->n_row == dense->rest);
     attn_tile_find_cells(tile, list, &work.cells);
+    work.queries = (void *)queries;
     choose_panels(&work);
     compute_products(&work);
     is_scored = compute_scores(&work);
@@ -350,6 +404,8 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     if (tile->z != NULL)
         compute_z(&work, sums);
     if (tile->watched.is_streamed)
-        dense->kernels->drain();
+        dense->engine->kernels->drain();
+    if (dense->is_bf16)
+        attn_gemm_release(dense->engine);
     return work.n_edited;
 }

@@ -1,8 +1,7 @@
 /*
  * dense.h - exact attention of one head, a tile of query rows at a time.
  *
- * Keys and values are kept packed for the products: keys transposed in panels of 64 positions,
- * values as rows padded to the width that the microkernels compute. A tile's scores live in the
+ * Keys and values are kept packed for the products (kv.h). A tile's scores live in the
  * worker's scratch, so memory is O(S) a row whether or not the matrix is watched. Every row is the
  * same chain of operations for any tile, so prefill and decode give the same bits. Where cells are
  * listed, panels that no row of the tile looks into are left out.
@@ -28,7 +27,10 @@ int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel);
 
 /* The microkernels of one feed. */
 struct attn_dense {
-    const struct attn_kernels *kernels;
+    const struct attn_gemm_engine *engine; /* borrowed */
+    bool
+        is_bf16; /* q, k and v are rounded to bfloat16, and so is the pattern before it is multiplied
+                     by v; sums, scores and softmax are float32 */
     struct attn_panels value_panels;
     size_t rest;                          /* rows of the last tile */
     struct attn_gemm_kernel scores[2][2]; /* [full tile, last tile]: q k^T, [a panel of keys, the
@@ -36,9 +38,9 @@ struct attn_dense {
     struct attn_gemm_kernel values[2][ATTN_N_PANEL_KIND]; /* pattern v, one panel of columns */
 };
 
-/* Finds the kernels for a feed of N_ROW positions, tiled from the first. */
+/* Finds the kernels, of float32 or IS_BF16, for a feed of N_ROW positions, tiled from the first. */
 void attn_dense_plan(struct attn_dense *dense, const struct attn_gemm_engine *engine,
-                     const struct attn_head_shape *shape, size_t n_row);
+                     const struct attn_head_shape *shape, bool is_bf16, size_t n_row);
 
 /* Floats of scratch for each worker. */
 size_t attn_dense_scratch(const struct attn_head_shape *shape,

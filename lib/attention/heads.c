@@ -42,9 +42,11 @@ void attn_engines_plan(struct attn_engines *engines, const struct attn_gemm_engi
     engines->gemm = gemm;
     for (size_t i = 0; i < n; i++)
         is_used[attn_attention_engine(&attention[i])] = true;
-    if (is_used[ATTN_ENGINE_DENSE] || is_used[ATTN_ENGINE_BLOCKWISE] ||
+    if (is_used[ATTN_ENGINE_DENSE] && shape->is_bf16)
+        attn_dense_plan(&engines->rounded, gemm, shape, true, n_row);
+    if ((is_used[ATTN_ENGINE_DENSE] && !shape->is_bf16) || is_used[ATTN_ENGINE_BLOCKWISE] ||
         is_used[ATTN_ENGINE_LOWRANK])
-        attn_dense_plan(&engines->dense, gemm, shape, n_row);
+        attn_dense_plan(&engines->dense, gemm, shape, false, n_row);
     if (is_used[ATTN_ENGINE_GATHER])
         attn_gather_plan(&engines->gather, gemm, shape);
 }
@@ -112,6 +114,8 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
         break;
     default:
         make_at_least(&needs->n_scratch, dense);
+        if (shape->is_bf16)
+            make_at_least(&needs->n_scratch, attn_kv_rounding_scratch(shape));
     }
 }
 
@@ -173,6 +177,13 @@ uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int la
 
 /* --- Keys and values ------------------------------------------------------------------------- */
 
+/* Whether the engine multiplies what is rounded to bfloat16. */
+static bool is_rounded(const struct attn_heads *heads)
+{
+    return heads->feed.shape->is_bf16 &&
+           attn_attention_engine(heads->feed.attention) == ATTN_ENGINE_DENSE;
+}
+
 /* E and F for the keys of a sequence, valid until others are asked for. */
 static void draw_maps(struct attn_heads_memory *memory, const struct attn_attention *attention,
                       size_t n_key)
@@ -222,7 +233,8 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     attn_lowrank_project(&args, scratch);
 }
 
-void attn_heads_append_kv(const struct attn_heads *heads, size_t g, const struct attn_kv_rows *rows)
+void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
+                          const struct attn_kv_rows *rows)
 {
     const struct attn_head_shape *shape = heads->feed.shape;
     const enum attn_engine engine = attn_attention_engine(heads->feed.attention);
@@ -231,6 +243,12 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, const struct
 
     if (rows->first == 0)
         kv->n_summed = 0;
+    attn_kv_set_bf16(kv, shape, is_rounded(heads));
+    if (kv->is_bf16) {
+        attn_kv_write_rounded(kv, heads->engines->gemm->kernels, shape, rows,
+                              heads->memory->scratch[worker]);
+        return;
+    }
     if (engine == ATTN_ENGINE_LOWRANK) {
         project(heads, kv, rows);
         return;
@@ -342,7 +360,8 @@ static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile,
         tile->z = NULL;
         return is_watched ? attn_dense_run(&engines->dense, tile, scratch) : 0;
     default:
-        return attn_dense_run(&engines->dense, tile, scratch);
+        return attn_dense_run(is_rounded(heads) ? &engines->rounded : &engines->dense, tile,
+                              scratch);
     }
 }
 

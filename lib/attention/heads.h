@@ -36,7 +36,7 @@ enum attn_engine attn_attention_engine(const struct attn_attention *attention);
 
 /* The microkernels of one feed. */
 struct attn_engines {
-    struct attn_dense dense;
+    struct attn_dense dense, rounded; /* of float32, and of what is rounded to bfloat16 */
     struct attn_gather gather;
     const struct attn_gemm_engine *gemm; /* borrowed */
 };
@@ -121,9 +121,9 @@ struct attn_heads {
     size_t z_step;
 };
 
-/* Packs keys and values of HEADS' key/value head G the way its engine reads them. Rows with
- * first = 0 begin a sequence. */
-void attn_heads_append_kv(const struct attn_heads *heads, size_t g,
+/* Packs keys and values of HEADS' key/value head G the way its engine reads them, on the thread of
+ * WORKER. Rows with first = 0 begin a sequence. */
+void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
                           const struct attn_kv_rows *rows);
 
 /* Runs it. Returns the number of rows that edits changed. */

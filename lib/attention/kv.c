@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { ROWS_AT_ONCE = 16 }; /* keys that are rounded before they are packed */
+
 static size_t n_padded(const struct attn_head_shape *shape)
 {
     return (shape->n_max + ATTN_PANEL - 1) / ATTN_PANEL * ATTN_PANEL;
@@ -16,6 +18,11 @@ size_t attn_kv_ld_value(const struct attn_head_shape *shape)
     const size_t last = panels.n_panel - 1;
 
     return attn_panel_first(&panels, last) + attn_panel_width(&panels, last);
+}
+
+size_t attn_kv_depth(const struct attn_head_shape *shape)
+{
+    return shape->d_head + shape->d_head % 2;
 }
 
 size_t attn_kv_keys_size(const struct attn_head_shape *shape)
@@ -49,6 +56,7 @@ void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size
     for (size_t i = 0; i < n; i++) {
         memset(kv[i].keys, 0, attn_kv_keys_size(shape) * sizeof(float));
         memset(kv[i].values, 0, attn_kv_values_size(shape) * sizeof(float));
+        kv[i].is_bf16 = shape->is_bf16;
     }
 }
 
@@ -62,10 +70,84 @@ void attn_kv_write_values(const struct attn_kv *kv, const struct attn_head_shape
                shape->d_value * sizeof(float));
 }
 
+void attn_kv_set_bf16(struct attn_kv *kv, const struct attn_head_shape *shape, bool is_bf16)
+{
+    if (kv->is_bf16 != is_bf16)
+        attn_kv_clear(kv, shape, 1);
+    kv->is_bf16 = is_bf16;
+}
+
+size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape)
+{
+    const size_t n_key = ROWS_AT_ONCE * attn_kv_depth(shape);
+
+    return ((n_key > shape->d_value ? n_key : shape->d_value) + 1) / 2;
+}
+
+/* A pair of rounded numbers is moved as one float. */
+static void write_rounded_keys(const struct attn_kv *kv, const struct attn_kernels *kernels,
+                               const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
+                               uint16_t *rounded)
+{
+    const size_t depth = attn_kv_depth(shape);
+
+    for (size_t i = 0, n; i < rows->n; i += n) {
+        n = rows->n - i < ROWS_AT_ONCE ? rows->n - i : ROWS_AT_ONCE;
+        for (size_t j = 0; j < n; j++) {
+            rounded[(j + 1) * depth - 1] = 0;
+            kernels->round_bf16(rows->k + (i + j) * rows->ldk, shape->d_head, rounded + j * depth);
+        }
+        kernels->pack_keys((const float *)(const void *)rounded, depth / 2, n, depth / 2,
+                           rows->first + i, kv->keys);
+    }
+}
+
+/* Every second number of the row in a pair where POSITION lies. */
+static uint16_t *find_rounded_value(const struct attn_kv *kv, const struct attn_head_shape *shape,
+                                    size_t position)
+{
+    uint16_t *values = (void *)kv->values;
+
+    return values + position / 2 * 2 * attn_kv_ld_value(shape) + position % 2;
+}
+
+static void write_rounded_values(const struct attn_kv *kv, const struct attn_kernels *kernels,
+                                 const struct attn_head_shape *shape,
+                                 const struct attn_kv_rows *rows, uint16_t *rounded)
+{
+    for (size_t i = 0; i < rows->n; i++) {
+        const float *v = rows->v + i * rows->ldv;
+        uint16_t *value = find_rounded_value(kv, shape, rows->first + i);
+
+        if ((rows->first + i) % 2 == 0 && i + 1 < rows->n) {
+            kernels->pair_bf16(v, v + rows->ldv, shape->d_value, value);
+            i++;
+            continue;
+        }
+        kernels->round_bf16(v, shape->d_value, rounded);
+        for (size_t j = 0; j < shape->d_value; j++)
+            value[2 * j] = rounded[j];
+    }
+}
+
+void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *kernels,
+                           const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
+                           float *scratch)
+{
+    if (rows->k != NULL)
+        write_rounded_keys(kv, kernels, shape, rows, (void *)scratch);
+    if (rows->v != NULL)
+        write_rounded_values(kv, kernels, shape, rows, (void *)scratch);
+}
+
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
                    size_t last)
 {
     const size_t ld = attn_kv_ld_value(shape);
 
-    memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
+    if (!kv->is_bf16)
+        memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
+    for (size_t i = first; i < last && kv->is_bf16; i++)
+        for (size_t j = 0; j < ld; j++)
+            find_rounded_value(kv, shape, i)[2 * j] = 0;
 }

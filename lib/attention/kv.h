@@ -2,7 +2,8 @@
  * kv.h - the keys and values of one key/value head, as the products read them.
  *
  * Keys are packed: transposed, in panels of 64 positions; engines that look keys up one by one take
- * them as rows. Values are rows padded to the width that the microkernels compute.
+ * them as rows. Values are rows padded to the width that the microkernels compute. In bfloat16 both
+ * lie in pairs, as the microkernels for it read them.
  *
  *     kv = attn_kv_plan(arena, &shape, n_kv_head, n_state);   // when measuring, and once more
  *     attn_kv_clear(kv, &shape, n_kv_head);
@@ -12,7 +13,9 @@
 #define ATTN_ATTENTION_KV_H
 
 #include "base/arena.h"
+#include "kernels/kernels.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Sizes of one head's attention. */
@@ -20,6 +23,7 @@ struct attn_head_shape {
     size_t d_head, d_value;
     size_t n_max; /* most positions at any time */
     size_t ldq;   /* floats from one query row to the next */
+    bool is_bf16; /* the dense engine multiplies what is rounded to bfloat16 */
 };
 
 /* Keys and values of one key/value head. Borrowed memory; how the keys lie depends on the
@@ -27,7 +31,10 @@ struct attn_head_shape {
 struct attn_kv {
     float *keys;   /* panels [n_max / 64 rounded up][d_head][64], or rows [n_max, d_head] */
     float *values; /* [n_max rounded up to 64][attn_kv_ld_value]; rows not yet written are 0 */
-    float *state;  /* linear attention's sums over the first n_summed keys; NULL for other kinds */
+    bool
+        is_bf16; /* both are rounded, in the first part of that: keys [n_max / 64 rounded up][attn_kv_depth / 2][64][2], values
+                      [n_max rounded up to 64 / 2][attn_kv_ld_value][2] */
+    float *state; /* linear attention's sums over the first n_summed keys; NULL for other kinds */
     size_t n_summed; /* keys in the state */
 };
 
@@ -36,11 +43,17 @@ size_t attn_kv_keys_size(const struct attn_head_shape *shape);
 size_t attn_kv_values_size(const struct attn_head_shape *shape);
 size_t attn_kv_ld_value(const struct attn_head_shape *shape);
 
+/* Numbers of a query or a key in bfloat16: d_head, or one more where that is odd. */
+size_t attn_kv_depth(const struct attn_head_shape *shape);
+
 /* Room for N key/value heads, whose linear attention has states of N_STATE floats; NULL while
  * measuring. Then zeros: no sum may meet what lay there before. */
 struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_shape *shape,
                              size_t n, size_t n_state);
 void attn_kv_clear(struct attn_kv *kv, const struct attn_head_shape *shape, size_t n);
+
+/* Says whether what is written next is rounded. Where that changes, nothing that was there stays. */
+void attn_kv_set_bf16(struct attn_kv *kv, const struct attn_head_shape *shape, bool is_bf16);
 
 /* Keys and values of positions first .. first+n-1. */
 struct attn_kv_rows {
@@ -50,6 +63,12 @@ struct attn_kv_rows {
 };
 void attn_kv_write_values(const struct attn_kv *kv, const struct attn_head_shape *shape,
                           const struct attn_kv_rows *rows);
+
+/* Keys and values, rounded to bfloat16. SCRATCH has attn_kv_rounding_scratch floats. */
+void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *kernels,
+                           const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
+                           float *scratch);
+size_t attn_kv_rounding_scratch(const struct attn_head_shape *shape);
 
 /* Sets the values of positions first .. last-1 to 0: what was there must not reach later sums. */
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,

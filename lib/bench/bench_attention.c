@@ -82,8 +82,7 @@ static void append_head(void *context, size_t g, int worker)
                                       .ldv = config->n_kv_head * config->d_value,
                                       .n = layer->n};
 
-    (void)worker;
-    attn_heads_append_kv(&heads, g, &rows);
+    attn_heads_append_kv(&heads, g, worker, &rows);
 }
 
 static enum attn_status run_layer(void *context, struct attn_error *err)
@@ -128,10 +127,13 @@ static enum attn_status prepare(struct layer *layer, struct attn_error *err)
     enum attn_status status = attn_selection_create(&dims, &layer->selection, err);
 
     layer->attention = ATTN_ATTENTION_DEFAULT;
-    layer->shape = (struct attn_head_shape){.d_head = config->d_head,
-                                            .d_value = config->d_value,
-                                            .n_max = layer->n,
-                                            .ldq = config->n_head * config->d_head};
+    layer->shape = (struct attn_head_shape){
+        .d_head = config->d_head,
+        .d_value = config->d_value,
+        .n_max = layer->n,
+        .ldq = config->n_head * config->d_head,
+        .is_bf16 = attn_model_compute(layer->bench->options->model) == ATTN_COMPUTE_BF16 &&
+                   attn_gemm_pays_bf16(&layer->bench->gemm)};
     plan(layer, &layer->arena);
     if (status == ATTN_OK)
         status = attn_arena_allocate(&layer->arena, err);

@@ -15,6 +15,7 @@
 #include "experiment/pattern_difference.h"
 #include "output/outputs.h"
 #include "output/writer.h"
+#include "run/prediction.h"
 #include "run/run_internal.h"
 
 #include <time.h>
@@ -50,12 +51,13 @@ static uint64_t count_drawn(const struct job *job, int layer)
     return n;
 }
 
-/* The arrays that LAYER computes ATTENTION from, with the heads of the run. */
-static struct attn_attend_args layer_inputs(const struct job *job, int layer,
-                                            const struct attn_attention *attention)
+/* The arrays that LAYER computes the chosen or the exact attention from, with the heads of the
+ * run. */
+static struct attn_attend_args layer_inputs(const struct job *job, int layer, bool is_chosen)
 {
     const struct attn_compare_args *args = job->args;
     const struct attn_config *config = job->config;
+    const struct attn_attention *attention = is_chosen ? &job->chosen[layer] : &job->exact[layer];
     const enum attn_site query_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY);
     const enum attn_site key_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY);
     struct attn_attend_args inputs;
@@ -63,6 +65,7 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
     if (job->arrays != NULL) {
         inputs = *job->arrays;
         inputs.attention = *attention;
+        inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
         return inputs;
     }
     inputs = (struct attn_attend_args){
@@ -83,6 +86,7 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer,
         .cancel = args->cancel,
         .gemm = args->gemm,
         .isa = args->isa,
+        .compute = is_chosen ? attn_model_compute(args->model) : ATTN_COMPUTE_F32,
     };
     inputs.attention.dropout_seed = job->chosen[0].dropout_seed; /* as in a session */
     if (config->is_cross[layer] && attention->mask == ATTN_MASK_CAUSAL)
@@ -170,7 +174,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
                                         struct attn_error *err)
 {
     const struct job *job = pass->job;
-    struct attn_attend_args inputs = layer_inputs(job, event->layer, &job->exact[event->layer]);
+    struct attn_attend_args inputs = layer_inputs(job, event->layer, false);
     const bool is_local = pass->measurement == job->local;
     struct rows rows = {pass->measurement, event, is_local ? job->pairs : NULL};
     struct attn_selection *selection;
@@ -236,7 +240,7 @@ static enum attn_status select_layer(const struct job *job, int layer, const str
 /* Measures the chosen attention of LAYER, computed from q, k and v of the exact run. */
 static enum attn_status compare_locally(struct job *job, int layer, struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(job, layer, &job->chosen[layer]);
+    const struct attn_attend_args inputs = layer_inputs(job, layer, true);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     struct pass pass = {job, layer, job->local};
     struct attn_selection *selection;
@@ -314,12 +318,11 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
     return status;
 }
 
-/* What ATTENTION costs in LAYER: pairs are counted, bytes follow from them, time is measured. */
-static enum attn_status find_cost(const struct job *job, int layer,
-                                  const struct attn_attention *attention,
+/* What the chosen or the exact attention costs in LAYER: pairs are counted, bytes follow from them, time is measured. */
+static enum attn_status find_cost(const struct job *job, int layer, bool is_chosen,
                                   struct attn_attention_cost *cost, struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(job, layer, attention);
+    const struct attn_attend_args inputs = layer_inputs(job, layer, is_chosen);
 
     *cost = (struct attn_attention_cost){0};
     for (int head = 0; head < (int)inputs.n_head; head++) {
@@ -345,16 +348,6 @@ struct block {
     struct attn_compared_logits *logits; /* [n] */
 };
 
-static int32_t first_choice(const float *logits, size_t n_vocab)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i < n_vocab; i++)
-        if (logits[i] > logits[first])
-            first = i;
-    return (int32_t)first;
-}
-
 static void compare_row(void *context, size_t task, int worker)
 {
     const struct block *block = context;
@@ -365,8 +358,8 @@ static void compare_row(void *context, size_t task, int worker)
     block->logits[task] = (struct attn_compared_logits){
         .position = block->first + task,
         .kl = attn_logits_kl(exact, chosen, block->n_vocab),
-        .exact_first = first_choice(exact, block->n_vocab),
-        .chosen_first = first_choice(chosen, block->n_vocab),
+        .exact_first = attn_logits_first(exact, block->n_vocab),
+        .chosen_first = attn_logits_first(chosen, block->n_vocab),
     };
 }
 
@@ -590,9 +583,9 @@ static enum attn_status compare_layers(struct job *job, struct attn_comparison *
         comparison->n_layer++;
         status = compare_locally(job, layer, err);
         if (status == ATTN_OK)
-            status = find_cost(job, layer, &job->exact[layer], &found->exact, err);
+            status = find_cost(job, layer, false, &found->exact, err);
         if (status == ATTN_OK)
-            status = find_cost(job, layer, &job->chosen[layer], &found->chosen, err);
+            status = find_cost(job, layer, true, &found->chosen, err);
     }
     return status;
 }
@@ -653,7 +646,7 @@ static enum attn_status compare_run(struct job *job, struct attn_comparison *com
 static enum attn_status compare_arrays(struct job *job, struct attn_comparison *comparison,
                                        struct attn_error *err)
 {
-    struct attn_attend_args inputs = layer_inputs(job, 0, job->exact);
+    struct attn_attend_args inputs = layer_inputs(job, 0, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     const uint64_t z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
     enum attn_status status = attn_selection_create(&dims, &job->kept, err);

@@ -31,16 +31,34 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
     return engine;
 }
 
-const struct attn_tiles *attn_gemm_find_tiles(enum attn_gemm how, enum attn_isa limit)
+/* The processor's tiles for AUTO without a lower limit, where there are any, else NULL. */
+static const struct attn_tiles *find_tiles(enum attn_gemm how, enum attn_isa limit)
 {
     const bool may_use = how == ATTN_GEMM_AUTO && limit == ATTN_ISA_BEST;
 
     return may_use ? attn_amx_find() : NULL;
 }
 
+struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
+                                                   enum attn_isa limit, double work)
+{
+    const bool is_float32 = compute == ATTN_COMPUTE_F32;
+    const struct attn_tiles *tiles = is_float32 ? NULL : find_tiles(how, limit);
+    struct attn_gemm_engine engine =
+        attn_gemm_engine_start(how, limit, is_float32 || tiles != NULL ? work : (double)INFINITY);
+
+    engine.tiles = tiles;
+    return engine;
+}
+
+bool attn_gemm_pays_bf16(const struct attn_gemm_engine *engine)
+{
+    return engine->tiles != NULL || engine->is_jit_bf16;
+}
+
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
 {
-    return attn_gemm_find_tiles(gemm, limit) != NULL;
+    return find_tiles(gemm, limit) != NULL;
 }
 
 /*
@@ -110,7 +128,8 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && s->n <= 64 && s->k >= 1);
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
-    assert(!kernel.is_batch || (!s->is_ahead && !s->is_bf16));
+    assert(!kernel.is_batch || !s->is_ahead);
+    assert(!kernel.is_batch || !s->is_bf16 || (s->step_a == s->k * s->lda && s->step_b == s->k));
     if (s->is_bf16 && engine->tiles != NULL)
         kernel.tiles = engine->tiles;
     else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
@@ -118,20 +137,30 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
+/* COUNT blocks in bfloat16, which lie one behind the other, as a single one. */
+static struct attn_gemm_shape join_blocks(const struct attn_gemm_shape *shape, size_t count)
+{
+    struct attn_gemm_shape whole = *shape;
+
+    whole.k *= count;
+    return whole;
+}
+
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
+    const struct attn_gemm_shape whole = join_blocks(&kernel->shape, count);
     unsigned long long n_block = count;
 
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
     if (kernel->tiles != NULL)
-        kernel->tiles->multiply(&kernel->shape, a, b, c, NULL);
+        kernel->tiles->multiply(&whole, a, b, c, NULL);
     else if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
     else if (kernel->shape.is_bf16)
-        kernel->kernels->gemm_bf16(&kernel->shape, a, b, c);
+        kernel->kernels->gemm_bf16(&whole, a, b, c);
     else
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }

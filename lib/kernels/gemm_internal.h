@@ -30,9 +30,15 @@ struct attn_gemm_engine {
 struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa limit,
                                                double work);
 
-/* What an engine's tiles are to be: those of the processor for AUTO without a lower limit, where
- * there are any, else NULL. Only who multiplies in bfloat16 asks. */
-const struct attn_tiles *attn_gemm_find_tiles(enum attn_gemm how, enum attn_isa limit);
+/*
+ * The same for COMPUTE, with the processor's tiles where it multiplies in bfloat16. Where libxsmm
+ * multiplies in bfloat16, and the portable loop gives other bits, WORK has no say.
+ */
+struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
+                                                   enum attn_isa limit, double work);
+
+/* Whether ENGINE has more for bfloat16 than the portable loop, which is slower than in float32. */
+bool attn_gemm_pays_bf16(const struct attn_gemm_engine *engine);
 
 /* Rows of a tile of rows that a panel is multiplied by at once: 1 .. ATTN_GEMM_MOST_ROWS, best
  * those that are a multiple of STEP. */
@@ -56,8 +62,8 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
                                               const struct attn_gemm_shape *shape);
 
 /* c [n, m] = b [n, k*count] a [k*count, m], overwriting c or going on from it; COUNT blocks, at
- * least 1, and no more in bfloat16. A and B are float32, or bfloat16 as the shape says. Bits of what
- * is continued are those of one piece: in bfloat16 where the depth was cut at a multiple of
+ * least 1. A and B are float32, or bfloat16 as the shape says. Bits of what is continued, and of
+ * blocks, are those of one piece: in bfloat16 where the depth was cut at a multiple of
  * ATTN_TILE_DEPTH. */
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count);

@@ -85,13 +85,18 @@ void (*attn_xsmm_find(const struct attn_gemm_shape *s))(void)
     const int flags = LIBXSMM_GEMM_FLAG_NONE, flags_bf16 = LIBXSMM_GEMM_FLAG_VNNI_A;
     const int prefetch = s->is_ahead ? LIBXSMM_GEMM_PREFETCH_AL2 : LIBXSMM_GEMM_PREFETCH_NONE;
     const float alpha = 1, beta = s->is_continued ? 1 : 0;
+    const bool is_batch = s->step_a != 0 || s->step_b != 0;
 
     if (!fits_libxsmm(s))
         return NULL;
+    if (s->is_bf16 && is_batch)
+        return (void (*)(void))libxsmm_bsmmdispatch_reducebatch_strd(
+            m, n, k, (int)(s->step_a * sizeof(uint16_t)), (int)(s->step_b * sizeof(uint16_t)), &lda,
+            &ldb, &ldc, &alpha, &beta, &flags_bf16, NULL);
     if (s->is_bf16)
         return (void (*)(void))libxsmm_bsmmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta,
                                                     &flags_bf16, &prefetch);
-    if (s->step_a == 0 && s->step_b == 0)
+    if (!is_batch)
         return (void (*)(void))libxsmm_smmdispatch(m, n, k, &lda, &ldb, &ldc, &alpha, &beta, &flags,
                                                    &prefetch);
     return (void (*)(void))libxsmm_smmdispatch_reducebatch_strd(

@@ -51,7 +51,8 @@ enum {
 struct attn_gemm_shape {
     size_t m, n, k;        /* columns 17..64, rows 1..64, depth of one block >= 1 */
     size_t lda, ldb, ldc;  /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
-    size_t step_a, step_b; /* floats from one k-block to the next, when count > 1 */
+    size_t step_a, step_b; /* numbers from one k-block to the next, when count > 1; in bfloat16
+                              blocks lie one behind the other */
     bool is_continued;     /* c holds the sum over earlier k, and the chain goes on from there */
     bool is_bf16;
     bool is_ahead; /* speed only: calls are told what the next one multiplies by */
@@ -97,11 +98,11 @@ struct attn_kernels {
     void (*gemm_ahead)(const struct attn_gemm_shape *shape, const float *a, const float *b,
                        float *c, const float *next);
 
-    /* The same in bfloat16, each product added by one fma, k ascending. COUNT is 1. */
+    /* The same in bfloat16, of one block, each product added by one fma, k ascending. */
     void (*gemm_bf16)(const struct attn_gemm_shape *shape, const uint16_t *a, const uint16_t *b,
                       float *c);
 
-    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. */
+    /* y = x rounded to bfloat16, to nearest, ties to even; NaN stays NaN. Y may lie where X does. */
     void (*round_bf16)(const float *x, size_t n, uint16_t *y);
 
     /* Two rows x0, x1 [n] rounded and interleaved: y [n, 2]. x1 NULL: zeros. */

@@ -101,14 +101,13 @@ static void append_head(void *context, size_t g, int worker)
     const size_t d_head = f->dims.d_head;
     struct attn_kv_rows rows = appending->rows;
 
-    (void)worker;
     if (!attn_forward_needs_head(f, ATTN_SITE_K, (int)g))
         return;
     rows.k += g * d_head;
     rows.v = attn_forward_needs_head(f, ATTN_SITE_V, (int)g) ? rows.v + g * f->dims.d_value : NULL;
     if (heads->feed.attention->similarity == ATTN_SIMILARITY_COSINE)
         attn_rows_normalize(appending->k + g * d_head, rows.ldk, rows.n, d_head);
-    attn_heads_append_kv(heads, g, &rows);
+    attn_heads_append_kv(heads, g, worker, &rows);
     /* Layers and sequences that share one cache may have held more rows before. */
     if (f->n_cache_layer == 1 && rows.first + rows.n < f->n_cached)
         attn_kv_erase(&heads->kv[g], &f->shape, rows.first + rows.n, f->n_cached);

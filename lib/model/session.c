@@ -226,7 +226,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
     f.shape = (struct attn_head_shape){.d_head = config->d_head,
                                        .d_value = config->d_value,
                                        .n_max = most_keys(&f.dims),
-                                       .ldq = config->n_head * config->d_head};
+                                       .ldq = config->n_head * config->d_head,
+                                       .is_bf16 = f.compute == ATTN_COMPUTE_BF16};
     f.end = attn_plan_end(&f);
     return f;
 }
@@ -255,27 +256,15 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-/* Multiply-adds that decide whether libxsmm is started: a model that was packed will be run
- * often, and where libxsmm multiplies in bfloat16, and the portable loop gives other bits, the
- * length of the prompt has no say. */
-static double work_of(const struct attn_forward *f, const struct attn_tiles *tiles)
+static void start_engine(struct attn_forward *f, const struct attn_session_options *options)
 {
-    if ((f->compute != ATTN_COMPUTE_F32 && tiles == NULL) || f->model->weights.packed.base != NULL)
-        return (double)INFINITY;
-    return attn_plan_work(f, f->dims.n_position);
-}
+    /* A model that was packed will be run often. */
+    const double work = f->model->weights.packed.base != NULL
+                            ? (double)INFINITY
+                            : attn_plan_work(f, f->dims.n_position);
 
-static struct attn_gemm_engine start_engine(const struct attn_forward *f,
-                                            const struct attn_session_options *options)
-{
-    const bool is_float32 = f->compute == ATTN_COMPUTE_F32;
-    const struct attn_tiles *tiles =
-        is_float32 ? NULL : attn_gemm_find_tiles(options->gemm, options->isa);
-    struct attn_gemm_engine engine =
-        attn_gemm_engine_start(options->gemm, options->isa, work_of(f, tiles));
-
-    engine.tiles = tiles;
-    return engine;
+    f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
+    f->shape.is_bf16 = f->compute == ATTN_COMPUTE_BF16 && attn_gemm_pays_bf16(&f->engine);
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
@@ -299,8 +288,8 @@ enum attn_status attn_session_create(const struct attn_model *model,
     if (status != ATTN_OK)
         goto fail;
     attn_plan_memory(f, &s->arena);
+    start_engine(f, &options);
     attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
-    f->engine = start_engine(f, &options);
     *session = s;
     return ATTN_OK;
 fail:

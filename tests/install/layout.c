@@ -416,6 +416,7 @@ static const struct {
     {"    gemm", offsetof(struct attn_attend_args, gemm)},
     {"    isa", offsetof(struct attn_attend_args, isa)},
     {"    n_not_finite", offsetof(struct attn_attend_args, n_not_finite)},
+    {"    compute", offsetof(struct attn_attend_args, compute)},
     {"attn_result", sizeof(struct attn_result)},
     {"    n_token", offsetof(struct attn_result, n_token)},
     {"    n_key", offsetof(struct attn_result, n_key)},

@@ -7,6 +7,7 @@
 #include "attention/kind.h"
 #include "attention/kind_lowrank.h"
 #include "base/random.h"
+#include "kernels/gemm_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/reference.h"
@@ -821,6 +822,45 @@ START_TEST(a_trace_that_fails_ends_it)
 }
 END_TEST
 
+/* The matrices and z of INPUT's attention in bfloat16 are those in float32, or near them. */
+static void check_rounded(struct input *input, bool is_rounded)
+{
+    struct attn_recording *exact, *rounded;
+    const struct attn_recorded *x, *y;
+    double worst = 0;
+
+    input->args.compute = ATTN_COMPUTE_F32;
+    exact = attend(&input->args);
+    input->args.compute = ATTN_COMPUTE_BF16;
+    rounded = attend(&input->args);
+    x = attn_recording_find(exact, ATTN_SITE_Z, 0);
+    y = attn_recording_find(rounded, ATTN_SITE_Z, 0);
+    for (size_t i = 0; i < x->n; i++)
+        worst = fmax(worst, fabs((double)x->data[i] - (double)y->data[i]));
+    ck_assert_double_lt(worst, 0.05);
+    ck_assert_msg((worst > 1e-4) == is_rounded, "z differs by %g", worst);
+    if (!is_rounded)
+        attn_assert_same_recording("bfloat16", rounded, exact);
+    forget(rounded);
+    forget(exact);
+}
+
+START_TEST(exact_attention_is_rounded_where_the_processor_gains_by_it)
+{
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start_for(ATTN_COMPUTE_BF16, ATTN_GEMM_AUTO, ATTN_ISA_BEST, 0);
+    struct input input = make_input(4, 2, 37, 70, 24, 20);
+
+    check_rounded(&input, attn_gemm_pays_bf16(&engine));
+    input.args.attention.algorithm = ATTN_ALGORITHM_BLOCKWISE;
+    check_rounded(&input, false);
+    input.args.attention.algorithm = ATTN_ALGORITHM_AUTO;
+    input.args.gemm = ATTN_GEMM_PORTABLE;
+    check_rounded(&input, false);
+    free_input(&input);
+}
+END_TEST
+
 ATTN_SUITE("attend", every_kind_is_its_definition, scale_eps_and_similarity_are_their_definitions,
            a_mask_of_cells_and_all_three_maskings_are_their_definitions,
            a_row_that_may_look_at_nothing_is_zero, kinds_that_keep_every_key_give_the_bits_of_full,
@@ -830,5 +870,6 @@ ATTN_SUITE("attend", every_kind_is_its_definition, scale_eps_and_similarity_are_
            low_rank_attention_is_full_attention_over_mixtures,
            blockwise_attention_gives_the_same_matrix_and_z,
            watching_threads_and_instructions_change_no_bit, only_selected_heads_and_rows_are_told,
+           exact_attention_is_rounded_where_the_processor_gains_by_it,
            rows_that_overflow_are_counted, sizes_that_do_not_go_together_are_refused,
            a_trace_that_fails_ends_it)

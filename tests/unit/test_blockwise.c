@@ -255,7 +255,7 @@ static void run_dense(const struct head *head, size_t first, float *z)
         .z = z,
     };
 
-    attn_dense_plan(&dense, &head->engine, &head->shape, ATTN_QUERY_TILE);
+    attn_dense_plan(&dense, &head->engine, &head->shape, false, ATTN_QUERY_TILE);
     attn_dense_run(&dense, &tile, scratch);
     free(scratch);
 }

@@ -1080,6 +1080,7 @@ attn_attend_args._fields_ = [
     ("gemm", c_int),
     ("isa", c_int),
     ("n_not_finite", POINTER(c_size_t)),
+    ("compute", c_int),
 ]
 attn_result._fields_ = [
     ("n_token", c_size_t),
