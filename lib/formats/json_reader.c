@@ -115,14 +115,12 @@ static enum attn_status close_level(struct attn_json_reader *reader, struct attn
     return emit(reader, type, reader->offset + 1, token);
 }
 
-static int hex_value(int c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
+/* What a hexadecimal digit is worth, and one more: 0 is none. A table, since vocabularies have 30,000
+ * escapes. */
+static const unsigned char hex_values[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
 /* Reads the four digits of a \u escape at OFFSET. */
 static enum attn_status read_hex(const struct attn_json_reader *reader, size_t offset,
@@ -131,11 +129,11 @@ static enum attn_status read_hex(const struct attn_json_reader *reader, size_t o
     uint32_t value = 0;
 
     for (size_t i = offset; i < offset + 4; i++) {
-        int digit = hex_value(byte_at(reader, i));
+        const unsigned digit = i < reader->size ? hex_values[(unsigned char)reader->text[i]] : 0;
 
-        if (digit < 0)
+        if (digit == 0)
             return refuse(reader, i, "four hexadecimal digits after '\\u'", err);
-        value = value << 4 | (uint32_t)digit;
+        value = value << 4 | (digit - 1);
     }
     *unit = value;
     return ATTN_OK;
@@ -151,27 +149,31 @@ static bool is_low_surrogate(uint32_t unit)
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* Checks the escape whose backslash is at *AT and moves *AT behind it. */
-static enum attn_status check_escape(const struct attn_json_reader *reader, size_t *at,
-                                     struct attn_error *err)
+/* Reads the escape whose backslash is at *AT and moves *AT behind it. */
+static enum attn_status read_escape(const struct attn_json_reader *reader, size_t *at,
+                                    uint32_t *code_point, struct attn_error *err)
 {
     static const char pair[] = "a high and a low surrogate as a pair";
-    size_t start = *at;
-    int c = byte_at(reader, start + 1);
-    uint32_t high = 0, low = 0;
+    static const char letters[] = "\"\\/bfnrt", characters[] = "\"\\/\b\f\n\r\t";
+    const size_t start = *at;
+    const int c = byte_at(reader, start + 1);
+    const char *letter;
+    uint32_t low = 0;
 
     if (c != 'u') {
-        if (c <= 0 || strchr("\"\\/bfnrt", c) == NULL)
+        letter = c > 0 ? strchr(letters, c) : NULL;
+        if (letter == NULL)
             return refuse(reader, start + 1, "one of \"\\/bfnrtu after a backslash", err);
+        *code_point = (unsigned char)characters[letter - letters];
         *at = start + 2;
         return ATTN_OK;
     }
-    if (read_hex(reader, start + 2, &high, err) != ATTN_OK)
+    if (read_hex(reader, start + 2, code_point, err) != ATTN_OK)
         return ATTN_FORMAT;
     *at = start + 6;
-    if (is_low_surrogate(high))
+    if (is_low_surrogate(*code_point))
         return refuse(reader, start + 1, pair, err);
-    if (!is_high_surrogate(high))
+    if (!is_high_surrogate(*code_point))
         return ATTN_OK;
     if (byte_at(reader, start + 6) != '\\' || byte_at(reader, start + 7) != 'u')
         return refuse(reader, start + 1, pair, err);
@@ -179,6 +181,7 @@ static enum attn_status check_escape(const struct attn_json_reader *reader, size
         return ATTN_FORMAT;
     if (!is_low_surrogate(low))
         return refuse(reader, start + 1, pair, err);
+    *code_point = 0x10000 + ((*code_point - 0xd800) << 10) + (low - 0xdc00);
     *at = start + 12;
     return ATTN_OK;
 }
@@ -192,6 +195,14 @@ static uint64_t find_below(uint64_t word, unsigned n)
     return (word - EACH(n)) & ~word & EACH(0x80);
 }
 
+/* Of each byte of WORD the highest bit where it is not an ASCII character which stands for itself in
+ * a string: right up to the first that is not. */
+static uint64_t find_special(uint64_t word)
+{
+    return find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
+           find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
+}
+
 /* Where the first byte at or behind AT is that is not an ASCII character which stands for itself in
  * a string. */
 static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
@@ -201,8 +212,7 @@ static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     for (uint64_t word, found; reader->size - at >= sizeof word; at += sizeof word) {
         memcpy(&word, text + at, sizeof word);
-        found = find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
-                find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
+        found = find_special(word);
         if (found != 0)
             return at + (size_t)__builtin_ctzll(found) / 8;
     }
@@ -231,7 +241,7 @@ static enum attn_status find_end(const struct attn_json_reader *reader, size_t *
             return refuse(reader, at, "no control character in a string", err);
         if (c == '\\') {
             *has_escape = true;
-            if (check_escape(reader, &at, err) != ATTN_OK)
+            if (read_escape(reader, &at, &code_point, err) != ATTN_OK)
                 return ATTN_FORMAT;
         } else {
             length = attn_utf8_decode(reader->text + at, reader->size - at, &code_point);
@@ -427,37 +437,17 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
     return (struct unescaped){.at = token->text, .end = token->text + token->size};
 }
 
-static uint32_t hex_unit(const char *digits)
+/* Stores the character that the escape at AT, which was checked, stands for, of *SIZE bytes, at TO,
+ * which may be in the escape; returns what is behind the escape. */
+static const char *take_escape(const char *at, const char *end, char *to, size_t *size)
 {
-    uint32_t unit = 0;
+    const struct attn_json_reader slice = {.text = at, .size = (size_t)(end - at)};
+    uint32_t code_point = 0;
+    size_t used = 0;
 
-    for (int i = 0; i < 4; i++)
-        unit = unit << 4 | (uint32_t)hex_value(digits[i]);
-    return unit;
-}
-
-/* Stores the character that the escape at AT stands for, of *SIZE bytes, at TO, which may be in the
- * escape; returns what is behind the escape. */
-static const char *take_escape(const char *at, char *to, size_t *size)
-{
-    static const char letters[] = "bfnrt", controls[] = "\b\f\n\r\t";
-    const char *letter;
-    uint32_t code_point;
-
-    if (at[1] != 'u') {
-        letter = strchr(letters, at[1]);
-        *to = letter != NULL ? controls[letter - letters] : at[1];
-        *size = 1;
-        return at + 2;
-    }
-    code_point = hex_unit(at + 2);
-    at += 6;
-    if (code_point >= 0xd800 && code_point <= 0xdbff) { /* the low surrogate follows */
-        code_point = 0x10000 + ((code_point - 0xd800) << 10) + (hex_unit(at + 2) - 0xdc00);
-        at += 6;
-    }
+    (void)read_escape(&slice, &used, &code_point, NULL);
     *size = attn_utf8_encode(code_point, to);
-    return at;
+    return at + used;
 }
 
 /* The next byte, or -1 at the end. */
@@ -469,7 +459,7 @@ static int next_byte(struct unescaped *bytes)
         return -1;
     if (*bytes->at != '\\')
         return (unsigned char)*bytes->at++;
-    bytes->at = take_escape(bytes->at, bytes->character, &bytes->size);
+    bytes->at = take_escape(bytes->at, bytes->end, bytes->character, &bytes->size);
     bytes->used = 1;
     return (unsigned char)bytes->character[0];
 }
@@ -488,12 +478,130 @@ size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
         size_t length = 1;
 
         if (*at == '\\')
-            at = take_escape(at, to + size, &length);
+            at = take_escape(at, end, to + size, &length);
         else
             to[size] = *at++;
         size += length;
     }
     return size;
+}
+
+/* Stores the character at AT of a string, an escape or one beyond ASCII, at TO, and moves *AT behind
+ * it. Returns its size; 0: it is neither. */
+static size_t copy_special(const struct attn_json_reader *reader, size_t *at, char *to)
+{
+    const char *from = reader->text + *at;
+    uint32_t code_point;
+    size_t size = 0;
+
+    if (*from == '\\')
+        return read_escape(reader, at, &code_point, NULL) == ATTN_OK
+                   ? attn_utf8_encode(code_point, to)
+                   : 0;
+    if ((unsigned char)*from >= 0x80)
+        size = attn_utf8_decode(from, reader->size - *at, &code_point);
+    memcpy(to, from, size);
+    *at += size;
+    return size;
+}
+
+/*
+ * Takes the letter with which most keys of a byte-level vocabulary begin, U+0120 for a space, as it
+ * is or escaped, without a branch: whether it is there is not to be guessed. Returns how much of
+ * TEXT [8] it takes; TO [2] gets the letter, *SIZE its size.
+ */
+static size_t take_space_letter(const char *text, char *to, size_t *size)
+{
+    static const char letter[8] = "\xc4\xa0", escape[8] = "\\u0120";
+    uint64_t word, letter_word, escape_word;
+    size_t is_letter, is_escape;
+
+    memcpy(&word, text, sizeof word);
+    memcpy(&letter_word, letter, sizeof letter_word);
+    memcpy(&escape_word, escape, sizeof escape_word);
+    memcpy(to, letter, 2);
+    is_letter = (word & 0xffff) == letter_word;
+    is_escape = (word & 0xffffffffffff) == escape_word;
+    *size = 2 * (is_letter | is_escape);
+    return 2 * is_letter + 6 * is_escape;
+}
+
+/* Copies the string whose inside begins at AT; returns where its closing quote is. 0: not found. */
+static size_t copy_string(const struct attn_json_reader *reader, size_t at, char *to, size_t room,
+                          size_t *size)
+{
+    const char *text = reader->text;
+    const size_t end = reader->size;
+    uint64_t word, found;
+    size_t n = 0, length;
+
+    if (end - at >= sizeof word && room >= 2)
+        at += take_space_letter(text + at, to, &n);
+    while (end - at >= sizeof word && room - n >= sizeof word + 4) { /* and a character */
+        size_t behind;
+
+        memcpy(&word, text + at, sizeof word);
+        memcpy(to + n, &word, sizeof word);
+        found = find_special(word);
+        length = found != 0 ? (size_t)__builtin_ctzll(found) / 8 : sizeof word;
+        n += length;
+        at += length;
+        if (found == 0)
+            continue;
+        if (text[at] == '"') {
+            *size = n;
+            return at;
+        }
+        behind = at;
+        length = copy_special(reader, &behind, to + n);
+        if (length == 0)
+            break;
+        n += length;
+        at = behind;
+    }
+    return 0;
+}
+
+/* Reads the number at AT, of at most nine digits, and returns what is behind it. 0: none such. */
+static size_t read_count(const struct attn_json_reader *reader, size_t at, uint32_t *count)
+{
+    const size_t first = at;
+    uint32_t value = 0;
+    int c;
+
+    while (is_digit(c = byte_at(reader, at)) && at - first < 10) {
+        value = value * 10 + (uint32_t)(c - '0');
+        at++;
+    }
+    if (at == first || at - first > 9 || (at - first > 1 && reader->text[first] == '0') ||
+        c == '.' || c == 'e' || c == 'E')
+        return 0;
+    *count = value;
+    return at;
+}
+
+bool attn_json_take_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
+                          uint32_t *count)
+{
+    size_t at = skip_space(reader, reader->offset);
+
+    if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !in_object(reader))
+        return false;
+    if (reader->state == ATTN_JSON_EXPECT_NEXT && byte_at(reader, at) == ',')
+        at = skip_space(reader, at + 1);
+    else if (reader->state != ATTN_JSON_EXPECT_FIRST)
+        return false;
+    if (byte_at(reader, at) != '"' || (at = copy_string(reader, at + 1, to, room, size)) == 0)
+        return false;
+    at = skip_space(reader, at + 1);
+    if (byte_at(reader, at) != ':')
+        return false;
+    at = read_count(reader, skip_space(reader, at + 1), count);
+    if (at == 0)
+        return false;
+    reader->offset = at;
+    reader->state = ATTN_JSON_EXPECT_NEXT;
+    return true;
 }
 
 void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out)

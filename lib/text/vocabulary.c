@@ -87,6 +87,19 @@ static enum attn_status read_id(struct attn_json_reader *reader, const char *key
                           attn_quote(token.text, token.size).text, mark, INT32_MAX);
 }
 
+/* Adds the members that come next and are written plainly, while there is room. */
+static void take_plain_members(struct attn_vocabulary *vocabulary, struct attn_json_reader *reader)
+{
+    struct attn_buffer *keys = &vocabulary->keys;
+    const size_t capacity = keys->capacity < UINT32_MAX ? keys->capacity : UINT32_MAX;
+    size_t size;
+    uint32_t id;
+
+    while (vocabulary->n < vocabulary->capacity &&
+           attn_json_take_count(reader, keys->data + keys->size, capacity - keys->size, &size, &id))
+        add_entry(vocabulary, size, (int32_t)id);
+}
+
 /* Adds the members of the object that READER has just entered. */
 static enum attn_status read_members(struct attn_vocabulary *vocabulary,
                                      struct attn_json_reader *reader, struct attn_error *err)
@@ -95,8 +108,9 @@ static enum attn_status read_members(struct attn_vocabulary *vocabulary,
     int32_t id = 0;
     enum attn_status status;
 
-    while ((status = attn_json_next(reader, &token, err)) == ATTN_OK &&
-           token.type == ATTN_JSON_KEY) {
+    while (take_plain_members(vocabulary, reader),
+           (status = attn_json_next(reader, &token, err)) == ATTN_OK &&
+               token.type == ATTN_JSON_KEY) {
         const char *key;
         size_t size;
 

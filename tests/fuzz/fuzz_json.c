@@ -2,8 +2,8 @@
  * fuzz_json.c - the strict JSON scanner.
  *
  * The check of the keys and a full pull agree, and on every key that comes twice; an accepted text
- * is refused without its last byte; its tokens, written out again, give the same tokens; strings
- * unescape to UTF-8, in place as well; the tree of an object has as many values as were pulled.
+ * is refused without its last byte; its tokens, written out again, give the same tokens; members
+ * that are taken in one go are those that are pulled; strings unescape to UTF-8, in place as well; the tree of an object has as many values as were pulled.
  */
 #include "base/utf8.h"
 #include "formats/json.h"
@@ -95,6 +95,28 @@ static void check_string(const struct attn_json_token *token, struct pulled *pul
     attn_buffer_release(&text);
 }
 
+/* A member that READER takes in one go is the one that comes next when it is pulled. */
+static void check_taken(struct attn_json_reader reader)
+{
+    struct attn_json_reader pulled = reader;
+    struct attn_json_token token;
+    struct attn_buffer key = {0};
+    char to[256];
+    size_t size;
+    uint32_t count;
+    uint64_t value;
+
+    if (!attn_json_take_count(&reader, to, sizeof to, &size, &count))
+        return;
+    FUZZ_CHECK(attn_json_next(&pulled, &token, NULL) == ATTN_OK && token.type == ATTN_JSON_KEY);
+    attn_json_unescape(&token, &key);
+    FUZZ_CHECK(key.size == size && (size == 0 || memcmp(key.data, to, size) == 0));
+    FUZZ_CHECK(attn_json_next(&pulled, &token, NULL) == ATTN_OK && attn_json_uint(&token, &value) &&
+               value == count);
+    FUZZ_CHECK(pulled.offset == reader.offset && pulled.state == reader.state);
+    attn_buffer_release(&key);
+}
+
 static void write_again(const struct attn_json_token *token, bool needs_comma,
                         struct attn_buffer *again)
 {
@@ -142,6 +164,7 @@ static struct pulled pull(const char *text, size_t size)
             pulled.root = token.type;
         if (token.type == ATTN_JSON_KEY || token.type == ATTN_JSON_STRING)
             check_string(&token, &pulled);
+        check_taken(reader);
         look_for_double(&seen, &token, reader.depth, &pulled);
         if (token.type == ATTN_JSON_NUMBER &&
             (token.size > 63 || memchr(token.text, 'e', token.size) ||

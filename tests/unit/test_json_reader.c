@@ -255,6 +255,129 @@ START_TEST(remembers_which_levels_are_objects)
 }
 END_TEST
 
+/* What attn_json_take_count must give, pulled; false where the next two tokens are no such member. */
+static bool pull_count(struct attn_json_reader *reader, struct attn_buffer *key, uint64_t *count)
+{
+    struct attn_json_token token;
+
+    if (attn_json_next(reader, &token, NULL) != ATTN_OK || token.type != ATTN_JSON_KEY)
+        return false;
+    attn_buffer_reset(key);
+    attn_json_unescape(&token, key);
+    return attn_json_next(reader, &token, NULL) == ATTN_OK && attn_json_uint(&token, count);
+}
+
+/* Takes the member that comes next into a block of ROOM bytes; either it is what is pulled, or the
+ * reader stays where it is. */
+static bool take_count(struct attn_json_reader *reader, size_t room)
+{
+    const struct attn_json_reader before = *reader;
+    struct attn_json_reader pulled = *reader;
+    struct attn_buffer key = {0};
+    char *to = malloc(room + 1);
+    size_t size = 0;
+    uint32_t count = 0;
+    uint64_t expected = 0;
+    bool is_taken;
+
+    to[room] = '!';
+    is_taken = attn_json_take_count(reader, to, room, &size, &count);
+    ck_assert_int_eq(to[room], '!');
+
+    if (is_taken) {
+        ck_assert(pull_count(&pulled, &key, &expected));
+        ck_assert_uint_eq(count, expected);
+        ck_assert_uint_eq(size, key.size);
+        ck_assert(size == 0 || memcmp(to, key.data, size) == 0);
+    } else {
+        pulled = before;
+    }
+    ck_assert_uint_eq(reader->offset, pulled.offset);
+    ck_assert_int_eq(reader->state, pulled.state);
+    ck_assert_int_eq(reader->depth, pulled.depth);
+    attn_buffer_release(&key);
+    free(to);
+    return is_taken;
+}
+
+/* Takes all members of the object TEXT [size] that it can, in blocks of ROOM bytes, and pulls past
+ * the others; returns how many it took. */
+static int take_all(const char *text, size_t size, size_t room)
+{
+    char *copy = malloc(size + (size == 0));
+    struct attn_json_reader reader;
+    struct attn_json_token token;
+    int n = 0;
+
+    memcpy(copy, text, size);
+    reader = attn_json_reader_init(copy, size, "a.json");
+    while (attn_json_next(&reader, &token, NULL) == ATTN_OK && token.type != ATTN_JSON_END)
+        while (take_count(&reader, room))
+            n++;
+    free(copy);
+    return n;
+}
+
+static const char members[] =
+    "{\"a\": 0, \"\\u0120the\": 12 ,\"\xc4\xa0the \": 999999999\n, \"\\u0120\\u0120\":3,"
+    "\t\"\": 10, \"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0000\": 100, \"\\ud83d\\ude00-\xf0\x9f\x98\x80\": "
+    "7, \r"
+    "\"\xe2\x82\xac, a long key of plain letters, and \\u00e9\xc3\xa9\" : 50256, \"\\u0121\": 1,"
+    "\"\\u012\x30\": 2, \"x\\u0120y\": 3, \"{\": 4, \"seven..\\ud83d\\ude00\": 6, \"last\": 5}     "
+    "      ";
+
+START_TEST(takes_members_as_they_are_pulled)
+{
+    enum { N_MEMBER = 14, LONGEST = 64 };
+
+    ck_assert_int_eq(take_all(members, sizeof members - 1, LONGEST), N_MEMBER);
+    for (size_t room = 0; room < LONGEST; room++)
+        ck_assert_int_le(take_all(members, sizeof members - 1, room), N_MEMBER);
+    for (size_t size = 0; size < sizeof members; size++)
+        ck_assert_int_le(take_all(members, size, LONGEST), N_MEMBER);
+}
+END_TEST
+
+START_TEST(takes_no_member_that_is_something_else)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        int n; /* members that are taken */
+    } cases[] = {
+        {TEXT("[\"a\", 1, 2, 3, 4, 5, 6]"), 0},
+        {TEXT("{\"a\": 01, \"b\": 1}     "), 0},
+        {TEXT("{\"a\": -1, \"b\": 1}     "), 1},
+        {TEXT("{\"a\": 1.5, \"b\": 1}    "), 1},
+        {TEXT("{\"a\": 1e5, \"b\": 1}    "), 1},
+        {TEXT("{\"a\": 1E5, \"b\": 1}    "), 1},
+        {TEXT("{\"a\": \"1\", \"b\": 1}      "), 1},
+        {TEXT("{\"a\": {\"b\": 1}, \"c\": 1}     "), 2},
+        {TEXT("{\"a\": [1], \"c\": 1}     "), 1},
+        {TEXT("{\"a\": 1234567890, \"b\": 1}     "), 1},
+        {TEXT("{\"a\": 1, \"b\" 1}       "), 1},
+        {TEXT("{\"a\": 1 \"b\": 1}       "), 1},
+        {TEXT("{\"a\": 1,, \"b\": 1}     "), 1},
+        {TEXT("{, \"b\": 1}             "), 0},
+        {TEXT("{\"a\x01\": 1}            "), 0},
+        {TEXT("{\"a\0\": 1}              "), 0},
+        {TEXT("{\"\\x\": 1}              "), 0},
+        {TEXT("{\"\\u01g0\": 1}          "), 0},
+        {TEXT("{\"\\ud83d\": 1}          "), 0},
+        {TEXT("{\"\\ude00\": 1}          "), 0},
+        {TEXT("{\"\xc4\": 1}             "), 0},
+        {TEXT("{\"\xa0\": 1}             "), 0},
+        {TEXT("{\"\xc0\xa0\": 1}          "), 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int n = take_all(cases[i].text, cases[i].size, 64);
+
+        ck_assert_msg(n == cases[i].n, "%s: %d", cases[i].text, n);
+    }
+}
+END_TEST
+
 START_TEST(skips_a_value_with_everything_in_it)
 {
     static const char text[] = "[{\"a\":[1,{\"b\":[]}]}, [[]], \"s\", 7]";
@@ -474,6 +597,7 @@ ATTN_SUITE("json_reader", accepts_what_the_grammar_allows, refuses_everything_el
            refuses_a_text_cut_anywhere, survives_any_byte_in_any_place,
            pulls_slices_of_the_text_in_order, leaves_the_token_alone_on_failure,
            counts_levels_up_to_64, remembers_which_levels_are_objects,
+           takes_members_as_they_are_pulled, takes_no_member_that_is_something_else,
            skips_a_value_with_everything_in_it, unescapes_strings,
            compares_strings_without_their_escapes, does_not_take_nul_for_the_end_of_a_string,
            reads_integers_exactly, pulls_a_key_twice_as_the_grammar_allows,
