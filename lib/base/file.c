@@ -21,6 +21,7 @@ struct loading {
     enum attn_load load;
     size_t max;    /* bytes */
     bool is_found; /* through a folder, not named by the user: it must be a regular file */
+    bool is_held;  /* a regular file is not read yet */
 };
 
 /* FILE has SIZE bytes; where AT_LEAST says so, that is what was read before its end. */
@@ -29,6 +30,15 @@ static enum attn_status refuse_size(const struct attn_file *file, const char *at
 {
     return attn_error_set(err, ATTN_FORMAT, "'%s' has %s%zu bytes, expected at most %zu",
                           attn_quote_string(file->path).text, at_least, size, max);
+}
+
+/* Reads the next SIZE bytes of DESCRIPTOR, or of a held file those AT a place: a process that was
+ * forked may read them, too. */
+static ssize_t read_some(int descriptor, const struct attn_file *file, void *data, size_t size,
+                         size_t at)
+{
+    return file->storage == ATTN_FILE_HELD ? pread(descriptor, data, size, (off_t)at)
+                                           : read(descriptor, data, size);
 }
 
 /* Reads DESCRIPTOR to its end into file->data; EXPECTED bytes are likely. */
@@ -50,7 +60,7 @@ static enum attn_status read_all(int descriptor, size_t expected, size_t max,
         if (status != ATTN_OK)
             goto fail;
         data = block;
-        n = read(descriptor, data + size, capacity - size);
+        n = read_some(descriptor, file, data + size, capacity - size, size);
         if (n == 0)
             break;
         if (n < 0 && errno != EINTR) {
@@ -79,7 +89,7 @@ static bool may_keep(int descriptor)
     return descriptor < sysconf(_SC_OPEN_MAX) / 2;
 }
 
-/* Maps or reads DESCRIPTOR. A mapped file may keep it: then file->descriptor is not -1. */
+/* Maps, reads or holds DESCRIPTOR. The file may keep it: then file->descriptor is not -1. */
 static enum attn_status load_descriptor(int descriptor, struct loading loading,
                                         struct attn_file *file, struct attn_error *err)
 {
@@ -97,6 +107,13 @@ static enum attn_status load_descriptor(int descriptor, struct loading loading,
     size = S_ISREG(info.st_mode) ? (size_t)info.st_size : 0;
     if (size > loading.max)
         return refuse_size(file, "", size, loading.max, err);
+    if (loading.is_held && S_ISREG(info.st_mode) && may_keep(descriptor)) {
+        file->data = (const unsigned char *)"";
+        file->storage = ATTN_FILE_HELD;
+        file->descriptor = descriptor;
+        file->max = loading.max;
+        return ATTN_OK;
+    }
     if (loading.load == ATTN_MAP && size > 0) {
         void *data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
 
@@ -156,13 +173,13 @@ fail:
 enum attn_status attn_file_open(const char *path, enum attn_load load, struct attn_file *file,
                                 struct attn_error *err)
 {
-    return open_path(path, (struct loading){load, SIZE_MAX, false}, file, err);
+    return open_path(path, (struct loading){load, SIZE_MAX, false, false}, file, err);
 }
 
 enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
                                         struct attn_file *file, struct attn_error *err)
 {
-    return open_path(path, (struct loading){load, SIZE_MAX, true}, file, err);
+    return open_path(path, (struct loading){load, SIZE_MAX, true, false}, file, err);
 }
 
 static const struct attn_override *find_override(const struct attn_source *source, const char *name)
@@ -237,7 +254,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
                                      enum attn_load load, struct attn_file *file,
                                      struct attn_error *err)
 {
-    return open_part(source, name, (struct loading){load, SIZE_MAX, true}, file, err);
+    return open_part(source, name, (struct loading){load, SIZE_MAX, true, false}, file, err);
 }
 
 /* The most bytes that part NAME may have. */
@@ -261,7 +278,33 @@ static size_t bound_of(const char *name)
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err)
 {
-    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name), true}, file, err);
+    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name), true, false}, file,
+                     err);
+}
+
+enum attn_status attn_file_hold_part(const struct attn_source *source, const char *name,
+                                     struct attn_file *file, struct attn_error *err)
+{
+    return open_part(source, name, (struct loading){ATTN_READ, bound_of(name), true, true}, file,
+                     err);
+}
+
+enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err)
+{
+    const int descriptor = file->descriptor;
+    struct stat info;
+    enum attn_status status;
+
+    if (file->storage != ATTN_FILE_HELD)
+        return ATTN_OK;
+    if (fstat(descriptor, &info) != 0)
+        return attn_error_errno(err, "read", file->path, errno);
+    if ((size_t)info.st_size > file->max)
+        return refuse_size(file, "", (size_t)info.st_size, file->max, err);
+    status = read_all(descriptor, (size_t)info.st_size, file->max, file, err);
+    if (status == ATTN_OK)
+        close(descriptor);
+    return status;
 }
 
 /*
@@ -326,6 +369,8 @@ void attn_file_close(struct attn_file *file)
             close(file->descriptor);
     } else if (file->storage == ATTN_FILE_ALLOCATED) {
         attn_free(data);
+    } else if (file->storage == ATTN_FILE_HELD) {
+        close(file->descriptor);
     }
     attn_free(file->path);
     *file = (struct attn_file){0};

@@ -13,8 +13,9 @@
 struct attn_file {
     const unsigned char *data; /* [size]; not NULL once open, also for an empty file */
     size_t size;               /* bytes */
-    enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED } storage;
-    int descriptor; /* of a mapped file, owns; -1 where too many are open already */
+    enum { ATTN_FILE_BORROWED, ATTN_FILE_MAPPED, ATTN_FILE_ALLOCATED, ATTN_FILE_HELD } storage;
+    int descriptor; /* of a mapped or held file, owns; -1 where too many are open already */
+    size_t max;     /* of a held file: the most bytes it may have */
     char *path; /* owns; for messages: "gpt2/config.json", or "built-in/config.json" for a blob */
 };
 
@@ -55,6 +56,15 @@ enum { ATTN_TEXT_MAX = 64 << 20 }; /* of any other */
  * any further. */
 enum attn_status attn_file_read_part(const struct attn_source *source, const char *name,
                                      struct attn_file *file, struct attn_error *err);
+
+/*
+ * The same, but a regular file is only opened and looked at: it has no bytes yet, until
+ * attn_file_read_held reads it. That leaves any other file as it is; after a failure the file is as
+ * before.
+ */
+enum attn_status attn_file_hold_part(const struct attn_source *source, const char *name,
+                                     struct attn_file *file, struct attn_error *err);
+enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *err);
 
 /* Whether part NAME exists (it may still be unreadable). */
 bool attn_source_has_part(const struct attn_source *source, const char *name);

@@ -77,6 +77,8 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},
         .unk = -1};
     if (status == ATTN_OK)
+        status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
+    if (status == ATTN_OK)
         status = attn_stages_add(&tokenizer->stages, &attn_word_stage, &tokenizer->words, err);
     if (status == ATTN_OK)
         status = attn_decode_add(&tokenizer->decoder, join, " ", NULL, err);
@@ -92,42 +94,52 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
-static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct attn_error *err)
-{
-    const struct attn_unread *unread = tokenizer->unread;
-    enum attn_status status =
-        attn_merges_read(&tokenizer->bpe.merges, &unread->file, &tokenizer->vocabulary, err);
-
-    if (status == ATTN_OK)
-        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, unread->pattern,
-                                   unread->file.path, &tokenizer->note, err);
-    return status;
-}
-
-/* Adds the stages between the special tokens and the model. */
-static enum attn_status add_split(struct attn_tokenizer *tokenizer,
-                                  const struct attn_source *source, struct attn_error *err)
+/* Adds the stages, and stores the pattern that splits texts. */
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_pattern **pattern,
+                                   struct attn_error *err)
 {
     static const char rule[] = ATTN_GPT2_PATTERN;
+    struct attn_stages *stages = &tokenizer->stages;
     struct attn_pattern *made = NULL;
-    bool has_prefix = false;
-    enum attn_status status = attn_settings_read_prefix(source, &has_prefix, err);
+    enum attn_status status = attn_stages_add(stages, &attn_change_invalid, NULL, err);
 
-    if (status == ATTN_OK && has_prefix)
+    if (status == ATTN_OK)
+        status = attn_added_add_stage(stages, &tokenizer->added, false, 0, err);
+    if (status == ATTN_OK && tokenizer->unread->has_prefix)
         status =
-            attn_stages_add(&tokenizer->stages, &attn_change_prefix,
+            attn_stages_add(stages, &attn_change_prefix,
                             attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err);
     if (status == ATTN_OK)
         status = attn_pattern_create(rule, sizeof rule - 1, "encoder.py", &made, err);
-    tokenizer->unread->pattern = made;
     if (status == ATTN_OK)
-        status = attn_stages_add(&tokenizer->stages, &attn_split_isolated, made, err);
+        status = attn_stages_add(stages, &attn_split_isolated, made, err);
+    *pattern = made;
+    return status == ATTN_OK ? attn_stages_add(stages, &attn_bpe_stage, &tokenizer->bpe, err)
+                             : status;
+}
+
+static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_file *file = &tokenizer->unread->file;
+    struct attn_pattern *pattern = NULL;
+    enum attn_status status = attn_file_read_held(file, err);
+
+    if (status == ATTN_OK)
+        status = add_stages(tokenizer, &pattern, err);
+    if (status == ATTN_OK)
+        status = attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err);
+    if (status == ATTN_OK)
+        status = attn_unmade_check(&tokenizer->bpe, tokenizer->is_special, pattern, file->path,
+                                   &tokenizer->note, err);
+    if (status != ATTN_OK)
+        attn_stages_release(&tokenizer->stages);
     return status;
 }
 
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
                                  struct attn_error *err)
 {
+    struct attn_unread *unread = tokenizer->unread;
     enum attn_status status = ATTN_OK;
 
     if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
@@ -137,19 +149,14 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     tokenizer->bpe = (struct attn_bpe_model){
         .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
     tokenizer->keeps_bytes = true;
+    unread->read = read_rest;
     status = attn_specials_read(&tokenizer->added, source, &tokenizer->vocabulary, err);
     if (status == ATTN_OK)
         status = attn_tokenizer_mark(tokenizer, err);
     if (status == ATTN_OK)
-        status = attn_added_add_stage(&tokenizer->stages, &tokenizer->added, false, 0, err);
-    if (status == ATTN_OK)
-        status = add_split(tokenizer, source, err);
-    if (status == ATTN_OK)
-        status = attn_stages_add(&tokenizer->stages, &attn_bpe_stage, &tokenizer->bpe, err);
-    tokenizer->unread->read = read_merges;
-    return status == ATTN_OK
-               ? attn_file_read_part(source, "merges.txt", &tokenizer->unread->file, err)
-               : status;
+        status = attn_settings_read_prefix(source, &unread->has_prefix, err);
+    return status == ATTN_OK ? attn_file_hold_part(source, "merges.txt", &unread->file, err)
+                             : status;
 }
 
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
@@ -165,8 +172,6 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
         tokenizer->kind =
             attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
     status = read_vocabulary(tokenizer, source, err);
-    if (status == ATTN_OK)
-        status = attn_stages_add(&tokenizer->stages, &attn_change_invalid, NULL, err);
     if (status != ATTN_OK)
         return status;
     return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)

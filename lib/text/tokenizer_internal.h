@@ -29,13 +29,13 @@ struct attn_unread {
     atomic_bool is_over;          /* it was read, or cannot be; what follows does not change then */
     struct attn_error failure;    /* why it cannot */
     enum attn_status (*read)(struct attn_tokenizer *tokenizer, struct attn_error *err);
-    struct attn_tokenizer *tokenizer;   /* its own */
-    struct attn_file file;              /* owns; has the merges; empty once read */
-    const char *merges;                 /* [n_merges_byte] in `file`, of tokenizer.json: the list */
-    size_t n_merges_byte, n_merge;      /* n_merge: its elements */
-    char *path;                         /* owns; of the vocabulary, for messages */
-    const struct attn_pattern *pattern; /* borrows; what splits texts, of merges.txt */
-    attn_note_fn on_note; /* told what is odd about it, by who encodes first; or NULL */
+    struct attn_tokenizer *tokenizer; /* its own */
+    struct attn_file file;            /* owns; has the merges; empty once read */
+    const char *merges;               /* [n_merges_byte] in `file`, of tokenizer.json: the list */
+    size_t n_merges_byte, n_merge;    /* n_merge: its elements */
+    char *path;                       /* owns; of the vocabulary, for messages */
+    bool has_prefix;                  /* beside merges.txt: a space goes before a text */
+    attn_note_fn on_note;             /* told what is odd about it, by who encodes first; or NULL */
     void *user;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -186,6 +187,101 @@ START_TEST(texts_that_are_too_large_are_not_read)
 }
 END_TEST
 
+START_TEST(held_files_are_read_as_they_are_then)
+{
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+
+    attn_folder_enter();
+    attn_folder_write("a", "before", 6);
+    ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, &err), ATTN_OK);
+    ck_assert_str_eq(file.path, "./a");
+    attn_folder_write("a", "afterwards", 10);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
+    assert_bytes(&file, "afterwards", 10);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK); /* nothing is left to do */
+    assert_bytes(&file, "afterwards", 10);
+    attn_file_close(&file);
+
+    ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, &err), ATTN_OK);
+    ck_assert_int_eq(truncate("a", (off_t)1 << 40), 0);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_FORMAT);
+    ck_assert_str_eq(err.message, "'./a' has 1099511627776 bytes, expected at most 67108864");
+    ck_assert_int_eq(truncate("a", 2), 0);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
+    assert_bytes(&file, "af", 2);
+    attn_file_close(&file);
+    attn_folder_leave();
+}
+END_TEST
+
+START_TEST(what_cannot_be_held_is_refused_or_read_at_once)
+{
+    static const struct attn_blob blob = {"blob", "bytes", 5};
+    const struct attn_override overrides[] = {{"pipe", "pipe"}};
+    struct attn_source source = {.directory = ".", .blobs = &blob, .n_blob = 1};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+    pid_t writer;
+
+    attn_folder_enter();
+    ck_assert_int_eq(attn_file_hold_part(&source, "absent", &file, &err), ATTN_IO);
+    ck_assert_str_eq(err.message, "cannot open './absent': No such file or directory");
+    attn_folder_write("a", "", 0);
+    ck_assert_int_eq(truncate("a", (off_t)1 << 40), 0);
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, &err), ATTN_FORMAT);
+    ck_assert_str_eq(err.message, "'./a' has 1099511627776 bytes, expected at most 67108864");
+
+    ck_assert_int_eq(attn_file_hold_part(&source, "blob", &file, &err), ATTN_OK);
+    assert_bytes(&file, "bytes", 5);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
+    assert_bytes(&file, "bytes", 5);
+    attn_file_close(&file);
+
+    ck_assert_int_eq(mkfifo("pipe", 0600), 0);
+    source.overrides = overrides, source.n_override = 1;
+    writer = fork();
+    if (writer == 0)
+        _exit(write(open("pipe", O_WRONLY), "late", 4) != 4);
+    ck_assert_int_eq(attn_file_hold_part(&source, "pipe", &file, &err), ATTN_OK);
+    assert_bytes(&file, "late", 4);
+    attn_file_close(&file);
+    ck_assert_int_eq(waitpid(writer, NULL, 0), writer);
+    attn_folder_leave();
+}
+END_TEST
+
+/* Both have the same descriptor, and none moves the other's place in the file. */
+START_TEST(a_forked_process_reads_what_was_held)
+{
+    enum { N_BYTE = 1 << 20 };
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {0};
+    char *bytes = malloc(N_BYTE);
+    int status = 0;
+    pid_t child;
+
+    for (size_t i = 0; i < N_BYTE; i++)
+        bytes[i] = (char)(i % 251);
+    attn_folder_enter();
+    attn_folder_write("a", bytes, N_BYTE);
+    ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, NULL), ATTN_OK);
+    child = fork();
+    if (child == 0)
+        _exit(attn_file_read_held(&file, NULL) != ATTN_OK || file.size != N_BYTE ||
+              memcmp(file.data, bytes, N_BYTE) != 0);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(attn_file_read_held(&file, NULL), ATTN_OK);
+    assert_bytes(&file, bytes, N_BYTE);
+    attn_file_close(&file);
+    free(bytes);
+    attn_folder_leave();
+}
+END_TEST
+
 /* Opening a FIFO waits for its other end, which may never come. */
 START_TEST(what_is_no_file_in_a_folder_is_refused_at_once)
 {
@@ -351,10 +447,31 @@ START_TEST(opening_survives_lack_of_memory)
 }
 END_TEST
 
+START_TEST(reading_a_held_file_survives_lack_of_memory)
+{
+    struct attn_source source = {.directory = "."};
+    struct attn_file file = {0};
+    struct attn_error err = {0};
+
+    attn_folder_enter();
+    attn_folder_write("a", "bytes", 5);
+    ck_assert_int_eq(attn_file_hold_part(&source, "a", &file, &err), ATTN_OK);
+    attn_alloc_fail_at(0);
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_NO_MEMORY);
+    attn_alloc_fail_off();
+    ck_assert_int_eq(attn_file_read_held(&file, &err), ATTN_OK);
+    assert_bytes(&file, "bytes", 5);
+    attn_file_close(&file);
+    attn_folder_leave();
+}
+END_TEST
+
 ATTN_SUITE("base file", mapped_and_read_files_are_the_same, mapped_files_are_read_again,
            empty_files_have_data, files_that_do_not_know_their_size_are_read,
            pipes_are_read_to_their_end, what_cannot_be_opened_is_named, devices_are_refused,
-           texts_that_are_too_large_are_not_read, what_is_no_file_in_a_folder_is_refused_at_once,
-           signals_do_not_end_the_wait_for_a_pipe, parts_come_from_blobs,
-           parts_come_from_a_directory, overrides_win_over_blobs_and_directories,
-           opening_survives_lack_of_memory)
+           texts_that_are_too_large_are_not_read, held_files_are_read_as_they_are_then,
+           what_cannot_be_held_is_refused_or_read_at_once, a_forked_process_reads_what_was_held,
+           reading_a_held_file_survives_lack_of_memory,
+           what_is_no_file_in_a_folder_is_refused_at_once, signals_do_not_end_the_wait_for_a_pipe,
+           parts_come_from_blobs, parts_come_from_a_directory,
+           overrides_win_over_blobs_and_directories, opening_survives_lack_of_memory)

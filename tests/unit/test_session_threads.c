@@ -138,12 +138,29 @@ START_TEST(sessions_that_begin_together_may_compile_kernels)
 }
 END_TEST
 
-/* One thread that encodes and decodes with a tokenizer that others use, too. */
+/* One thread that looks at tokens, encodes and decodes with a tokenizer that others use, too. */
 struct reader {
-    const struct attn_tokenizer *tokenizer;
+    const struct attn_tokenizer *tokenizer, *expected; /* the second is this thread's own */
     pthread_barrier_t *barrier;
+    bool has_same_tokens;
     int n_good;
 };
+
+/* Whether each token is the expected one. */
+static bool read_tokens(const struct reader *reader)
+{
+    const size_t n = attn_tokenizer_n_vocab(reader->expected);
+    bool is_same = attn_tokenizer_n_vocab(reader->tokenizer) == n;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t size = 0, expected_size = 1;
+        const char *token = attn_tokenizer_token(reader->tokenizer, (int32_t)i, &size);
+        const char *expected = attn_tokenizer_token(reader->expected, (int32_t)i, &expected_size);
+
+        is_same = is_same && size == expected_size && memcmp(token, expected, size) == 0;
+    }
+    return is_same;
+}
 
 static const char text[] = "The keys to the cabinet are on the table, d\xc3\xa9j\xc3\xa0 vu 42";
 
@@ -154,6 +171,7 @@ static void *read_text(void *argument)
     struct attn_error err = {0};
 
     pthread_barrier_wait(reader->barrier);
+    reader->has_same_tokens = read_tokens(reader);
     for (int i = 0; i < 50; i++) {
         char *decoded;
         size_t size;
@@ -173,7 +191,7 @@ static void *read_text(void *argument)
 /* Opened lazily: all threads want what is not read yet. */
 static void serve_threads(const struct attn_source *source)
 {
-    struct attn_tokenizer *tokenizer;
+    struct attn_tokenizer *tokenizer, *expected[N_CALLER];
     struct reader readers[N_CALLER];
     pthread_t threads[N_CALLER];
     pthread_barrier_t barrier;
@@ -183,12 +201,16 @@ static void serve_threads(const struct attn_source *source)
                   err.message);
     ck_assert_int_eq(pthread_barrier_init(&barrier, NULL, N_CALLER), 0);
     for (int i = 0; i < N_CALLER; i++) {
-        readers[i] = (struct reader){tokenizer, &barrier, 0};
+        readers[i] = (struct reader){.tokenizer = tokenizer, .barrier = &barrier};
+        ck_assert_int_eq(attn_tokenizer_open(source, &expected[i], &err), ATTN_OK);
+        readers[i].expected = expected[i];
         ck_assert_int_eq(pthread_create(&threads[i], NULL, read_text, &readers[i]), 0);
     }
     for (int i = 0; i < N_CALLER; i++) {
         pthread_join(threads[i], NULL);
         ck_assert_int_eq(readers[i].n_good, 50);
+        ck_assert(readers[i].has_same_tokens);
+        attn_tokenizer_close(expected[i]);
     }
     pthread_barrier_destroy(&barrier);
     attn_tokenizer_close(tokenizer);
