@@ -49,11 +49,11 @@ static uint32_t count_characters(const char *text, size_t size)
     return n;
 }
 
-/* How many bytes of a piece each token covers. Of a byte-level vocabulary a key has a character for
- * each: what it stands for has as many, but for added tokens, which stand for themselves. */
+/* How many bytes of a piece each token covers: of a byte-level vocabulary a key has a character for
+ * each. */
 static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    const size_t n = tokenizer->vocabulary.n, *begin = tokenizer->begin;
+    const size_t n = tokenizer->vocabulary.n;
     uint32_t *widths = attn_alloc_uninitialized(n, sizeof *widths, err);
 
     tokenizer->bpe.widths = widths;
@@ -63,12 +63,7 @@ static enum attn_status find_widths(struct attn_tokenizer *tokenizer, struct att
         size_t size;
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)i, &size);
 
-        if (!tokenizer->bpe.is_by_byte)
-            widths[i] = (uint32_t)size;
-        else if (tokenizer->is_added[i])
-            widths[i] = count_characters(key, size);
-        else
-            widths[i] = (uint32_t)(begin[i + 1] - begin[i]);
+        widths[i] = tokenizer->bpe.is_by_byte ? count_characters(key, size) : (uint32_t)size;
     }
     return ATTN_OK;
 }
@@ -168,76 +163,13 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
     return ATTN_OK;
 }
 
-/* Appends what KEY stands for by itself: in GPT-2's alphabet if the model is one of bytes, otherwise
- * by the steps of the decoder that look at one token. */
-static void append_bytes(const struct attn_tokenizer *tokenizer,
-                         const struct attn_alphabet *alphabet, const char *key, size_t size,
-                         struct attn_strings *one, struct attn_buffer *out)
-{
-    const struct attn_decode_steps *decoder = &tokenizer->decoder;
-    size_t n;
-    int byte;
-    char *to = attn_buffer_reserve(out, size + 1);
-
-    if (!to)
-        return;
-    if (tokenizer->bpe.is_by_byte && attn_alphabet_to_bytes(alphabet, key, size, to, &n)) {
-        out->size += n;
-        return;
-    }
-    byte = tokenizer->bpe.has_byte_fallback ? attn_decode_named_byte(key, size) : -1;
-    if (byte >= 0) {
-        attn_buffer_append_char(out, (char)byte);
-        return;
-    }
-    attn_buffer_reset(&one->bytes);
-    one->n = 0;
-    attn_strings_append(one, key, size);
-    for (size_t i = 0; i < decoder->n; i++) {
-        struct attn_decode_step step = decoder->steps[i];
-        struct attn_strings made = {0};
-
-        if (step.run != attn_decode_replace && step.run != attn_decode_metaspace)
-            continue;
-        step.start = 0; /* a token that is not the first */
-        step.run(&step, one, &made);
-        attn_strings_release(one);
-        *one = made;
-    }
-    attn_buffer_append(out, one->bytes.data, one->bytes.size);
-    out->has_failed = out->has_failed || one->has_failed || one->bytes.has_failed;
-}
-
 enum attn_status attn_tokenizer_finish(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
-    struct attn_buffer bytes = {0};
-    struct attn_strings one = {0};
-    struct attn_alphabet alphabet;
     enum attn_status status = ATTN_OK;
 
     if (!tokenizer->is_special)
         status = attn_tokenizer_mark(tokenizer, err);
-    tokenizer->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *tokenizer->begin, err);
-    if (status != ATTN_OK || !tokenizer->begin)
-        return ATTN_NO_MEMORY;
-    attn_alphabet_init(&alphabet);
-    (void)attn_buffer_reserve(&bytes, vocabulary->keys.size); /* few need more */
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        tokenizer->begin[i] = bytes.size;
-        if (tokenizer->is_added[i] || tokenizer->kind != ATTN_TOKENIZER_BPE)
-            attn_buffer_append(&bytes, key, size); /* they stand for themselves */
-        else
-            append_bytes(tokenizer, &alphabet, key, size, &one, &bytes);
-    }
-    tokenizer->begin[vocabulary->n] = bytes.size;
-    attn_strings_release(&one);
-    status = attn_buffer_check(&bytes, err);
-    tokenizer->bytes = bytes.data; /* the buffer's memory is handed on */
-    return status;
+    return status == ATTN_OK ? attn_decoded_prepare(&tokenizer->decoded, tokenizer, err) : status;
 }
 
 void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
@@ -254,8 +186,7 @@ void attn_tokenizer_close(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->is_added);
     attn_free(tokenizer->is_special);
     attn_free(tokenizer->is_wide);
-    attn_free(tokenizer->bytes);
-    attn_free(tokenizer->begin);
+    attn_decoded_release(&tokenizer->decoded);
     attn_free(tokenizer->note);
     free_unread(tokenizer->unread);
     attn_free(tokenizer);
@@ -358,10 +289,8 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
-    if (!attn_vocabulary_has(&tokenizer->vocabulary, id))
-        return NULL;
-    *size = tokenizer->begin[id + 1] - tokenizer->begin[id];
-    return *size > 0 ? tokenizer->bytes + tokenizer->begin[id] : "";
+    return attn_vocabulary_has(&tokenizer->vocabulary, id) ? attn_decoded_find(tokenizer, id, size)
+                                                           : NULL;
 }
 
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)

@@ -10,6 +10,7 @@
 #include "text/added.h"
 #include "text/bpe_model.h"
 #include "text/decode.h"
+#include "text/decoded.h"
 #include "text/post_process.h"
 #include "text/settings.h"
 #include "text/stage.h"
@@ -54,13 +55,12 @@ struct attn_tokenizer {
     struct attn_stages stages;
     struct attn_post_process post;
     struct attn_decode_steps decoder;
-    bool skips_unknown_ids;     /* when decoding; otherwise they are errors */
-    bool keeps_bytes;           /* decoding joins the bytes of the tokens as they are */
-    bool *is_added;             /* owns; by id */
-    bool *is_special;           /* owns; by id */
-    bool *is_wide;              /* owns; by id: an added token that takes white space beside it */
-    char *bytes;                /* owns; what the tokens stand for, one after another */
-    size_t *begin;              /* owns; [n_vocab + 1] where in `bytes` */
+    bool skips_unknown_ids; /* when decoding; otherwise they are errors */
+    bool keeps_bytes;       /* decoding joins the bytes of the tokens as they are */
+    bool *is_added;         /* owns; by id */
+    bool *is_special;       /* owns; by id */
+    bool *is_wide;          /* owns; by id: an added token that takes white space beside it */
+    struct attn_decoded decoded;
     char *note;                 /* owns; what is odd about the vocabulary (unmade.h), or NULL */
     struct attn_unread *unread; /* owns; NULL: everything is read when the tokenizer is opened */
     const char *detail;         /* which files were read, or NULL; not owned */

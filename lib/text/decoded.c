@@ -1,0 +1,201 @@
+/* decoded.c - see decoded.h. */
+#include "text/decoded.h"
+
+#include "base/memory.h"
+#include "text/tokenizer_internal.h"
+
+#include <string.h>
+
+/* Whether token ID stands for its key. */
+static bool is_literal(const struct attn_tokenizer *tokenizer, size_t id)
+{
+    return tokenizer->is_added[id] || tokenizer->kind != ATTN_TOKENIZER_BPE;
+}
+
+/* Stores what KEY stands for, if that is bytes in GPT-2's alphabet, or one named byte, at TO, which
+ * has room for SIZE, and how many. */
+static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
+                                const struct attn_alphabet *alphabet, const char *key, size_t size,
+                                char *to, size_t *n)
+{
+    int byte;
+
+    if (tokenizer->bpe.is_by_byte && attn_alphabet_to_bytes(alphabet, key, size, to, n))
+        return true;
+    byte = tokenizer->bpe.has_byte_fallback ? attn_decode_named_byte(key, size) : -1;
+    if (byte < 0)
+        return false;
+    *to = (char)byte;
+    *n = 1;
+    return true;
+}
+
+/* --- A block when it is asked for ------------------------------------------------------------- */
+
+static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    const struct attn_decoded *decoded = &tokenizer->decoded;
+    const size_t first = block * ATTN_DECODED_BLOCK, left = vocabulary->n - first;
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    for (size_t i = first; i < first + (left < ATTN_DECODED_BLOCK ? left : ATTN_DECODED_BLOCK);
+         i++) {
+        size_t size, n = 0;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        char *to = decoded->bytes + (key - vocabulary->keys.data);
+
+        if (is_literal(tokenizer, i) ||
+            !find_alphabet_bytes(tokenizer, &alphabet, key, size, to, &n)) {
+            memcpy(to, key, size);
+            n = size;
+        }
+        decoded->sizes[i] = (uint32_t)n;
+    }
+}
+
+static void find_block_once(const struct attn_tokenizer *tokenizer, size_t block)
+{
+    const struct attn_decoded *decoded = &tokenizer->decoded;
+    atomic_bool *is_found = &decoded->is_block_found[block];
+
+    if (atomic_load_explicit(is_found, memory_order_acquire))
+        return;
+    attn_monitor_enter(decoded->monitor);
+    if (!atomic_load_explicit(is_found, memory_order_relaxed)) {
+        find_block(tokenizer, block);
+        atomic_store_explicit(is_found, true, memory_order_release);
+    }
+    attn_monitor_leave(decoded->monitor);
+}
+
+static enum attn_status prepare_blocks(struct attn_decoded *decoded,
+                                       const struct attn_vocabulary *vocabulary,
+                                       struct attn_error *err)
+{
+    const size_t n_block = vocabulary->n / ATTN_DECODED_BLOCK + 1;
+
+    decoded->bytes = attn_alloc_uninitialized(vocabulary->keys.size, 1, err);
+    decoded->sizes = attn_alloc_uninitialized(vocabulary->n, sizeof *decoded->sizes, err);
+    decoded->is_block_found = attn_alloc(n_block, sizeof *decoded->is_block_found, err);
+    if (!decoded->bytes || !decoded->sizes || !decoded->is_block_found)
+        return ATTN_NO_MEMORY;
+    return attn_monitor_create(1, &decoded->monitor, err);
+}
+
+/* --- All at once, by the decoder -------------------------------------------------------------- */
+
+/* Whether STEP changes a token by itself. */
+static bool is_for_one(const struct attn_decode_step *step)
+{
+    return step->run == attn_decode_replace || step->run == attn_decode_metaspace;
+}
+
+static bool has_steps_for_one(const struct attn_tokenizer *tokenizer)
+{
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+    bool has_any = false;
+
+    for (size_t i = 0; i < decoder->n; i++)
+        has_any = has_any || is_for_one(&decoder->steps[i]);
+    return has_any && tokenizer->kind == ATTN_TOKENIZER_BPE;
+}
+
+/* Appends what KEY stands for by itself: what it says, or what the decoder's steps make of it. */
+static void append_bytes(const struct attn_tokenizer *tokenizer,
+                         const struct attn_alphabet *alphabet, const char *key, size_t size,
+                         struct attn_strings *one, struct attn_buffer *out)
+{
+    const struct attn_decode_steps *decoder = &tokenizer->decoder;
+    size_t n;
+    char *to = attn_buffer_reserve(out, size + 1);
+
+    if (!to)
+        return;
+    if (find_alphabet_bytes(tokenizer, alphabet, key, size, to, &n)) {
+        out->size += n;
+        return;
+    }
+    attn_buffer_reset(&one->bytes);
+    one->n = 0;
+    attn_strings_append(one, key, size);
+    for (size_t i = 0; i < decoder->n; i++) {
+        struct attn_decode_step step = decoder->steps[i];
+        struct attn_strings made = {0};
+
+        if (!is_for_one(&step))
+            continue;
+        step.start = 0; /* a token that is not the first */
+        step.run(&step, one, &made);
+        attn_strings_release(one);
+        *one = made;
+    }
+    attn_buffer_append(out, one->bytes.data, one->bytes.size);
+    out->has_failed = out->has_failed || one->has_failed || one->bytes.has_failed;
+}
+
+static enum attn_status find_all(struct attn_decoded *decoded,
+                                 const struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_buffer all = {0};
+    struct attn_strings one = {0};
+    struct attn_alphabet alphabet;
+    enum attn_status status;
+
+    decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
+    if (!decoded->begin)
+        return ATTN_NO_MEMORY;
+    attn_alphabet_init(&alphabet);
+    (void)attn_buffer_reserve(&all, vocabulary->keys.size); /* few need more */
+    for (size_t i = 0; i < vocabulary->n; i++) {
+        size_t size;
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+
+        decoded->begin[i] = all.size;
+        if (is_literal(tokenizer, i))
+            attn_buffer_append(&all, key, size);
+        else
+            append_bytes(tokenizer, &alphabet, key, size, &one, &all);
+    }
+    decoded->begin[vocabulary->n] = all.size;
+    attn_strings_release(&one);
+    status = attn_buffer_check(&all, err);
+    decoded->bytes = all.data; /* the buffer's memory is handed on */
+    return status;
+}
+
+enum attn_status attn_decoded_prepare(struct attn_decoded *decoded,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_error *err)
+{
+    return has_steps_for_one(tokenizer) ? find_all(decoded, tokenizer, err)
+                                        : prepare_blocks(decoded, &tokenizer->vocabulary, err);
+}
+
+void attn_decoded_release(struct attn_decoded *decoded)
+{
+    attn_free(decoded->bytes);
+    attn_free(decoded->begin);
+    attn_free(decoded->sizes);
+    attn_free(decoded->is_block_found);
+    attn_monitor_free(decoded->monitor);
+    *decoded = (struct attn_decoded){0};
+}
+
+const char *attn_decoded_find(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
+{
+    const struct attn_decoded *decoded = &tokenizer->decoded;
+    size_t begin;
+
+    if (decoded->begin) {
+        begin = decoded->begin[id];
+        *size = decoded->begin[id + 1] - begin;
+    } else {
+        find_block_once(tokenizer, (size_t)id / ATTN_DECODED_BLOCK);
+        begin = tokenizer->vocabulary.entries[id].begin;
+        *size = decoded->sizes[id];
+    }
+    return *size > 0 ? decoded->bytes + begin : "";
+}
