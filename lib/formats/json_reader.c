@@ -223,12 +223,12 @@ static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
     return at;
 }
 
-/* Finds the end of the string whose opening quote is at the reader's offset, and whether there are
- * escapes in it. */
-static enum attn_status find_end(const struct attn_json_reader *reader, size_t *end,
+/* Finds the end of the string whose opening quote is at START, and whether there are escapes in
+ * it. */
+static enum attn_status find_end(const struct attn_json_reader *reader, size_t start, size_t *end,
                                  bool *has_escape, struct attn_error *err)
 {
-    size_t at = reader->offset + 1, length;
+    size_t at = start + 1, length;
     uint32_t code_point;
     int c;
 
@@ -313,7 +313,7 @@ static enum attn_status read_string(struct attn_json_reader *reader, struct attn
     bool has_escape = false;
     size_t end = 0;
 
-    if (find_end(reader, &end, &has_escape, err) != ATTN_OK)
+    if (find_end(reader, reader->offset, &end, &has_escape, err) != ATTN_OK)
         return ATTN_FORMAT;
     emit_string(reader, ATTN_JSON_STRING, end, has_escape, token);
     reader->offset = end + 1;
@@ -369,7 +369,7 @@ static enum attn_status read_key(struct attn_json_reader *reader, struct attn_js
                       reader->state == ATTN_JSON_EXPECT_FIRST ? "a key in quotes or '}'"
                                                               : "a key in quotes",
                       err);
-    if (find_end(reader, &end, &has_escape, err) != ATTN_OK)
+    if (find_end(reader, reader->offset, &end, &has_escape, err) != ATTN_OK)
         return ATTN_FORMAT;
     colon = skip_space(reader, end + 1);
     if (byte_at(reader, colon) != ':')
@@ -407,6 +407,47 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     if (is_object && reader->state != ATTN_JSON_EXPECT_VALUE)
         return read_key(reader, token, err);
     return read_value(reader, token, err);
+}
+
+/* What is behind the string whose opening quote is at AT; 0: there is none. */
+static size_t pass_string(const struct attn_json_reader *reader, size_t at)
+{
+    bool has_escape;
+    size_t end;
+
+    return byte_at(reader, at) == '"' && find_end(reader, at, &end, &has_escape, NULL) == ATTN_OK
+               ? end + 1
+               : 0;
+}
+
+/* What is behind the list of strings whose bracket is at AT; 0: there is none. */
+static size_t pass_list(const struct attn_json_reader *reader, size_t at)
+{
+    do {
+        at = pass_string(reader, skip_space(reader, at + 1));
+        if (at == 0)
+            return 0;
+        at = skip_space(reader, at);
+    } while (byte_at(reader, at) == ',');
+    return byte_at(reader, at) == ']' ? at + 1 : 0;
+}
+
+bool attn_json_skip_strings(struct attn_json_reader *reader)
+{
+    size_t at = skip_space(reader, reader->offset);
+
+    if (in_object(reader) || reader->depth == ATTN_JSON_MAX_DEPTH)
+        return false;
+    if (reader->state == ATTN_JSON_EXPECT_NEXT && byte_at(reader, at) == ',')
+        at = skip_space(reader, at + 1);
+    else if (reader->state != ATTN_JSON_EXPECT_FIRST)
+        return false;
+    at = byte_at(reader, at) == '[' ? pass_list(reader, at) : pass_string(reader, at);
+    if (at == 0)
+        return false;
+    reader->offset = at;
+    reader->state = ATTN_JSON_EXPECT_NEXT;
+    return true;
 }
 
 enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err)

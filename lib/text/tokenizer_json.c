@@ -211,10 +211,15 @@ static enum attn_status note_merges(struct reading *reading, const char *key,
     if (status == ATTN_OK && token.type != ATTN_JSON_ARRAY_BEGIN)
         return refuse(key, of_model, &token, "a list of merges", err);
     unread->merges = reader->text + token.offset;
-    while (status == ATTN_OK && (status = attn_json_next(reader, &token, err)) == ATTN_OK &&
-           reader->depth > depth)
+    while (status == ATTN_OK) {
+        while (reader->depth == depth + 1 && attn_json_skip_strings(reader))
+            unread->n_merge++;
+        status = attn_json_next(reader, &token, err);
+        if (status != ATTN_OK || reader->depth == depth)
+            break;
         unread->n_merge += token.type == ATTN_JSON_ARRAY_BEGIN ||
                            (token.type == ATTN_JSON_STRING && reader->depth == depth + 1);
+    }
     unread->n_merges_byte = (size_t)(reader->text + reader->offset - unread->merges);
     return status;
 }

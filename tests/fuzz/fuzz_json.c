@@ -117,6 +117,17 @@ static void check_taken(struct attn_json_reader reader)
     attn_buffer_release(&key);
 }
 
+/* An element that READER skips in one go is a value. */
+static void check_skipped(struct attn_json_reader reader)
+{
+    struct attn_json_reader skipped = reader;
+
+    if (!attn_json_skip_strings(&reader))
+        return;
+    FUZZ_CHECK(attn_json_skip(&skipped, NULL) == ATTN_OK);
+    FUZZ_CHECK(skipped.offset == reader.offset && skipped.state == reader.state);
+}
+
 static void write_again(const struct attn_json_token *token, bool needs_comma,
                         struct attn_buffer *again)
 {
@@ -165,6 +176,7 @@ static struct pulled pull(const char *text, size_t size)
         if (token.type == ATTN_JSON_KEY || token.type == ATTN_JSON_STRING)
             check_string(&token, &pulled);
         check_taken(reader);
+        check_skipped(reader);
         look_for_double(&seen, &token, reader.depth, &pulled);
         if (token.type == ATTN_JSON_NUMBER &&
             (token.size > 63 || memchr(token.text, 'e', token.size) ||

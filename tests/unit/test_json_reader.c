@@ -378,6 +378,86 @@ START_TEST(takes_no_member_that_is_something_else)
 }
 END_TEST
 
+/* Skips the elements of TEXT that it can in one go, each as a skipped value, and pulls past the
+ * others; returns how many it skipped. */
+static int skip_all(const char *text, size_t size)
+{
+    char *copy = malloc(size + (size == 0));
+    struct attn_json_reader reader;
+    struct attn_json_token token;
+    int n = 0;
+
+    memcpy(copy, text, size);
+    reader = attn_json_reader_init(copy, size, "a.json");
+    do {
+        struct attn_json_reader skipped = reader;
+
+        while (attn_json_skip_strings(&reader)) {
+            ck_assert_int_eq(attn_json_skip(&skipped, NULL), ATTN_OK);
+            ck_assert_uint_eq(reader.offset, skipped.offset);
+            ck_assert_int_eq(reader.state, skipped.state);
+            n++;
+        }
+        ck_assert_uint_eq(reader.offset, skipped.offset);
+        ck_assert_int_eq(reader.state, skipped.state);
+    } while (attn_json_next(&reader, &token, NULL) == ATTN_OK && token.type != ATTN_JSON_END);
+    free(copy);
+    return n;
+}
+
+START_TEST(skips_strings_as_other_values)
+{
+    static const struct {
+        const char *text;
+        int n; /* elements that are skipped */
+    } cases[] = {
+        {"[\"a b\", \"\xc4\xa0 \\u0120\\\"\"\n, \"\"]", 3},
+        {"[[\"a\", \"b\"],\n[\"]\"] , [ \"[\",\"\\n\" , \"\xf0\x9f\x98\x80\" ]]", 3},
+        {"[1, \"a\", true, [\"a\", 1], [\"b\"], {\"a\": [\"c\"]}, \"d\"]", 5},
+        {"[[[\"a\"]], [], [[], \"b\"]]", 2},
+        {"{\"a\": \"b\", \"c\": \"d\"}", 0},
+        {"\"a\"", 0},
+        {"[\"a\" \"b\"]", 1},
+        {"[\"a\",, \"b\"]", 1},
+        {"[, \"b\"]", 0},
+        {"[\"a\", ]", 1},
+        {"[[\"a\", ], \"b\"]", 1},
+        {"[[\"a\" \"b\"]]", 1},
+        {"[\"\\x\"]", 0},
+        {"[\"\xc4\"]", 0},
+        {"[\"a\x01\"]", 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const size_t size = strlen(cases[i].text);
+        const int n = skip_all(cases[i].text, size);
+
+        ck_assert_msg(n == cases[i].n, "%s: %d", cases[i].text, n);
+        for (size_t cut = 0; cut < size; cut++)
+            skip_all(cases[i].text, cut);
+    }
+}
+END_TEST
+
+START_TEST(skips_strings_down_to_the_last_level)
+{
+    struct attn_json_reader reader;
+    struct attn_json_token token;
+    char text[80];
+
+    for (int level = 62; level <= 64; level++) {
+        const int size = snprintf(text, sizeof text, "%.*s[\"a\"]", level,
+                                  "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+                                  "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[");
+
+        reader = attn_json_reader_init(text, (size_t)size, "a.json");
+        for (int i = 0; i < level; i++)
+            ck_assert_int_eq(attn_json_next(&reader, &token, NULL), ATTN_OK);
+        ck_assert_int_eq(attn_json_skip_strings(&reader), level < 64);
+    }
+}
+END_TEST
+
 START_TEST(skips_a_value_with_everything_in_it)
 {
     static const char text[] = "[{\"a\":[1,{\"b\":[]}]}, [[]], \"s\", 7]";
@@ -598,6 +678,7 @@ ATTN_SUITE("json_reader", accepts_what_the_grammar_allows, refuses_everything_el
            pulls_slices_of_the_text_in_order, leaves_the_token_alone_on_failure,
            counts_levels_up_to_64, remembers_which_levels_are_objects,
            takes_members_as_they_are_pulled, takes_no_member_that_is_something_else,
+           skips_strings_as_other_values, skips_strings_down_to_the_last_level,
            skips_a_value_with_everything_in_it, unescapes_strings,
            compares_strings_without_their_escapes, does_not_take_nul_for_the_end_of_a_string,
            reads_integers_exactly, pulls_a_key_twice_as_the_grammar_allows,
