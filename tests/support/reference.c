@@ -1,7 +1,9 @@
 /* reference.c - see reference.h. */
 #include "tests/support/reference.h"
 
+#include <check.h>
 #include <math.h>
+#include <stdlib.h>
 
 void attn_reference_linear(const double *x, const double *w, const double *bias,
                            const struct attn_reference_sizes *sizes, double *y)
@@ -122,4 +124,15 @@ void attn_reference_fill(float *x, size_t n, float size, uint64_t seed)
         z ^= z >> 31;
         x[i] = size * ((float)(z >> 40) * 0x1p-23f - 1);
     }
+}
+
+void attn_reference_fill_bf16(uint16_t *y, size_t n, float size, uint64_t seed)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    float *x = malloc(n * sizeof *x);
+
+    ck_assert_ptr_nonnull(x);
+    attn_reference_fill(x, n, size, seed);
+    kernels->round_bf16(x, n, y);
+    free(x);
 }

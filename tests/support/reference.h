@@ -38,4 +38,7 @@ void attn_reference_widen(const float *x, size_t n, double *y);
 /* N floats in -size .. size, the same ones for the same SEED. */
 void attn_reference_fill(float *x, size_t n, float size, uint64_t seed);
 
+/* The same numbers, rounded to bfloat16. */
+void attn_reference_fill_bf16(uint16_t *y, size_t n, float size, uint64_t seed);
+
 #endif

@@ -33,13 +33,8 @@ enum {
 
 static void fill_inputs(void)
 {
-    static float numbers[MOST_K * LDA];
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-
-    attn_reference_fill(numbers, (size_t)MOST_K * LDA, 1, 3);
-    kernels->round_bf16(numbers, (size_t)MOST_K * LDA, a);
-    attn_reference_fill(numbers, (size_t)MOST * LDB, 1, 4);
-    kernels->round_bf16(numbers, (size_t)MOST * LDB, b);
+    attn_reference_fill_bf16(a, (size_t)MOST_K * LDA, 1, 3);
+    attn_reference_fill_bf16(b, (size_t)MOST * LDB, 1, 4);
 }
 
 static struct attn_gemm_shape shape_of(size_t m, size_t n, size_t k)

@@ -43,13 +43,8 @@ static struct attn_gemm_engine engine_of_tiles(void)
 
 static void fill_inputs(void)
 {
-    static float numbers[MAX_K * WIDE];
-    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-
-    attn_reference_fill(numbers, (size_t)MAX_K * WIDE, 1, 3);
-    kernels->round_bf16(numbers, (size_t)MAX_K * WIDE, a);
-    attn_reference_fill(numbers, (size_t)MAX_N * MAX_K, 1, 4);
-    kernels->round_bf16(numbers, (size_t)MAX_N * MAX_K, b);
+    attn_reference_fill_bf16(a, (size_t)MAX_K * WIDE, 1, 3);
+    attn_reference_fill_bf16(b, (size_t)MAX_N * MAX_K, 1, 4);
 }
 
 START_TEST(numbers_are_rounded_to_nearest_even)
