@@ -84,7 +84,7 @@ compare_bits() {
 }
 
 run_part() { # PART
-    BUILD=$emulated ATTN_CLI=$emulated/attn-cli CK_TIMEOUT_MULTIPLIER=20 CASE_SECONDS=1200 \
+    BUILD=$emulated ATTN_CLI=$emulated/attn-cli CK_TIMEOUT_MULTIPLIER=20 CASE_SECONDS=3600 \
         "tests/run_$1.sh" ||
         failed+=("tests/run_$1.sh")
 }
