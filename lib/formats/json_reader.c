@@ -412,8 +412,8 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
 /* What is behind the string whose opening quote is at AT; 0: there is none. */
 static size_t pass_string(const struct attn_json_reader *reader, size_t at)
 {
-    bool has_escape;
-    size_t end;
+    bool has_escape = false;
+    size_t end = 0;
 
     return byte_at(reader, at) == '"' && find_end(reader, at, &end, &has_escape, NULL) == ATTN_OK
                ? end + 1
