@@ -18,10 +18,9 @@ struct attn_tokenizer;
 
 /* Initialize with = {0}; end with attn_decoded_release. */
 struct attn_decoded {
-    char *bytes; /* owns; of a token at `begin`, or where its key begins among the keys */
-    size_t
-        *begin; /* owns; [n_vocab + 1] in `bytes`; NULL: they are found when they are asked for */
-    uint32_t *sizes;              /* owns; [n_vocab] of those that are found */
+    char *bytes;     /* owns; of a token at `begin`, or where its key begins among the keys */
+    size_t *begin;   /* owns; [n_vocab + 1] in `bytes`; NULL: found when they are asked for */
+    uint32_t *sizes; /* owns; [n_vocab] of those that are found */
     atomic_bool *is_block_found;  /* owns; by id / ATTN_DECODED_BLOCK */
     struct attn_monitor *monitor; /* owns; the thread that finds a block is inside */
 };

@@ -3,7 +3,8 @@
  *
  * The check of the keys and a full pull agree, and on every key that comes twice; an accepted text
  * is refused without its last byte; its tokens, written out again, give the same tokens; members
- * that are taken in one go are those that are pulled; strings unescape to UTF-8, in place as well; the tree of an object has as many values as were pulled.
+ * and elements that are taken in one go are those that are pulled; strings unescape to UTF-8, in
+ * place as well; the tree of an object has as many values as were pulled.
  */
 #include "base/utf8.h"
 #include "formats/json.h"
