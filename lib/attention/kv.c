@@ -140,14 +140,34 @@ void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *
         write_rounded_values(kv, kernels, shape, rows, (void *)scratch);
 }
 
+/* The row at POSITION, which shares a pair with another. */
+static void erase_rounded_row(const struct attn_kv *kv, const struct attn_head_shape *shape,
+                              size_t position)
+{
+    uint16_t *value = find_rounded_value(kv, shape, position);
+
+    for (size_t j = 0; j < attn_kv_ld_value(shape); j++)
+        value[2 * j] = 0;
+}
+
+static void erase_rounded(const struct attn_kv *kv, const struct attn_head_shape *shape,
+                          size_t first, size_t last)
+{
+    if (first < last && first % 2 != 0)
+        erase_rounded_row(kv, shape, first++);
+    if (first < last && last % 2 != 0)
+        erase_rounded_row(kv, shape, --last);
+    memset(find_rounded_value(kv, shape, first), 0,
+           (last - first) * attn_kv_ld_value(shape) * sizeof(uint16_t));
+}
+
 void attn_kv_erase(const struct attn_kv *kv, const struct attn_head_shape *shape, size_t first,
                    size_t last)
 {
     const size_t ld = attn_kv_ld_value(shape);
 
-    if (!kv->is_bf16)
+    if (kv->is_bf16)
+        erase_rounded(kv, shape, first, last);
+    else
         memset(kv->values + first * ld, 0, (last - first) * ld * sizeof(float));
-    for (size_t i = first; i < last && kv->is_bf16; i++)
-        for (size_t j = 0; j < ld; j++)
-            find_rounded_value(kv, shape, i)[2 * j] = 0;
 }
