@@ -288,6 +288,8 @@ static void print_visible(struct page *page)
         print(page->out, ", as %s says", kind);
     }
     print_text(page->out, ".\n");
+    if (row->is_rounded)
+        print_text(page->out, "  q, k, v and what v is multiplied by are rounded to bfloat16.\n");
 }
 
 /* --- Parts of tables -------------------------------------------------------------------------- */

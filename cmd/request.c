@@ -161,6 +161,8 @@ static int start_explanation(const struct served *served, struct attn_explainer 
     args.config =
         attn_host_model(served->host) ? attn_model_config(attn_host_model(served->host)) : NULL;
     args.edits = attn_run_edits(served->run, &args.n_edit);
+    if (args.config)
+        args.compute = attn_model_compute(attn_host_model(served->host));
     return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
                                                                     : report_error(&err);
 }

@@ -4,8 +4,10 @@
  */
 #include "experiment/explain.h"
 
+#include "attention/heads.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "kernels/kernels.h"
 #include "model/rotary.h"
 #include "trace/row.h"
 
@@ -41,6 +43,7 @@ struct attn_explainer {
     float *frequencies;                  /* owns; [E/2] */
     enum attn_site query_site, key_site; /* of q and k: what scores are made of */
     double turn_factor;                  /* of cosines and sines */
+    bool may_round;                      /* the run may have multiplied in bfloat16 */
     float *k, *v;                        /* owns; [n_key, E], [n_key, Ev] */
     struct attn_selection *selection;    /* owns; of the trace */
     struct attn_trace trace;
@@ -315,6 +318,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     e->attention = args.attention[kept.layer];
     e->row = describe(&args, &kept);
     e->row.attention = &e->attention;
+    e->may_round = args.compute == ATTN_COMPUTE_BF16;
     e->query_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_QUERY);
     e->key_site = attn_site_of_scores(attn_selection_dims(args.selection), ATTN_LAYOUT_KEY);
     status = select_row(e, args.selection, err);
@@ -393,10 +397,18 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
     return row->q_length > 0 && key->k_length > 0 ? sum / row->q_length / key->k_length : 0;
 }
 
-/*
- * Moves the keys that take part in the softmax to the front: all when the mask comes after the
- * softmax, else the visible ones. q.k of hidden keys is computed here: events may lack it.
- */
+/* The score of KEY from its fit. q.k of hidden keys is computed: events may lack it. */
+static void find_score(const struct attn_explanation *row, struct attn_explained_key *key)
+{
+    double size;
+
+    if (!key->is_visible && row->has_products)
+        key->fit = (float)fit_of(row, key, &size);
+    key->scaled = (double)key->fit * row->attention->factor / row->divisor;
+}
+
+/* Moves the keys that take part in the softmax to the front: all when the mask comes after the
+ * softmax, else the visible ones. */
 static void gather_keys(struct attn_explainer *explainer)
 {
     struct attn_explanation *row = &explainer->row;
@@ -404,7 +416,6 @@ static void gather_keys(struct attn_explainer *explainer)
 
     for (size_t i = 0; i < row->n_key; i++) {
         struct attn_explained_key key = explainer->keys[i];
-        double size;
 
         if (!key.is_visible && row->attention->masking == ATTN_MASKING_INF)
             continue;
@@ -412,9 +423,7 @@ static void gather_keys(struct attn_explainer *explainer)
         key.k = explainer->k + i * row->d_head;
         key.v = explainer->v + i * row->d_value;
         key.k_length = length_of(key.k, row->d_head);
-        if (!key.is_visible && row->has_products)
-            key.fit = (float)fit_of(row, &key, &size);
-        key.scaled = (double)key.fit * row->attention->factor / row->divisor;
+        find_score(row, &key);
         has_score = has_score || key.score != -INFINITY;
         explainer->keys[row->n_cell++] = key;
     }
@@ -560,6 +569,43 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
 }
 
+/* --- What was rounded ------------------------------------------------------------------------- */
+
+/* X [n] as it is multiplied in bfloat16; LENGTH is that of the vector for cosine similarity, which
+ * is divided by it before, else 1. */
+static void round_vector(float *x, size_t n, double length)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    uint16_t rounded;
+
+    if (length != 1)
+        attn_rows_normalize(x, n, 1, n);
+    for (size_t i = 0; i < n; i++) {
+        kernels->round_bf16(&x[i], 1, &rounded);
+        kernels->convert(&rounded, ATTN_DTYPE_BF16, 1, &x[i]);
+        x[i] = length != 1 ? (float)((double)x[i] * length) : x[i];
+    }
+}
+
+/* What is multiplied of the row becomes what the run has multiplied. */
+static void round_terms(struct attn_explainer *explainer)
+{
+    struct attn_explanation *row = &explainer->row;
+    const bool is_cosine = row->attention->similarity == ATTN_SIMILARITY_COSINE;
+
+    row->is_rounded = true;
+    round_vector(explainer->q, row->d_head, is_cosine ? row->q_length : 1);
+    for (size_t i = 0; i < row->n_cell; i++) {
+        struct attn_explained_key *key = &explainer->keys[i];
+
+        round_vector(explainer->k + key->key * row->d_head, row->d_head,
+                     is_cosine ? key->k_length : 1);
+        round_vector(explainer->v + key->key * row->d_value, row->d_value, 1);
+        round_vector(&key->kept, 1, 1);
+        find_score(row, key);
+    }
+}
+
 enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                        const struct attn_explanation **explanation,
                                        struct attn_error *err)
@@ -583,6 +629,10 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
     gather_keys(explainer);
     add_exponentials(explainer);
     status = check_sums(row, err);
+    if (status != ATTN_OK && explainer->may_round) {
+        round_terms(explainer);
+        status = check_sums(row, err);
+    }
     if (status == ATTN_OK)
         *explanation = row;
     return status;

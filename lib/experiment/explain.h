@@ -34,6 +34,7 @@ struct attn_explain_args {
     const struct attn_edit *edits;          /* [n_edit] those of the run */
     size_t n_edit;
     const struct attn_config *config; /* of the model; NULL: attention on arrays */
+    enum attn_compute compute;        /* in which numbers the run multiplies */
 };
 
 #define ATTN_EXPLAIN_ARGS_DEFAULT                                                                  \
@@ -84,6 +85,8 @@ struct attn_explanation {
     size_t strongest;       /* of the first key with the largest `kept`; 0 when n_cell is 0 */
     double exponential_sum; /* of all keys in the softmax */
     double visible_share;   /* sum of exponential / exponential_sum of visible keys */
+    bool is_rounded;        /* q, k, v and `kept` are rounded to bfloat16: as the run has multiplied
+                               them */
 };
 
 struct attn_explainer; /* a trace that collects one row */

@@ -1,6 +1,7 @@
 /* test_explain.c - the arithmetic of one row against a recording of the whole run, and what it
  * refuses. What it looks like is tested by tests/cli. */
 #include "attn.h"
+#include "kernels/gemm_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
@@ -20,13 +21,14 @@ static struct attn_dims dims;
 static struct attn_selection *selection;
 static struct attn_explain_args args;
 
-static void open_model(void)
+static void open_model_of(const char *directory, enum attn_compute compute)
 {
-    struct attn_source source = {.directory = "tests/fixtures/attn-only-2l"};
+    struct attn_source source = {.directory = directory};
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
 
-    ck_assert_msg(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK,
-                  "%s", err.message);
+    options.compute = compute;
+    ck_assert_msg(attn_model_open(&source, &options, &model, &err) == ATTN_OK, "%s", err.message);
     dims = attn_config_dims(attn_model_config(model), N);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_selection_keep(selection, LAYER, HEAD, &err) == ATTN_OK);
@@ -34,6 +36,11 @@ static void open_model(void)
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
     args.attention = attn_model_config(model)->attention;
+}
+
+static void open_model(void)
+{
+    open_model_of("tests/fixtures/attn-only-2l", ATTN_COMPUTE_F32);
 }
 
 static void close_model(void)
@@ -189,6 +196,7 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     args.selection = selection;
     args.attention = config->attention;
     args.config = config;
+    args.compute = attn_model_compute(model);
     explainer = create();
     options.n_max = N;
     options.trace = attn_explainer_trace(explainer);
@@ -205,22 +213,57 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     attn_selection_free(selection);
 }
 
-START_TEST(explains_rows_of_every_family)
+static void explain_families(enum attn_compute compute)
 {
     static const char *const directories[] = {ATTN_FAMILY_DIRECTORIES};
+    struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
 
+    options.compute = compute;
     for (int i = 0; i < ATTN_N_FAMILY_DIRECTORY; i++) {
         const struct attn_source source = {.directory = directories[i]};
         const struct attn_config *config;
         struct attn_error err = {0};
 
-        ck_assert(attn_model_open(&source, NULL, &model, &err) == ATTN_OK);
+        ck_assert(attn_model_open(&source, &options, &model, &err) == ATTN_OK);
         config = attn_model_config(model);
         for (int layer = 0; layer < (int)config->n_layer; layer++)
             for (int head = 0; head < (int)config->n_head; head++)
                 explain_row(config, layer, head);
         attn_model_close(model);
     }
+}
+
+START_TEST(explains_rows_of_every_family)
+{
+    explain_families(ATTN_COMPUTE_F32);
+    explain_families(ATTN_COMPUTE_BF16);
+}
+END_TEST
+
+START_TEST(what_the_run_has_rounded_is_rounded)
+{
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start_for(ATTN_COMPUTE_BF16, ATTN_GEMM_AUTO, ATTN_ISA_BEST, 0);
+    const struct attn_explanation *row;
+    struct attn_explainer *explainer;
+    struct attn_error err = {0};
+
+    open_model_of("models/fable", ATTN_COMPUTE_BF16);
+    for (int is_told = 0; is_told < 2; is_told++) {
+        const bool is_rounded = attn_gemm_pays_bf16(&engine);
+
+        args.compute = is_told ? ATTN_COMPUTE_BF16 : ATTN_COMPUTE_F32;
+        explainer = create();
+        feed(explainer, NULL, 0);
+        if (is_rounded && !is_told) {
+            ck_assert(attn_explainer_finish(explainer, &row, &err) == ATTN_INVALID);
+        } else {
+            ck_assert(attn_explainer_finish(explainer, &row, &err) == ATTN_OK);
+            ck_assert(row->is_rounded == is_rounded);
+        }
+        attn_explainer_free(explainer);
+    }
+    close_model();
 }
 END_TEST
 
@@ -307,7 +350,7 @@ START_TEST(failures_leave_nothing_behind)
 }
 END_TEST
 
-ATTN_SUITE("explain", explains_rows_of_every_family, holds_the_numbers_of_the_run_and_those_between,
-           the_sites_of_the_run_are_watched_too, sums_that_differ_are_a_failed_check,
-           more_than_one_row_is_refused_and_one_of_them_named, what_has_no_such_row_is_refused,
-           failures_leave_nothing_behind)
+ATTN_SUITE("explain", explains_rows_of_every_family, what_the_run_has_rounded_is_rounded,
+           holds_the_numbers_of_the_run_and_those_between, the_sites_of_the_run_are_watched_too,
+           sums_that_differ_are_a_failed_check, more_than_one_row_is_refused_and_one_of_them_named,
+           what_has_no_such_row_is_refused, failures_leave_nothing_behind)

@@ -1251,6 +1251,7 @@ attn_explain_args._fields_ = [
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
     ("config", POINTER(attn_config)),
+    ("compute", c_int),
 ]
 attn_explained_key._fields_ = [
     ("key", c_size_t),
@@ -1297,6 +1298,7 @@ attn_explanation._fields_ = [
     ("strongest", c_size_t),
     ("exponential_sum", c_double),
     ("visible_share", c_double),
+    ("is_rounded", c_bool),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),
