@@ -300,17 +300,23 @@ static bool take_count(struct attn_json_reader *reader, size_t room)
     return is_taken;
 }
 
+/* A reader of TEXT [size] in memory of its own, so that ASan sees what is read behind it. */
+static struct attn_json_reader read_copy(const char *text, size_t size, char **copy)
+{
+    *copy = malloc(size + (size == 0));
+    memcpy(*copy, text, size);
+    return attn_json_reader_init(*copy, size, "a.json");
+}
+
 /* Takes all members of the object TEXT [size] that it can, in blocks of ROOM bytes, and pulls past
  * the others; returns how many it took. */
 static int take_all(const char *text, size_t size, size_t room)
 {
-    char *copy = malloc(size + (size == 0));
-    struct attn_json_reader reader;
+    char *copy;
+    struct attn_json_reader reader = read_copy(text, size, &copy);
     struct attn_json_token token;
     int n = 0;
 
-    memcpy(copy, text, size);
-    reader = attn_json_reader_init(copy, size, "a.json");
     while (attn_json_next(&reader, &token, NULL) == ATTN_OK && token.type != ATTN_JSON_END)
         while (take_count(&reader, room))
             n++;
@@ -382,13 +388,11 @@ END_TEST
  * others; returns how many it skipped. */
 static int skip_all(const char *text, size_t size)
 {
-    char *copy = malloc(size + (size == 0));
-    struct attn_json_reader reader;
+    char *copy;
+    struct attn_json_reader reader = read_copy(text, size, &copy);
     struct attn_json_token token;
     int n = 0;
 
-    memcpy(copy, text, size);
-    reader = attn_json_reader_init(copy, size, "a.json");
     do {
         struct attn_json_reader skipped = reader;
 
