@@ -153,16 +153,17 @@ static void note_work(const struct served *served)
 
 static int start_explanation(const struct served *served, struct attn_explainer **explainer)
 {
+    const struct attn_model *model = attn_host_model(served->host);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     struct attn_error err = {0};
     args.selection = attn_run_labels(served->run)->selection;
     args.attention = attn_run_attention(served->run);
     args.arrays = attn_run_arrays(served->run);
-    args.config =
-        attn_host_model(served->host) ? attn_model_config(attn_host_model(served->host)) : NULL;
     args.edits = attn_run_edits(served->run, &args.n_edit);
-    if (args.config)
-        args.compute = attn_model_compute(attn_host_model(served->host));
+    if (model) {
+        args.config = attn_model_config(model);
+        args.compute = attn_model_compute(model);
+    }
     return attn_explainer_create(&args, explainer, &err) == ATTN_OK ? EXIT_DONE
                                                                     : report_error(&err);
 }
