@@ -1,10 +1,11 @@
 /*
  * dense.h - exact attention of one head, a tile of query rows at a time.
  *
- * Keys and values are kept packed for the products (kv.h). A tile's scores live in the
- * worker's scratch, so memory is O(S) a row whether or not the matrix is watched. Every row is the
- * same chain of operations for any tile, so prefill and decode give the same bits. Where cells are
- * listed, panels that no row of the tile looks into are left out.
+ * Keys and values are kept packed for the products (kv.h). Sums, scores and softmax are float32,
+ * also where products are of bfloat16. A tile's scores live in the worker's scratch, so memory is
+ * O(S) a row whether or not the matrix is watched. Every row is the same chain of operations for any
+ * tile, so prefill and decode give the same bits. Where cells are listed, panels that no row of the
+ * tile looks into are left out.
  *
  *     attn_dense_plan(&dense, engine, &shape, n_row);  // before each feed, on the feeding thread
  *     attn_dense_run(&dense, &tile, scratch);          // on any thread
@@ -28,9 +29,7 @@ int attn_dense_panel_kind(const struct attn_panels *panels, size_t panel);
 /* The microkernels of one feed. */
 struct attn_dense {
     const struct attn_gemm_engine *engine; /* borrowed */
-    bool
-        is_bf16; /* q, k and v are rounded to bfloat16, and so is the pattern before it is multiplied
-                     by v; sums, scores and softmax are float32 */
+    bool is_bf16; /* q, k, v, and the pattern that is multiplied by v, are rounded to bfloat16 */
     struct attn_panels value_panels;
     size_t rest;                          /* rows of the last tile */
     struct attn_gemm_kernel scores[2][2]; /* [full tile, last tile]: q k^T, [a panel of keys, the

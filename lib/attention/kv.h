@@ -31,10 +31,9 @@ struct attn_head_shape {
 struct attn_kv {
     float *keys;   /* panels [n_max / 64 rounded up][d_head][64], or rows [n_max, d_head] */
     float *values; /* [n_max rounded up to 64][attn_kv_ld_value]; rows not yet written are 0 */
-    bool
-        is_bf16; /* both are rounded, in the first part of that: keys [n_max / 64 rounded up][attn_kv_depth / 2][64][2], values
-                      [n_max rounded up to 64 / 2][attn_kv_ld_value][2] */
-    float *state; /* linear attention's sums over the first n_summed keys; NULL for other kinds */
+    bool is_bf16;  /* both are rounded and lie in the first part of that, two and two: keys
+                      [panels][attn_kv_depth / 2][64][2], values [rows / 2][attn_kv_ld_value][2] */
+    float *state;  /* linear attention's sums over the first n_summed keys; NULL for other kinds */
     size_t n_summed; /* keys in the state */
 };
 
