@@ -387,7 +387,7 @@ static enum attn_status compute(const struct attn_attend_args *args, struct attn
         return a.status;
     plan(&a, &a.arena);
     a.gemm = attn_gemm_engine_start_for(args->compute, args->gemm, args->isa, work);
-    a.shape.is_bf16 = a.shape.is_bf16 && attn_gemm_pays_bf16(&a.gemm);
+    a.shape.is_bf16 = attn_gemm_rounds_attention(&a.gemm, args->compute);
     attn_kv_clear(a.kv, &a.shape, a.n_kv_at_once);
     attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);
     for (size_t g = 0; g < args->n_kv_head && !is_stopped(&a); g += a.n_kv_at_once) {

@@ -22,7 +22,7 @@ size_t attn_kv_ld_value(const struct attn_head_shape *shape)
 
 size_t attn_kv_depth(const struct attn_head_shape *shape)
 {
-    return shape->d_head + shape->d_head % 2;
+    return attn_panel_depth(shape->d_head, ATTN_COMPUTE_BF16);
 }
 
 size_t attn_kv_keys_size(const struct attn_head_shape *shape)

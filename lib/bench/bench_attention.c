@@ -132,8 +132,8 @@ static enum attn_status prepare(struct layer *layer, struct attn_error *err)
         .d_value = config->d_value,
         .n_max = layer->n,
         .ldq = config->n_head * config->d_head,
-        .is_bf16 = attn_model_compute(layer->bench->options->model) == ATTN_COMPUTE_BF16 &&
-                   attn_gemm_pays_bf16(&layer->bench->gemm)};
+        .is_bf16 = attn_gemm_rounds_attention(&layer->bench->gemm,
+                                              attn_model_compute(layer->bench->options->model))};
     plan(layer, &layer->arena);
     if (status == ATTN_OK)
         status = attn_arena_allocate(&layer->arena, err);

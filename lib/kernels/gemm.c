@@ -51,9 +51,9 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
     return engine;
 }
 
-bool attn_gemm_pays_bf16(const struct attn_gemm_engine *engine)
+bool attn_gemm_rounds_attention(const struct attn_gemm_engine *engine, enum attn_compute compute)
 {
-    return engine->tiles != NULL || engine->is_jit_bf16;
+    return compute == ATTN_COMPUTE_BF16 && (engine->tiles != NULL || engine->is_jit_bf16);
 }
 
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
@@ -137,30 +137,31 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     return kernel;
 }
 
-/* COUNT blocks in bfloat16, which lie one behind the other, as a single one. */
-static struct attn_gemm_shape join_blocks(const struct attn_gemm_shape *shape, size_t count)
+/* In bfloat16, by tiles or the portable loop: blocks lie one behind the other, so they are one. */
+static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
+                          float *c, size_t count)
 {
-    struct attn_gemm_shape whole = *shape;
+    struct attn_gemm_shape whole = kernel->shape;
 
     whole.k *= count;
-    return whole;
+    if (kernel->tiles != NULL)
+        kernel->tiles->multiply(&whole, a, b, c, NULL);
+    else
+        kernel->kernels->gemm_bf16(&whole, a, b, c);
 }
 
 void attn_gemm_kernel_run(const struct attn_gemm_kernel *kernel, const void *a, const void *b,
                           float *c, size_t count)
 {
-    const struct attn_gemm_shape whole = join_blocks(&kernel->shape, count);
     unsigned long long n_block = count;
 
     assert(count >= 1 && (count == 1 || kernel->is_batch) && !kernel->shape.is_ahead);
-    if (kernel->tiles != NULL)
-        kernel->tiles->multiply(&whole, a, b, c, NULL);
-    else if (kernel->is_batch && kernel->jit)
+    if (kernel->is_batch && kernel->jit)
         ((attn_xsmm_batch *)kernel->jit)(a, b, c, &n_block);
     else if (kernel->jit)
         ((attn_xsmm_product *)kernel->jit)(a, b, c); /* bfloat16 takes its operands alike */
     else if (kernel->shape.is_bf16)
-        kernel->kernels->gemm_bf16(&whole, a, b, c);
+        multiply_bf16(kernel, a, b, c, count);
     else
         kernel->kernels->gemm(&kernel->shape, a, b, c, count);
 }

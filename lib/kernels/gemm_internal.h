@@ -37,8 +37,9 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);
 
-/* Whether ENGINE has more for bfloat16 than the portable loop, which is slower than in float32. */
-bool attn_gemm_pays_bf16(const struct attn_gemm_engine *engine);
+/* Whether attention is rounded, too, where weights are multiplied in COMPUTE: if that is bfloat16 and
+ * ENGINE has more for it than the portable loop, which is slower than in float32. */
+bool attn_gemm_rounds_attention(const struct attn_gemm_engine *engine, enum attn_compute compute);
 
 /* Rows of a tile of rows that a panel is multiplied by at once: 1 .. ATTN_GEMM_MOST_ROWS, best
  * those that are a multiple of STEP. */

@@ -264,7 +264,7 @@ static void start_engine(struct attn_forward *f, const struct attn_session_optio
                             : attn_plan_work(f, f->dims.n_position);
 
     f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
-    f->shape.is_bf16 = f->compute == ATTN_COMPUTE_BF16 && attn_gemm_pays_bf16(&f->engine);
+    f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,

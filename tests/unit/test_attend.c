@@ -851,7 +851,7 @@ START_TEST(exact_attention_is_rounded_where_the_processor_gains_by_it)
         attn_gemm_engine_start_for(ATTN_COMPUTE_BF16, ATTN_GEMM_AUTO, ATTN_ISA_BEST, 0);
     struct input input = make_input(4, 2, 37, 70, 24, 20);
 
-    check_rounded(&input, attn_gemm_pays_bf16(&engine));
+    check_rounded(&input, attn_gemm_rounds_attention(&engine, ATTN_COMPUTE_BF16));
     input.args.attention.algorithm = ATTN_ALGORITHM_BLOCKWISE;
     check_rounded(&input, false);
     input.args.attention.algorithm = ATTN_ALGORITHM_AUTO;

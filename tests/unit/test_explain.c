@@ -250,7 +250,7 @@ START_TEST(what_the_run_has_rounded_is_rounded)
 
     open_model_of("models/fable", ATTN_COMPUTE_BF16);
     for (int is_told = 0; is_told < 2; is_told++) {
-        const bool is_rounded = attn_gemm_pays_bf16(&engine);
+        const bool is_rounded = attn_gemm_rounds_attention(&engine, ATTN_COMPUTE_BF16);
 
         args.compute = is_told ? ATTN_COMPUTE_BF16 : ATTN_COMPUTE_F32;
         explainer = create();
