@@ -72,13 +72,13 @@ VECTOR_SOURCES := $(wildcard lib/kernels/vector*.c)
 EXAMPLES := $(wildcard lib/examples/*.c)
 XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the other one is built
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),_absent).c
-LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT),$(wildcard lib/*/*.c))
+LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT),$(wildcard lib/*/*.c lib/*/*/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) $(BUILD)/lib/model/builtin_files.o \
-    $(BUILD)/lib/output/page_files.o \
+    $(BUILD)/lib/page/page_files.o \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
-CMD_SOURCES := $(wildcard cmd/*.c)
+CMD_SOURCES := $(wildcard cmd/*.c cmd/*/*.c)
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
-PAGE_FILES := $(wildcard lib/output/page/viewer.*)
+PAGE_FILES := $(wildcard lib/page/viewer.*)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
@@ -164,14 +164,14 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 # They hold files (.incbin), which -MMD does not see: the built-in models, and the page of --html with
 # what its policy says of script and style.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/output/page_files.o: $(PAGE_FILES) $(BUILD)/lib/output/page/viewer.policy
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BUILD)/lib/page/viewer.policy
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/output/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+$(BUILD)/lib/page/viewer.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< lib/output/page/viewer.js lib/output/page/viewer.css >$@
+	$(call say,GEN)$< lib/page/viewer.js lib/page/viewer.css >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@
@@ -207,11 +207,11 @@ $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflag
 $(CONFORMANCE) $(BENCH_COLD): %: %.o $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
-$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/prompt.o libattn.a) | $(BUILD)/hardening.ldflags
+$(ADVERSARY): $(ADVERSARY_OBJECTS) $(addprefix $(BUILD)/,tests/fuzz/fuzz.o tests/support/naughty.o cmd/args/prompt.o libattn.a) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
 # It reads the command line, which is no part of the library.
-$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/options.o $(BUILD)/cmd/prompt.o $(BUILD)/cmd/typo.o
+$(BUILD)/tests/fuzz/fuzz_options: $(BUILD)/cmd/line/options.o $(BUILD)/cmd/args/prompt.o $(BUILD)/cmd/line/typo.o
 
 # The one target with a mutator of its own, which calls libFuzzer.
 ifeq ($(MODE),fuzz)
@@ -393,7 +393,7 @@ fuzzers: $(FUZZERS)
 
 # --- Lint ---------------------------------------------------------------------------------------
 
-SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* cmd/* tests/*/*))
+SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* lib/*/*/* cmd/* cmd/*/* tests/*/*))
 TIDY := $(patsubst %.c,$(BUILD)/%.tidy,$(LIB_SOURCES) $(CMD_SOURCES) $(VECTOR_SOURCES) $(EXAMPLES))
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
@@ -438,7 +438,7 @@ ANALYZED := $(patsubst %.c,$(BUILD)/%.analyzed,$(LIB_SOURCES) $(CMD_SOURCES))
 
 # What gcc 12 cannot see: a list of arguments hangs in the caller's struct, by its offset; an option
 # that takes a value has got one.
-ANALYZER_cmd/options := -Wno-analyzer-malloc-leak -Wno-analyzer-null-argument
+ANALYZER_cmd/line/options := -Wno-analyzer-malloc-leak -Wno-analyzer-null-argument
 
 analyze: $(ANALYZED) ## run gcc -fanalyzer
 	@echo 'analyze: nothing found'

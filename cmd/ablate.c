@@ -1,10 +1,10 @@
 /* ablate.c - attn-cli ablate: does a part of the model matter. */
-#include "answer_args.h"
-#include "control_args.h"
-#include "options.h"
-#include "question.h"
-#include "references.h"
-#include "report.h"
+#include "cmd/args/answer.h"
+#include "cmd/args/control.h"
+#include "cmd/args/question.h"
+#include "cmd/args/references.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

@@ -1,12 +1,12 @@
 /* attend.c - attn-cli attend: attention on arrays. */
-#include "comparison.h"
-#include "explain.h"
-#include "label_args.h"
-#include "options.h"
-#include "print.h"
-#include "report.h"
-#include "request.h"
-#include "tables.h"
+#include "cmd/args/comparison.h"
+#include "cmd/args/explain.h"
+#include "cmd/args/label.h"
+#include "cmd/args/request.h"
+#include "cmd/args/tables.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

@@ -1,8 +1,8 @@
 /* attribute.c - attn-cli attribute: which part of the model writes a logit. */
-#include "answer_args.h"
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/answer.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

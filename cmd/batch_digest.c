@@ -1,5 +1,5 @@
 /* batch_digest.c - see batch_digest.h. */
-#include "batch_digest.h"
+#include "cmd/batch_digest.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * batch is, one with the names of the columns, then whole numbers, with tabs between them. The last
  * column of each line is the CRC-32 of what is before it.
  */
-#include "batch_journal.h"
+#include "cmd/batch_journal.h"
 
 #include "tool.h"
 

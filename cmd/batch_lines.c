@@ -1,5 +1,5 @@
 /* batch_lines.c - see batch_lines.h. */
-#include "batch_lines.h"
+#include "cmd/batch_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

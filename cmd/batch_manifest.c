@@ -2,9 +2,9 @@
  * batch_manifest.c - see batch_manifest.h. A member stands on a line of its own, so that those which
  * identify the batch are compared as they are.
  */
-#include "batch_manifest.h"
+#include "cmd/batch_manifest.h"
 
-#include "running_args.h"
+#include "cmd/args/running.h"
 
 #include "tool.h"
 

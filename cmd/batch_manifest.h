@@ -10,9 +10,9 @@
 #ifndef CMD_BATCH_MANIFEST_H
 #define CMD_BATCH_MANIFEST_H
 
-#include "batch_digest.h"
-#include "batch_journal.h"
-#include "batch_lines.h"
+#include "cmd/batch_digest.h"
+#include "cmd/batch_journal.h"
+#include "cmd/batch_lines.h"
 
 #include "attn.h"
 

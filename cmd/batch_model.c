@@ -1,7 +1,7 @@
 /* batch_model.c - see batch_model.h. */
-#include "batch_model.h"
+#include "cmd/batch_model.h"
 
-#include "batch_digest.h"
+#include "cmd/batch_digest.h"
 
 #include "tool.h"
 

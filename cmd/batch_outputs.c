@@ -1,8 +1,8 @@
 /* batch_outputs.c - see batch_outputs.h. */
-#include "batch_outputs.h"
+#include "cmd/batch_outputs.h"
 
-#include "command.h"
-#include "report.h"
+#include "cmd/line/command.h"
+#include "cmd/line/report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
 #ifndef CMD_BATCH_OUTPUTS_H
 #define CMD_BATCH_OUTPUTS_H
 
-#include "options.h"
+#include "cmd/line/options.h"
 
 #include "attn.h"
 

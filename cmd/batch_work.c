@@ -2,11 +2,11 @@
  * batch_work.c - see batch_work.h. Lines are read on one thread, and results come on another: what
  * both touch is the list of free slots, and has_ended.
  */
-#include "batch_work.h"
+#include "cmd/batch_work.h"
 
-#include "interrupt.h"
-#include "progress.h"
-#include "report.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/progress.h"
+#include "cmd/line/report.h"
 
 #include "tool.h"
 

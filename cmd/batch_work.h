@@ -10,9 +10,9 @@
 #ifndef CMD_BATCH_WORK_H
 #define CMD_BATCH_WORK_H
 
-#include "batch_journal.h"
-#include "batch_lines.h"
-#include "batch_model.h"
+#include "cmd/batch_journal.h"
+#include "cmd/batch_lines.h"
+#include "cmd/batch_model.h"
 
 #include "attn.h"
 

@@ -2,13 +2,13 @@
  * bench.c - attn-cli bench: how fast the parts and the whole run here, as shares of what the
  * machine can do.
  */
-#include "command.h"
-#include "interrupt.h"
-#include "model_args.h"
-#include "options.h"
-#include "print.h"
-#include "report.h"
-#include "running_args.h"
+#include "cmd/args/model.h"
+#include "cmd/args/running.h"
+#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

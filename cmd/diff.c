@@ -1,8 +1,8 @@
 /* diff.c - attn-cli diff: what differs between two texts, models or kinds of attention. */
-#include "hosting.h"
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/hosting.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

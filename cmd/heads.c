@@ -1,8 +1,8 @@
 /* heads.c - attn-cli heads: what kind of head is it. */
-#include "answer_args.h"
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/answer.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

@@ -1,10 +1,10 @@
 /* init.c - attn-cli init: a model directory with seeded weights, of a vocabulary that a text
  * makes. */
-#include "command.h"
-#include "interrupt.h"
-#include "options.h"
-#include "prompt.h"
-#include "report.h"
+#include "cmd/args/prompt.h"
+#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

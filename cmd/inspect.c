@@ -2,13 +2,13 @@
  * inspect.c - attn-cli inspect: what is in a model, or in one file of tensors, and what a run of it
  * would cost. Nothing is run; weights are read only when they are checked.
  */
-#include "command.h"
-#include "inspect_internal.h"
-#include "interrupt.h"
-#include "model_args.h"
-#include "options.h"
-#include "print.h"
-#include "report.h"
+#include "cmd/args/model.h"
+#include "cmd/inspect_internal.h"
+#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

@@ -2,7 +2,7 @@
 #ifndef CMD_INSPECT_INTERNAL_H
 #define CMD_INSPECT_INTERNAL_H
 
-#include "model_args.h"
+#include "cmd/args/model.h"
 
 #include "attn.h"
 #include "tool.h"

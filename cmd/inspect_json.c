@@ -2,11 +2,11 @@
  * inspect_json.c - an inspection as one JSON document: numbers exact, sizes in bytes, strings
  * printable as everywhere. What an inspection of a single file lacks is null.
  */
-#include "inspect_internal.h"
+#include "cmd/inspect_internal.h"
 
-#include "command.h"
-#include "print.h"
-#include "report.h"
+#include "cmd/line/command.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 #include "tool.h"
 
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* inspect_tables.c - finds the tables of an inspection that have something to say. */
-#include "inspect_internal.h"
+#include "cmd/inspect_internal.h"
 
-#include "command.h"
-#include "interrupt.h"
-#include "report.h"
+#include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/report.h"
 #include "tool.h"
 
 /* Whether there is something to say of PART. */

@@ -2,10 +2,10 @@
  * inspect_text.c - an inspection as tables for reading: exact counts, sizes in binary units,
  * operations in decimal ones.
  */
-#include "inspect_internal.h"
+#include "cmd/inspect_internal.h"
 
-#include "command.h"
-#include "print.h"
+#include "cmd/line/command.h"
+#include "cmd/line/print.h"
 
 #include "tool.h"
 

@@ -1,8 +1,8 @@
 /* lens.c - attn-cli lens: what each layer already knows of the next token. */
-#include "answer_args.h"
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/answer.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

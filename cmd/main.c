@@ -2,12 +2,12 @@
  * main.c - takes the command, and what is true of the whole process: open standard streams, an
  * environment that libxsmm ignores, signals, the C locale.
  */
-#include "command.h"
-#include "help.h"
-#include "interrupt.h"
-#include "print.h"
-#include "report.h"
-#include "running_args.h"
+#include "cmd/args/running.h"
+#include "cmd/line/command.h"
+#include "cmd/line/help.h"
+#include "cmd/line/interrupt.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

@@ -1,9 +1,9 @@
 /* models.c - attn-cli models: the models that -m finds by name, and which of them can be run. */
-#include "command.h"
-#include "model_args.h"
-#include "options.h"
-#include "print.h"
-#include "report.h"
+#include "cmd/args/model.h"
+#include "cmd/line/command.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

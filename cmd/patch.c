@@ -1,9 +1,9 @@
 /* patch.c - attn-cli patch: where the difference between two texts lives. */
-#include "answer_args.h"
-#include "control_args.h"
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/answer.h"
+#include "cmd/args/control.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

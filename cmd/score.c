@@ -1,7 +1,7 @@
 /* score.c - attn-cli score: how surprising each token of a text is. */
-#include "options.h"
-#include "question.h"
-#include "report.h"
+#include "cmd/args/question.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 

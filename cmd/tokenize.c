@@ -2,13 +2,13 @@
  * tokenize.c - attn-cli tokenize: text to token ids, and back. Needs a model's config and
  * vocabulary, no weights.
  */
-#include "command.h"
-#include "model_args.h"
-#include "options.h"
-#include "pairs.h"
-#include "print.h"
-#include "prompt.h"
-#include "report.h"
+#include "cmd/args/model.h"
+#include "cmd/args/pairs.h"
+#include "cmd/args/prompt.h"
+#include "cmd/line/command.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
 
 #include "attn.h"
 #include "tool.h"

@@ -41,15 +41,14 @@
 #include "run/texts.h"
 #include "run/record.h"
 #include "run/many.h"
-#include "run/outcome.h"
 #include "capture/capture.h"
 #include "output/format.h"
-#include "output/colormap.h"
-#include "output/color_scale.h"
+#include "encode/colormap.h"
+#include "encode/color_scale.h"
 #include "output/picture.h"
 #include "output/outputs.h"
-#include "output/outcome.h"
-#include "output/records.h"
+#include "records/outcome.h"
+#include "records/records.h"
 
 /* What is watched, changed and computed. */
 #include "trace/site.h"
@@ -95,8 +94,8 @@
 #include "base/table.h"
 #include "base/sink.h"
 #include "output/output.h"
-#include "output/table_picture.h"
-#include "output/table_writer.h"
+#include "figures/table_picture.h"
+#include "tables/table_writer.h"
 
 /* clang-format on */
 

@@ -5,8 +5,8 @@
 #include "attention/heads.h"
 
 #include "attention/keys.h"
-#include "attention/kind_linear.h"
-#include "attention/kind_lowrank.h"
+#include "attention/kinds/linear.h"
+#include "attention/kinds/lowrank.h"
 #include "base/memory.h"
 #include "base/pool.h"
 

@@ -18,7 +18,7 @@
 struct attn_attention;
 
 /*
- * X(NAME, name, how it is written): the file kind_name.c has the row attn_kind_name. The pairs (i,
+ * X(NAME, name, how it is written): the file kinds/name.c has the row attn_kind_name. The pairs (i,
  * j) that are kept, the mask aside:
  *
  *   full      all

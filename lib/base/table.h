@@ -16,7 +16,7 @@
  *
  * Rows keep the order in which they were appended. A cell may have no value. The table copies the
  * columns, the texts and the lists; what it hands out is borrowed until the next append, the
- * reset or the free. output/table_writer.h writes tables as text, CSV, JSON and JSON lines.
+ * reset or the free. tables/table_writer.h writes tables as text, CSV, JSON and JSON lines.
  */
 #ifndef ATTN_BASE_TABLE_H
 #define ATTN_BASE_TABLE_H

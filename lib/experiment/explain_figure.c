@@ -6,9 +6,9 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "base/version.h"
-#include "output/float_text.h"
-#include "output/shapes.h"
-#include "output/text_table.h"
+#include "encode/float_text.h"
+#include "encode/shapes.h"
+#include "encode/text_table.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 
@@ -398,7 +398,7 @@ static void set_colors(struct sheet *sheet)
     for (int i = 0; i < ATTN_N_COLOR; i++)
         palette[i] = rgb_of(attn_colormap_color(diverging, sheet->picture->theme, i));
     attn_shapes_set_palette(sheet->shapes, palette, ATTN_N_COLOR);
-    sheet->scale = attn_color_scale_of(sheet->picture->color_scale, ATTN_SITE_PATTERN, false);
+    sheet->scale = attn_color_scale_of(sheet->picture->color_scale, ATTN_RANGE_SHARE, false);
     sheet->map =
         attn_picture_colormap(sheet->picture, &sheet->scale, is_dark ? "viridis" : "blues");
     sheet->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;

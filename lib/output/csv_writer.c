@@ -8,8 +8,8 @@
  * step has few open at a time; one fed in many steps has all of them open, as far as
  * the system allows.
  */
-#include "output/csv_field.h"
-#include "output/float_text.h"
+#include "encode/csv_field.h"
+#include "encode/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 

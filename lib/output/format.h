@@ -16,7 +16,7 @@
 #ifndef ATTN_OUTPUT_FORMAT_H
 #define ATTN_OUTPUT_FORMAT_H
 
-#include "output/table_writer.h"
+#include "tables/table_writer.h"
 
 struct attn_writer_ops;
 

@@ -1,7 +1,7 @@
 /* json_numbers.c - see json_numbers.h. */
 #include "output/json_numbers.h"
 
-#include "output/float_text.h"
+#include "encode/float_text.h"
 
 #include <math.h>
 #include <string.h>

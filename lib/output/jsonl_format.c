@@ -1,5 +1,5 @@
 /*
- * jsonl_format.c - tables as JSON lines, an object a row (output/table_writer.h). Tensors have no
+ * jsonl_format.c - tables as JSON lines, an object a row (tables/table_writer.h). Tensors have no
  * place in them.
  */
 #include "output/writer.h"

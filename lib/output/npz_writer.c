@@ -7,11 +7,11 @@
  * numbers. Arrays whose rows are scattered ([T,H,E], told head by head) are put together in memory
  * first, in both cases.
  */
+#include "encode/crc32.h"
+#include "encode/npy_header.h"
+#include "encode/zip_archive.h"
 #include "output/arrays.h"
-#include "output/crc32.h"
-#include "output/npy_header.h"
 #include "output/writer.h"
-#include "output/zip_archive.h"
 
 #include "base/buffer.h"
 #include "base/memory.h"

@@ -12,8 +12,8 @@
 #ifndef ATTN_OUTPUT_PICTURE_H
 #define ATTN_OUTPUT_PICTURE_H
 
-#include "output/color_scale.h"
-#include "output/colormap.h"
+#include "encode/color_scale.h"
+#include "encode/colormap.h"
 
 /* What a figure shows. */
 #define ATTN_FIGURE_MAP(X)                                                                         \
@@ -34,9 +34,6 @@ enum attn_figure {
 
 /* Whether numbers stand in cells. */
 enum attn_cell_text { ATTN_CELL_TEXT_AUTO, ATTN_CELL_TEXT_ALWAYS, ATTN_CELL_TEXT_NEVER };
-
-/* Colours that a terminal can show. */
-enum attn_color_depth { ATTN_DEPTH_NONE, ATTN_DEPTH_256, ATTN_DEPTH_24_BIT };
 
 struct attn_picture_options {
     size_t size; /* of this struct */

@@ -6,8 +6,8 @@
  * line is put together from pieces that are made once: what all lines of a row begin with, the key
  * with the query's token, and the key's token.
  */
-#include "output/csv_field.h"
-#include "output/float_text.h"
+#include "encode/csv_field.h"
+#include "encode/float_text.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 

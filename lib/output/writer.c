@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "encode/float_text.h"
 #include "output/event_queue.h"
-#include "output/float_text.h"
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 

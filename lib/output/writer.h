@@ -105,7 +105,8 @@ struct attn_place {
     struct attn_extent extent;
 };
 
-struct attn_shapes; /* output/shapes.h */
+struct attn_shapes;      /* encode/shapes.h */
+struct attn_figure_grid; /* figures/figure.h */
 
 struct attn_writer_ops {
     size_t size; /* bytes of the format's struct, which is zeroed before _open */
@@ -136,6 +137,12 @@ struct attn_writer_ops {
      * characters that no installed font has. NULL: the format draws no figures. */
     enum attn_status (*draw)(const struct attn_shapes *shapes, struct attn_sink *sink,
                              size_t *n_unknown, struct attn_error *err);
+
+    /* Writes the numbers of a table, laid out as GRID, as text. NULL: the format draws them as a
+     * figure, or not at all. */
+    enum attn_status (*draw_grid)(const struct attn_figure_grid *grid,
+                                  const struct attn_picture_options *picture,
+                                  struct attn_sink *sink, struct attn_error *err);
 };
 
 /* The formats, one line each, in the order of their options. */

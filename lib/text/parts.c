@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "formats/json.h"
-#include "text/change.h"
-#include "text/split.h"
+#include "text/stages/change.h"
+#include "text/stages/split.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "text/tokenizer_files.h"
 
 #include "base/escape.h"
-#include "text/change.h"
 #include "text/special.h"
-#include "text/split.h"
+#include "text/stages/change.h"
+#include "text/stages/split.h"
 #include "text/unmade.h"
 
 #include <string.h>

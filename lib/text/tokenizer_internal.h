@@ -9,11 +9,11 @@
 #include "base/thread.h"
 #include "text/added.h"
 #include "text/bpe_model.h"
-#include "text/decode.h"
 #include "text/decoded.h"
-#include "text/post_process.h"
 #include "text/settings.h"
 #include "text/stage.h"
+#include "text/stages/decode.h"
+#include "text/stages/post_process.h"
 #include "text/tokenizer.h"
 #include "text/word_level.h"
 

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "text/added_json.h"
-#include "text/change.h"
 #include "text/parts.h"
+#include "text/stages/change.h"
 
 #include <string.h>
 

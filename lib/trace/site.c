@@ -55,6 +55,22 @@ bool attn_site_has_keys(enum attn_site site)
     return sites[site].layout == ATTN_LAYOUT_MATRIX || sites[site].layout == ATTN_LAYOUT_PAIRS;
 }
 
+enum attn_value_range attn_site_range(enum attn_site site)
+{
+    switch (site) {
+    case ATTN_SITE_PATTERN:
+    case ATTN_SITE_PATTERN_DROPPED:
+    case ATTN_SITE_PATTERN_LOWRANK:
+    case ATTN_SITE_ROLLOUT:
+    case ATTN_SITE_VALUE_ZEROING:
+        return ATTN_RANGE_SHARE;
+    case ATTN_SITE_WEIGHTED_PATTERN:
+        return ATTN_RANGE_POSITIVE;
+    default:
+        return ATTN_RANGE_SIGNED;
+    }
+}
+
 uint64_t attn_sites_derived(void)
 {
     uint64_t derived = 0;

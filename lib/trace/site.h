@@ -10,6 +10,7 @@
 #define ATTN_TRACE_SITE_H
 
 #include "base/status.h"
+#include "base/table.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -123,6 +124,9 @@ ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
 const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
 bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
 bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
+
+/* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
+enum attn_value_range attn_site_range(enum attn_site site);
 
 /* All derived sites, as bits. */
 uint64_t attn_sites_derived(void);

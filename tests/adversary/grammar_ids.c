@@ -4,8 +4,8 @@
  *
  * A valid list gives the numbers that were written.
  */
-#include "cmd/prompt.h"
-#include "cmd/report.h"
+#include "cmd/args/prompt.h"
+#include "cmd/line/report.h"
 #include "tests/adversary/case.h"
 
 #include <inttypes.h>

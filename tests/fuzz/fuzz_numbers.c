@@ -5,7 +5,7 @@
  * refused breaks the grammar or the range. Numbers that are printed read back as the same bits.
  */
 #include "base/number.h"
-#include "output/float_text.h"
+#include "encode/float_text.h"
 #include "output/output.h"
 #include "tests/fuzz/fuzz.h"
 

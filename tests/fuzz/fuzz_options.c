@@ -6,10 +6,10 @@
  * their limits; with an option that takes one value given again it is refused. A line that is
  * refused is reported once, as a mistake in usage. Ids are those of a naive reader.
  */
-#include "cmd/help.h"
-#include "cmd/options.h"
-#include "cmd/prompt.h"
-#include "cmd/report.h"
+#include "cmd/args/prompt.h"
+#include "cmd/line/help.h"
+#include "cmd/line/options.h"
+#include "cmd/line/report.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>

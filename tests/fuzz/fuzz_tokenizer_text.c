@@ -8,7 +8,7 @@
  */
 #include "base/utf8.h"
 #include "tests/fuzz/fuzz.h"
-#include "text/nfc.h"
+#include "text/stages/nfc.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>

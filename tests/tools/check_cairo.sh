@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_cairo.sh - lib/output/cairo_functions.h says what the headers of cairo and pango say, where
+# check_cairo.sh - lib/figures/cairo_functions.h says what the headers of cairo and pango say, where
 # these are installed.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -13,7 +13,7 @@ ${CC:-cc} -std=c11 -Ilib $flags -Wall -Wextra -Werror -fsyntax-only -x c - <<'EN
 #include <cairo-pdf.h>
 #include <pango/pangocairo.h>
 
-#include "output/cairo_functions.h"
+#include "figures/cairo_functions.h"
 
 /* An enumeration is no int in a declaration, but is one when it is passed. */
 #define SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)

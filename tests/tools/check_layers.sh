@@ -13,6 +13,9 @@ cd "$(dirname "$0")/../.." || exit 1
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
+of_pictures='base trace encode tables output figures analysis'
+of_run="kernels attention formats text capture model terminal page $of_pictures"
+
 # What each layer may include, itself aside.
 declare -A below=(
     [base]=''
@@ -24,10 +27,16 @@ declare -A below=(
     [model]='base kernels attention formats trace text'
     [capture]='base trace'
     [analysis]='base kernels trace capture'
-    [output]='base trace capture formats analysis'
-    [run]='base kernels trace attention formats text capture analysis model output'
-    [experiment]='base kernels trace attention formats text capture analysis model output run'
-    [bench]='base kernels trace attention formats model output'
+    [encode]='base'
+    [tables]='base encode'
+    [output]='base trace formats encode tables'
+    [figures]='base trace encode tables output'
+    [terminal]="$of_pictures"
+    [page]="$of_pictures"
+    [run]="$of_run"
+    [records]="$of_run run"
+    [experiment]="$of_run run records"
+    [bench]='base kernels trace attention formats model tables output'
 )
 
 # Foreign headers and the one place that may include them: an expression over paths.
@@ -35,7 +44,7 @@ declare -A home=(
     [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/formats/.*'
     [pcre2.h]='lib/text/.*'
-    [zlib.h]='lib/output/.*'
+    [zlib.h]='lib/(encode|page)/.*'
     [pthread.h]='lib/base/.*'
     [mman.h]='lib/base/.*|lib/kernels/gemm.*'
     [immintrin.h]='lib/kernels/.*'

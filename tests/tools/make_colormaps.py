@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints lib/output/colormap_tables.h: 256 colours of each colour map, and for each of them the
+"""Prints lib/encode/colormap_tables.h: 256 colours of each colour map, and for each of them the
 nearest of the 256 colours of a terminal.
 
     pip download --no-deps matplotlib && unzip matplotlib-*.whl matplotlib/_cm_listed.py
     tests/tools/make_colormaps.py matplotlib/_cm_listed.py |
-        clang-format --assume-filename=lib/output/colormap_tables.h > lib/output/colormap_tables.h
+        clang-format --assume-filename=lib/encode/colormap_tables.h > lib/encode/colormap_tables.h
 
 viridis, cividis and magma are matplotlib's numbers (CC0). The others are formulas in OKLab, whose
 lightness L falls or rises evenly with the place t in the map, 0 to 1:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints lib/text/nfc_table.c, or with --lowercase the table of lib/text/lowercase.c.
+"""Prints lib/text/stages/nfc_table.c, or with --lowercase the table of lib/text/stages/lowercase.c.
 
 From Python's Unicode data. Normal form C needs four tables: the classes of combining marks, the
 pairs that are composed, what is decomposed for good, and the characters at which a text may not be
@@ -59,7 +59,7 @@ def print_nfc():
     print(f" * {unicodedata.unidata_version}.")
     print(" */")
     print("/* clang-format off */")
-    print('#include "text/nfc_table.h"')
+    print('#include "text/stages/nfc_table.h"')
     print()
     print_rows("const struct attn_nfc_range attn_nfc_classes[]",
                ranges(lambda c: unicodedata.combining(chr(c))))

@@ -5,7 +5,7 @@
 #include "attention/attend.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
-#include "attention/kind_lowrank.h"
+#include "attention/kinds/lowrank.h"
 #include "base/random.h"
 #include "kernels/gemm_internal.h"
 #include "tests/support/near.h"

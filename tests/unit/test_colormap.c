@@ -2,10 +2,11 @@
  * test_colormap.c - colour maps against what is known of them from elsewhere, the contrast of text,
  * and scales from numbers to places in a map.
  */
-#include "output/color_scale.h"
-#include "output/colormap.h"
+#include "encode/color_scale.h"
 #include "tests/support/blues.h"
 #include "tests/support/suite.h"
+#include "trace/site.h"
+#include "trace/site.h"
 
 #include <math.h>
 #include <string.h>
@@ -175,8 +176,8 @@ END_TEST
 static double place(const char *text, enum attn_site site, bool is_difference, double least,
                     double most, double value)
 {
-    const struct attn_color_scale scale =
-        attn_color_scale_of(*text ? parse(text) : ATTN_COLOR_SCALE_DEFAULT, site, is_difference);
+    const struct attn_color_scale scale = attn_color_scale_of(
+        *text ? parse(text) : ATTN_COLOR_SCALE_DEFAULT, attn_site_range(site), is_difference);
 
     return attn_color_place(&scale, attn_color_range(&scale, least, most), value);
 }
@@ -224,7 +225,7 @@ START_TEST(ticks_stand_at_weights)
 {
     static const char *const expected[] = {"0", ".01", ".04", ".1", ".25", ".5", "1"};
     const struct attn_color_scale scale =
-        attn_color_scale_of(ATTN_COLOR_SCALE_DEFAULT, ATTN_SITE_PATTERN, false);
+        attn_color_scale_of(ATTN_COLOR_SCALE_DEFAULT, ATTN_RANGE_SHARE, false);
     double ticks[ATTN_MOST_TICKS];
     char text[ATTN_TICK_TEXT_SIZE];
     const size_t n = attn_color_ticks(&scale, attn_color_range(&scale, 0, 1), ticks);

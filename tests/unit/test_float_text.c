@@ -3,7 +3,7 @@
  * without ".0". The samples are every 65521st bit pattern; all 2^31 positive values were once
  * compared with std::to_chars.
  */
-#include "output/float_text.h"
+#include "encode/float_text.h"
 #include "output/output.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,7 @@
  * that is not the tool's, and compared with what went in; what has no value looks like nothing else.
  */
 #include "base/random.h"
-#include "output/levels.h"
+#include "figures/levels.h"
 #include "output/outputs.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"

@@ -5,8 +5,8 @@
  * 2026: no difference. Here are the cases that differ in kind.
  */
 #include "tests/support/suite.h"
-#include "text/lowercase.h"
-#include "text/nfc.h"
+#include "text/stages/lowercase.h"
+#include "text/stages/nfc.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* test_principal_axes.c - principal components of rows whose axes are known. */
-#include "output/principal_axes.h"
+#include "figures/principal_axes.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

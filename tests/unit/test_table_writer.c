@@ -1,6 +1,6 @@
 /* The forms of tables, with cells that are awkward in each. */
-#include "output/table_writer.h"
 #include "output/writer.h"
+#include "tables/table_writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

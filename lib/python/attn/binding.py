@@ -192,6 +192,9 @@ ATTN_SPAN_UNIT = 1
 ATTN_SPAN_MATRIX = 2
 ATTN_SPAN_ROW = 3
 ATTN_SPAN_FIXED = 4
+ATTN_DEPTH_NONE = 0
+ATTN_DEPTH_256 = 1
+ATTN_DEPTH_24_BIT = 2
 ATTN_THEME_LIGHT = 0
 ATTN_THEME_DARK = 1
 ATTN_N_COLOR = 256
@@ -206,9 +209,6 @@ ATTN_N_FIGURE = 7
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
-ATTN_DEPTH_NONE = 0
-ATTN_DEPTH_256 = 1
-ATTN_DEPTH_24_BIT = 2
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -1651,6 +1651,7 @@ FUNCTIONS = {
     "attn_capture_free": (None, [c_void_p]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
     "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
+    "attn_outcome_of": (attn_outcome, [POINTER(attn_many_result)]),
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_records_open": (c_int, [POINTER(attn_records_item), c_size_t, POINTER(attn_records_form), c_bool, POINTER(c_void_p), POINTER(attn_error)]),
@@ -1662,7 +1663,6 @@ FUNCTIONS = {
     "attn_records_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_records_is_abandoned": (c_bool, [c_void_p]),
     "attn_records_free": (None, [c_void_p]),
-    "attn_outcome_of": (attn_outcome, [POINTER(attn_many_result)]),
     "attn_records_form_of": (attn_records_form, [POINTER(attn_many_options), POINTER(attn_config)]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),

@@ -1,0 +1,76 @@
+/* answer.c - see answer.h. */
+#include "cmd/args/answer.h"
+
+static const struct option target_rows[] = {
+    {.name = "target",
+     .argument = "TEXT",
+     .heading = "Answer",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct answer_args, target),
+     .help = "the next token that is asked about, mostly with its space: ' are'"},
+    {.name = "target-id",
+     .argument = "ID",
+     .heading = "Answer",
+     .kind = OPTION_NUMBER,
+     .max = INT32_MAX,
+     .offset = offsetof(struct answer_args, target_id),
+     .help = "the same by its id"},
+};
+
+const struct option_group target_options = OPTION_GROUP(target_rows);
+
+static const struct option foil_rows[] = {
+    {.name = "foil",
+     .argument = "TEXT",
+     .heading = "Answer",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct answer_args, foil),
+     .help = "the token that the target is compared with: ' is'"},
+    {.name = "foil-id",
+     .argument = "ID",
+     .heading = "Answer",
+     .kind = OPTION_NUMBER,
+     .max = INT32_MAX,
+     .offset = offsetof(struct answer_args, foil_id),
+     .help = "the same by its id"},
+};
+
+const struct option_group foil_options = OPTION_GROUP(foil_rows);
+
+static const struct option at_rows[] = {
+    {.name = "at",
+     .argument = "POS",
+     .heading = "Answer",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct answer_args, at),
+     .help = "the position after which the token is asked for, a number or a word of the text; "
+             "default -1, the last"},
+};
+
+const struct option_group at_options = OPTION_GROUP(at_rows);
+
+static const struct option metric_rows[] = {
+    {.name = "metric",
+     .argument = "auto|logit_diff|log_prob|logit|prob|kl|ce",
+     .heading = "Answer",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct answer_args, metric),
+     .help = "what is measured: the target's logit minus the foil's (auto, when there is a foil), "
+             "ln p(target) (auto, without), its logit or its probability; KL(p before || p "
+             "after), or the mean of -ln p over the text's own tokens, which need no target"},
+};
+
+const struct option_group metric_options = OPTION_GROUP(metric_rows);
+
+struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids)
+{
+    *ids = (struct answer_ids){(int32_t)args->target_id, (int32_t)args->foil_id};
+    return (struct attn_answer_args){
+        .metric = (enum attn_answer_metric)args->metric,
+        .target = args->target,
+        .foil = args->foil,
+        .target_id = args->target_id >= 0 ? &ids->target : NULL,
+        .foil_id = args->foil_id >= 0 ? &ids->foil : NULL,
+        .at = args->at,
+    };
+}

@@ -1,0 +1,32 @@
+/* answer.h - which next token an experiment asks about, and what is measured of it. */
+#ifndef CMD_ANSWER_ARGS_H
+#define CMD_ANSWER_ARGS_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+struct answer_args {
+    const char *target, *foil;  /* NULL: not given */
+    int64_t target_id, foil_id; /* -1: not given */
+    const char *at;             /* NULL: the last position */
+    int metric;                 /* enum attn_answer_metric */
+};
+
+#define ANSWER_ARGS_DEFAULT                                                                        \
+    {                                                                                              \
+        .target_id = -1, .foil_id = -1                                                             \
+    }
+
+/* Options that fill a struct answer_args: --target; --foil; --at; --metric. */
+extern const struct option_group target_options, foil_options, at_options, metric_options;
+
+/* The token ids that a struct attn_answer_args points to. */
+struct answer_ids {
+    int32_t target, foil;
+};
+
+/* What ARGS ask for, in the library's words; borrows ARGS and IDS. */
+struct attn_answer_args answer_of(const struct answer_args *args, struct answer_ids *ids);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * attention.h - which attention is computed: --attention, --mask and what belongs to them.
+ *
+ *     struct attention_args attention = ATTENTION_ARGS_DEFAULT;
+ *     attention_check(&attention);                  // before anything is opened
+ *     attention_change(&attention, &change, &mask); // what was given, and nothing else
+ */
+#ifndef CMD_ATTENTION_ARGS_H
+#define CMD_ATTENTION_ARGS_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+/* Values of --scale, in the order of their words. */
+enum scale_choice { SCALE_ON, SCALE_OFF };
+
+/* What was given; texts that were not are NULL, numbers -1. */
+struct attention_args {
+    const char *kind; /* as attn_attention_parse takes it */
+    const char *mask; /* "causal", "none" or a file */
+    int masking;      /* enum attn_masking */
+    int scale;        /* enum scale_choice */
+    int similarity;   /* enum attn_similarity */
+    int algorithm;    /* enum attn_algorithm */
+    double eps;       /* added to sqrt(d_head) */
+    double dropout;   /* share of the weights, 0 <= dropout < 1 */
+    int64_t seed;     /* of the dropout */
+};
+
+#define ATTENTION_ARGS_DEFAULT                                                                     \
+    {                                                                                              \
+        .masking = -1, .scale = -1, .similarity = -1, .algorithm = -1, .eps = -1, .dropout = -1,   \
+        .seed = -1                                                                                 \
+    }
+
+/* Options that fill a struct attention_args. */
+extern const struct option_group attention_options;
+
+/* The same without dropout, for what goes on token by token: its weights are drawn of a whole
+ * sequence. */
+extern const struct option_group attention_step_options;
+
+/* Whether the parts are well formed and go together, whatever the model. Reports and returns an
+ * exit code. */
+int attention_check(const struct attention_args *args);
+
+/* What checked ARGS change in the attention of a model. A mask file is read into MASK. Reports and
+ * returns an exit code. */
+int attention_change(const struct attention_args *args, struct attn_attention_change *change,
+                     struct attn_mask_array *mask);
+
+/* Reads the mask in file PATH. Reports and returns an exit code. */
+int attention_read_mask(const char *path, struct attn_mask_array *mask);
+
+/* The table for --attention help. */
+void attention_kinds_print(struct attn_sink *out);
+
+#endif

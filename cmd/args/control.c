@@ -1,0 +1,33 @@
+/* control.c - see control.h. */
+#include "cmd/args/control.h"
+
+#include "cmd/line/report.h"
+#include "tool.h"
+
+#include <string.h>
+
+static const struct option rows[] = {
+    {.name = "control",
+     .argument = "N[:SEED]",
+     .heading = "Control",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct control_args, control),
+     .help = "beside it the mean effect, and its standard deviation, of N random choices of as "
+             "many heads"},
+};
+
+const struct option_group control_options = OPTION_GROUP(rows);
+
+int control_read(const struct control_args *args, size_t *n, uint64_t *seed)
+{
+    const char *value = args->control;
+    size_t size = value ? strcspn(value, ":") : 0;
+    int64_t found;
+    if (!value)
+        return EXIT_DONE;
+    if (!attn_parse_int(value, size, 1, INT32_MAX, &found) ||
+        (value[size] && !attn_parse_uint(value + size + 1, strlen(value + size + 1), seed)))
+        return report_problem(EXIT_USAGE, NULL, "'--control' is '%s', expected N or N:SEED", value);
+    *n = (size_t)found;
+    return EXIT_DONE;
+}

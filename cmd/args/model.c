@@ -1,0 +1,323 @@
+/* model.c - from -m and its companions to the source that the library opens. */
+#include "cmd/args/model.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+#include "cmd/line/typo.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TOKENIZER "tokenizer.json"
+
+static const struct option model_rows[] = {
+    {.name = "model",
+     .letter = 'm',
+     .argument = "DIR",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, name),
+     .environment = "ATTN_CLI_MODEL",
+     .help = "model directory in Hugging Face's layout, or a name that 'attn-cli models' lists: "
+             "OWNER/NAME[@REVISION] is one of the Hugging Face cache; default: the built-in "
+             "'" ATTN_BUILTIN_DEFAULT "'"},
+    {.name = "config",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, config),
+     .help = "use FILE as the model's config.json"},
+    {.name = "vocab",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, vocab),
+     .help = "use FILE as the model's vocab.json, or where its name ends so, tokenizer.json"},
+};
+
+const struct option_group model_options = OPTION_GROUP(model_rows);
+
+static const struct option weights_rows[] = {
+    {.name = "weights",
+     .argument = "FILE",
+     .heading = "Model",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct model_args, weights),
+     .help = "use FILE as the model's model.safetensors"},
+    {.name = "load",
+     .argument = "map|read",
+     .heading = "Model",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct model_args, load),
+     .help = "map the weights (default), or read them into memory: safe from files that change"},
+};
+
+const struct option_group weights_options = OPTION_GROUP(weights_rows);
+
+static const struct option compute_rows[] = {
+    {.name = "compute",
+     .argument = "f32|bf16|bf16x3",
+     .heading = "Precision",
+     .kind = OPTION_CHOICE,
+     .offset = offsetof(struct model_args, compute),
+     .help =
+         "multiply in float32 (default), or weights and exact attention in bfloat16 with float32 "
+         "sums: faster and less exact. bf16x3 multiplies by the weights three times in bfloat16 "
+         "and adds: nearly as exact as float32, for processors with AMX; others are faster in "
+         "float32"},
+};
+
+const struct option_group compute_options = OPTION_GROUP(compute_rows);
+
+/* --- Where models are ------------------------------------------------------------------------- */
+
+/* The variable NAME, or NULL where it is not set or empty. */
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* A new text: HEAD, and TAIL behind it. NULL without memory. */
+static char *join(const char *head, const char *tail)
+{
+    char *joined;
+    return asprintf(&joined, "%s%s", head, tail) < 0 ? NULL : joined;
+}
+
+/* The same, where ~ in front of HEAD is the home folder, as Python has it. */
+static char *join_home(const char *head, const char *tail)
+{
+    const char *home = variable("HOME");
+    char *joined;
+    if (!home || head[0] != '~' || (head[1] != '/' && head[1] != '\0'))
+        return join(head, tail);
+    return asprintf(&joined, "%s%s%s", home, head + 1, tail) < 0 ? NULL : joined;
+}
+
+/* The cache of Hugging Face, found as huggingface_hub finds it; NULL where nothing says. */
+static char *find_hub(void)
+{
+    const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
+    const char *cache = variable("XDG_CACHE_HOME");
+    if (!hub)
+        hub = variable("HUGGINGFACE_HUB_CACHE");
+    if (hub)
+        return join_home(hub, "");
+    if (home)
+        return join_home(home, "/hub");
+    if (cache)
+        return join_home(cache, "/huggingface/hub");
+    return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
+}
+
+/* The folder MIDDLE, seen from the one of the program; NULL where there is none. */
+static char *find_near_program(const char *middle)
+{
+    char program[MODEL_PATH_SIZE], path[MODEL_PATH_SIZE];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof(program));
+    const char *slash = size > 0 ? memrchr(program, '/', (size_t)size) : NULL;
+    if (!slash || (size_t)size == sizeof(program))
+        return NULL;
+    int length = snprintf(path, sizeof(path), "%.*s%s", (int)(slash - program), program, middle);
+    return length > 0 && (size_t)length < sizeof(path) ? realpath(path, NULL) : NULL;
+}
+
+int model_catalog_open(struct model_catalog *catalog)
+{
+    *catalog = (struct model_catalog){.catalog = ATTN_CATALOG_DEFAULT};
+    const char *path = variable("ATTN_CLI_MODEL_PATH");
+    size_t n = 0;
+    catalog->search_path = strdup(path ? path : "");
+    catalog->folders = calloc(strlen(path ? path : "") + 3, sizeof(*catalog->folders));
+    if (!catalog->search_path || !catalog->folders)
+        return report_no_memory();
+    char *rest = catalog->search_path;
+    for (char *folder; (folder = strsep(&rest, ":")) != NULL;)
+        if (*folder)
+            catalog->folders[n++] = folder;
+    /* PREFIX/bin/attn-cli is beside PREFIX/share; build/release/attn-cli is below the sources. */
+    catalog->near[0] = find_near_program("/../share/attn-cli/models");
+    catalog->near[1] = find_near_program("/../../models");
+    for (size_t i = 0; i < 2; i++)
+        if (catalog->near[i])
+            catalog->folders[n++] = catalog->near[i];
+    catalog->hub = find_hub();
+    catalog->catalog.folders = catalog->folders;
+    catalog->catalog.n_folder = n;
+    catalog->catalog.hub = catalog->hub;
+    return EXIT_DONE;
+}
+
+void model_catalog_release(struct model_catalog *catalog)
+{
+    free(catalog->search_path);
+    free(catalog->folders);
+    free(catalog->near[0]);
+    free(catalog->near[1]);
+    free(catalog->hub);
+    *catalog = (struct model_catalog){0};
+}
+
+/* --- The model that is meant ------------------------------------------------------------------ */
+
+/* What a name was meant to be. */
+struct meant {
+    struct typo typo;
+    char nearest[256]; /* what `typo` holds of the names that it was told */
+};
+
+/* An attn_catalog_fn. */
+static enum attn_status compare_name(void *user, const char *name, struct attn_error *err)
+{
+    struct meant *meant = user;
+    (void)err;
+    typo_try(&meant->typo, name);
+    if (meant->typo.nearest == name) {
+        snprintf(meant->nearest, sizeof(meant->nearest), "%s", name);
+        meant->typo.nearest = meant->nearest;
+    }
+    return ATTN_OK;
+}
+
+/* A bare name that is nearly one that there is was mistyped; another one may be fetched. */
+static int report_not_found(const struct attn_catalog *catalog, const char *name,
+                            struct attn_error *err)
+{
+    struct meant meant = {.typo = {.typed = name, .size = strlen(name)}};
+    if (!strpbrk(name, "/@"))
+        attn_catalog_visit(catalog, compare_name, &meant, NULL);
+    if (typo_meant(&meant.typo))
+        snprintf(err->hint, sizeof(err->hint), "did you mean '%s'?", typo_meant(&meant.typo));
+    return report(err, EXIT_MODEL);
+}
+
+static int find_model(const char *name, struct attn_found *found)
+{
+    struct model_catalog catalog;
+    struct attn_error err = {0};
+    int code = model_catalog_open(&catalog);
+    if (code == EXIT_DONE && attn_catalog_find(&catalog.catalog, name, found, &err) != ATTN_OK)
+        code = report_not_found(&catalog.catalog, name, &err);
+    model_catalog_release(&catalog);
+    return code;
+}
+
+/* Copies what the pipe IN gives to OUT, and no more of it than is too much for any text. Returns
+ * whether that worked. */
+static bool copy_pipe(int in, int out)
+{
+    enum { TOO_MUCH = (64 << 20) + 1 };
+    char bytes[1 << 14];
+    size_t left = TOO_MUCH;
+    ssize_t size;
+    do {
+        size = read(in, bytes, left < sizeof(bytes) ? left : sizeof(bytes));
+        for (ssize_t at = 0, n; at < size; at += n)
+            if ((n = write(out, bytes + at, (size_t)(size - at))) < 0)
+                return false;
+        left -= size > 0 ? (size_t)size : 0;
+    } while ((size > 0 && left > 0) || (size < 0 && errno == EINTR));
+    return size >= 0;
+}
+
+/*
+ * A pipe gives its bytes once, and a text is read by the model and by its tokenizer: they get a
+ * file of memory that has these bytes, until the program ends. Writes its path into HELD. Where
+ * that fails the pipe is left, and opening it again tells why.
+ */
+static const char *hold_pipe(const char *name, const char *path, char held[32])
+{
+    struct stat status;
+    if (stat(path, &status) != 0 || !S_ISFIFO(status.st_mode))
+        return path;
+    int in = open(path, O_RDONLY | O_CLOEXEC);
+    int out = memfd_create(name, MFD_CLOEXEC);
+    snprintf(held, 32, "/proc/self/fd/%d", out);
+    bool is_held = in >= 0 && out >= 0 && copy_pipe(in, out);
+    if (in >= 0)
+        close(in);
+    return is_held ? held : path;
+}
+
+static void add_override(struct model_source *found, const char *name, const char *path)
+{
+    size_t i = found->source.n_override;
+    if (!path)
+        return;
+    bool is_text = strcmp(name, "model.safetensors") != 0;
+    found->overrides[i] =
+        (struct attn_override){name, is_text ? hold_pipe(name, path, found->held[i]) : path};
+    found->source.n_override++;
+}
+
+/* Whether the name of a file, which may be NULL, ends in that of a tokenizer. */
+static bool is_tokenizer(const char *path)
+{
+    size_t size = path ? strlen(path) : 0;
+    return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
+}
+
+int model_source_find(const struct model_args *args, struct model_source *found)
+{
+    *found = (struct model_source){0};
+    if (args->name) {
+        int code = find_model(args->name, &found->found);
+        if (code != EXIT_DONE)
+            return code;
+    } else {
+        attn_builtin_find(ATTN_BUILTIN_DEFAULT, &found->found.source);
+    }
+    found->source = found->found.source;
+    found->source.overrides = found->overrides;
+    add_override(found, "config.json", args->config);
+    add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
+    add_override(found, "model.safetensors", args->weights);
+    return EXIT_DONE;
+}
+
+void model_source_note(const struct model_source *found)
+{
+    const char *slash = strrchr(found->found.directory, '/');
+    if (found->found.origin == ATTN_ORIGIN_CACHED && slash)
+        note("'%s' is snapshot '%s', in '%s'", found->found.source.name, slash + 1,
+             attn_quote_string(found->found.directory).text);
+}
+
+/* --- For completion --------------------------------------------------------------------------- */
+
+/* Whether NAME means itself to a shell: completion hands names to the shell, which expands them. */
+static bool is_plain(const char *name)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+/";
+    return name[0] != '.' && name[0] != '-' && name[strspn(name, plain)] == '\0';
+}
+
+/* An attn_catalog_fn. */
+static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
+{
+    (void)err;
+    if (is_plain(name))
+        print(user, "%s\n", name);
+    return ATTN_OK;
+}
+
+int model_names_print(struct attn_sink *out)
+{
+    struct model_catalog catalog;
+    struct attn_error err = {0};
+    int code = model_catalog_open(&catalog);
+    if (code == EXIT_DONE && attn_catalog_visit(&catalog.catalog, print_name, out, &err) != ATTN_OK)
+        code = report(&err, EXIT_INTERNAL);
+    model_catalog_release(&catalog);
+    return code;
+}

@@ -1,0 +1,64 @@
+/* model.h - which model is meant: -m, its search path, and files that stand in for its own. */
+#ifndef CMD_MODEL_ARGS_H
+#define CMD_MODEL_ARGS_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+struct model_args {
+    const char *name;                     /* directory or name; NULL: the built-in default */
+    const char *config, *vocab, *weights; /* files in place of the model's own, or NULL */
+    int load;                             /* enum attn_load */
+    int compute;                          /* enum attn_compute */
+};
+
+/* Options that fill a struct model_args. */
+extern const struct option_group model_options;
+
+/* The same, of commands that read weights. */
+extern const struct option_group weights_options;
+
+/* The same, of commands that multiply by weights. */
+extern const struct option_group compute_options;
+
+enum { MODEL_N_OVERRIDE = 3, MODEL_PATH_SIZE = 4096 };
+
+/* Where this program looks for models, and what that borrows from. */
+struct model_catalog {
+    struct attn_catalog catalog;
+    const char **folders;
+    char *search_path; /* the variable, cut into folders */
+    char *near[2];     /* folders found from the one that the program lies in, or NULL */
+    char *hub;         /* the cache of Hugging Face, or NULL */
+};
+
+/*
+ * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the share folder of an installation;
+ * the models of the source tree that the program was built in; and the cache of Hugging Face:
+ * $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that of ~/.cache.
+ * Reports and returns an exit code; release it in every case.
+ */
+int model_catalog_open(struct model_catalog *catalog);
+void model_catalog_release(struct model_catalog *catalog);
+
+/* A source and what it borrows from; it must stay in its place while the source is used. */
+struct model_source {
+    struct attn_source source;
+    struct attn_override overrides[MODEL_N_OVERRIDE];
+    char held[MODEL_N_OVERRIDE][32]; /* paths of what pipes gave */
+    struct attn_found found;
+};
+
+/* Finds what ARGS mean (attn_catalog_find). Reports a name that is not found; returns an exit code.
+ */
+int model_source_find(const struct model_args *args, struct model_source *found);
+
+/* Says which snapshot a name of the cache stands for. */
+void model_source_note(const struct model_source *found);
+
+/* Prints all names, one a line (attn_catalog_visit). Names with characters that are special to a
+ * shell are left out. Reports and returns an exit code. */
+int model_names_print(struct attn_sink *out);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * picture.h - options that shape pictures and other views of a pattern, and the terminal that
+ * shows them.
+ *
+ *     struct picture_args args;                       // filled by options_parse
+ *     struct attn_picture_options picture;
+ *     int code = picture_find(&args, &picture);       // what they say, values checked
+ */
+#ifndef CMD_PICTURE_ARGS_H
+#define CMD_PICTURE_ARGS_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+struct picture_args {
+    bool is_heatmap; /* --heatmap */
+    bool is_full;    /* --full */
+    bool hides_first, renormalizes, merges_words;
+    const char *figure, *colormap, *color_scale; /* as written, or NULL */
+    const char *title;                           /* NULL: the default */
+    int values, theme;                           /* enum attn_cell_text, enum attn_theme */
+    int64_t cell, width;                         /* 0: as suits */
+    int color;                                   /* enum color_wish */
+};
+
+/* Options that fill a struct picture_args: what is shown of a pattern, and how. */
+extern const struct option_group view_options;
+extern const struct option_group picture_options;
+
+/* What ARGS say, with the terminal's width and colours. Reports and returns an exit code. */
+int picture_find(const struct picture_args *args, struct attn_picture_options *picture);
+
+/* Whether ARGS ask for a view of the pattern that whole tensors do not have. */
+bool picture_changes_pattern(const struct picture_args *args);
+
+/* The list for --colormap help, in colours where OUT shows any. */
+void colormaps_print(const struct picture_args *args, struct attn_sink *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* prediction.c - see prediction.h. */
+#include "cmd/args/prediction.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+
+static const struct option prediction_rows[] = {
+    {.name = "top",
+     .argument = "K",
+     .heading = "Prediction",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = INT32_MAX,
+     .offset = offsetof(struct prediction_args, top),
+     .help = "print the K most probable next tokens: probability, id, token; with --queries "
+             "after each of these positions, which come first"},
+    {.name = "next",
+     .argument = "TEXT",
+     .heading = "Prediction",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct prediction_args, next),
+     .help = "print the log-probability (natural) that TEXT follows, with --queries after each of "
+             "these "
+             "positions, which come first; may be given several times"},
+};
+
+const struct option_group prediction_options = OPTION_GROUP(prediction_rows);
+
+/* A line a row, what comes next after a blank one. */
+static enum attn_status print_tables(const struct attn_table *top, const struct attn_table *next,
+                                     struct attn_sink *out, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    if (top)
+        status = attn_table_write(top, ATTN_TABLE_TABBED, -1, out, err);
+    if (top && next)
+        print_text(out, "\n");
+    if (status == ATTN_OK && next)
+        status = attn_table_write(next, ATTN_TABLE_TABBED, -1, out, err);
+    return status;
+}
+
+int prediction_write(const struct attn_result *result, const struct output_args *args,
+                     bool is_standard_used, struct attn_sink *out)
+{
+    struct attn_table *tables[2] = {NULL, NULL};
+    struct attn_error err = {0};
+    enum attn_status status = attn_result_tables(result, &tables[0], &tables[1], &err);
+    if (status != ATTN_OK)
+        return report(&err, EXIT_INTERNAL);
+    if (!is_standard_used)
+        status = print_tables(tables[0], tables[1], out, &err);
+    int code =
+        status == ATTN_OK ? outputs_write_tables(args, tables, 2, out) : report(&err, EXIT_OUTPUT);
+    attn_table_free(tables[0]);
+    attn_table_free(tables[1]);
+    return code;
+}

@@ -1,0 +1,57 @@
+/*
+ * prompt.h - the text that a command works on, from an option, an argument, a file or standard
+ * input, or token ids in its place.
+ */
+#ifndef CMD_PROMPT_H
+#define CMD_PROMPT_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+struct prompt_args {
+    const char *text;       /* --prompt, --sentence */
+    const char *file;       /* --file; "-" is standard input */
+    const char *ids;        /* --ids, --decode */
+    const char *embeds;     /* --embeds: an array in place of a text */
+    struct text_list plain; /* arguments that are no options: one text, or "-" */
+    bool is_raw;
+    int special;        /* enum attn_special */
+    int special_tokens; /* enum attn_special_tokens */
+};
+
+/* Options that fill a struct prompt_args: a text as an argument or a file, and how to read it. */
+extern const struct option_group prompt_options;
+/* The same: what becomes of special tokens. */
+extern const struct option_group special_options;
+/* The same: a text by name, --prompt or --sentence. */
+extern const struct option_group prompt_text_options;
+/* The same: numbers in place of a text, --ids and --embeds. */
+extern const struct option_group prompt_numbers_options;
+
+/* Whether there is a text, or ids or embeddings in its place. */
+bool prompt_has_text(const struct prompt_args *args);
+
+/* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
+ * Returns an exit code. */
+int prompt_check(const struct prompt_args *args, const char *hint);
+
+/* Puts into REQUEST what becomes of special tokens. */
+void prompt_say_special(const struct prompt_args *args, struct attn_request *request);
+
+/* A text and who owns it. */
+struct text {
+    const char *data; /* [size], not terminated */
+    size_t size;
+    char *owned; /* NULL when data is borrowed */
+};
+
+/* The text of ARGS, which has no ids. Reports and returns an exit code. */
+int prompt_read(const struct prompt_args *args, struct text *text);
+void text_release(struct text *text);
+
+/* Token ids separated by commas or spaces, none between two commas is an error; free *ids with
+ * free(). Reports and returns an exit code. */
+int ids_parse(const char *list, int32_t **ids, size_t *n);
+
+#endif

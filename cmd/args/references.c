@@ -1,0 +1,59 @@
+/* references.c - see references.h. */
+#include "cmd/args/references.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option reference_rows[] = {
+    {.name = "reference",
+     .argument = "FILE",
+     .heading = "Ablation",
+     .kind = OPTION_TEXT,
+     .help = "texts, one a line: --with mean takes the mean over all of them, --with resample the "
+             "rows of one"},
+};
+
+const struct option_group reference_options = OPTION_GROUP(reference_rows);
+
+static size_t count_lines(const struct text *text)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < text->size; i++)
+        n += text->data[i] == '\n';
+    return n;
+}
+
+int references_read(const char *path, struct references *references)
+{
+    const struct prompt_args args = {.file = path};
+    int code = prompt_read(&args, &references->text);
+    if (code != EXIT_DONE)
+        return code;
+    const char *at = references->text.data, *end = at + references->text.size;
+    references->items = calloc(count_lines(&references->text), sizeof(*references->items));
+    if (!references->items)
+        return report_no_memory();
+    while (at < end) {
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        line_end = line_end ? line_end : end;
+        if (line_end > at) {
+            struct attn_input *item = &references->items[references->n++];
+            item->text = at;
+            item->n_text = (size_t)(line_end - at);
+        }
+        at = line_end + 1;
+    }
+    if (references->n == 0)
+        return report_problem(EXIT_INPUT, NULL, "'%s' holds no text", path);
+    return EXIT_DONE;
+}
+
+void references_release(struct references *references)
+{
+    text_release(&references->text);
+    free(references->items);
+    *references = (struct references){0};
+}

@@ -1,0 +1,70 @@
+/* running.c - see running.h. */
+#include "cmd/args/running.h"
+
+#include "cmd/line/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct option running_rows[] = {
+    {.name = "threads",
+     .letter = 't',
+     .argument = "N",
+     .heading = "Other",
+     .kind = OPTION_NUMBER,
+     .min = 1,
+     .max = 1024,
+     .offset = offsetof(struct running_args, threads),
+     .environment = "ATTN_CLI_THREADS",
+     .help = "threads to use; default: the cores this process may run on, or one for little work; "
+             "results do not depend on it"},
+    {.name = "quiet",
+     .letter = 'q',
+     .heading = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct running_args, is_quiet),
+     .help = "no notes on standard error, only errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .heading = "Other",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct running_args, is_verbose),
+     .help = "say on standard error what is done and how long it takes"},
+};
+
+const struct option_group running_options = OPTION_GROUP(running_rows);
+
+/* The index of VARIABLE's value among the words of LIST ("a|b"), OTHERWISE when it is not there. */
+static int test_switch(const char *variable, const char *list, int otherwise)
+{
+    const char *value = getenv(variable);
+    int index = 0;
+    for (const char *word = list; value && *word; index++) {
+        size_t size = strcspn(word, "|");
+        if (strlen(value) == size && memcmp(value, word, size) == 0)
+            return index;
+        word += size + (word[size] == '|');
+    }
+    return otherwise;
+}
+
+enum attn_isa running_isa(void)
+{
+    return (enum attn_isa)test_switch("ATTN_CLI_ISA", "baseline|avx2|avx512|neon", ATTN_ISA_BEST);
+}
+
+enum attn_gemm running_gemm(void)
+{
+    return (enum attn_gemm)test_switch("ATTN_CLI_GEMM", "auto|jit|portable", ATTN_GEMM_AUTO);
+}
+
+void stopwatch_note(struct stopwatch *watch, const struct running_args *args, const char *what)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (what && args->is_verbose)
+        note("%s in %.2f ms", what, 1e3 * (seconds - watch->begun));
+    watch->begun = seconds;
+}

@@ -1,0 +1,112 @@
+/* selection.c - options that select, and the sites there are. */
+#include "cmd/args/selection.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct option selection_rows[] = {
+    {.name = "layers",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, layers),
+     .help = "layers to keep, counted from 0: 0,2-4 or 0-11+2; -1 is the last"},
+    {.name = "heads",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, heads),
+     .help = "heads to keep: 0,3 in every layer, 5.1 or L5H1 head 1 of layer 5, 9.* all of "
+             "layer 9"},
+    {.name = "queries",
+     .argument = "SPEC",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, queries),
+     .help =
+         "positions whose rows to keep: numbers, or words of the text: it, ' it' with its space, "
+         "it#2 the second time; in double quotes what looks like a number or holds , - or #"},
+    {.name = "sites",
+     .argument = "LIST",
+     .heading = "Selection",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct selection_args, sites),
+     .help = "tensors to show, names or globs (resid_*), default pattern,z; 'help' lists them"},
+};
+
+const struct option_group selection_options = OPTION_GROUP(selection_rows);
+
+static const struct option ablation_rows[] = {
+    {.name = "ablate",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, z),
+     .help = "set the context vectors of these heads to zero, as in 0.3,1.*"},
+    {.name = "ablate-pattern",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, pattern),
+     .help = "set the attention patterns of these heads to zero"},
+    {.name = "ablate-mean",
+     .argument = "HEADS",
+     .heading = "Interventions",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct ablation_args, mean),
+     .help = "set the context vectors of these heads to their mean over the positions of the text"},
+    {.name = "knockout",
+     .argument = "QUERIES>KEYS[@HEADS]",
+     .heading = "Interventions",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct ablation_args, knockouts),
+     .help = "keep these queries from looking at these keys, positions or words, in all heads or "
+             "these: 'it>cat@2.*'; may be given several times"},
+    {.name = "patch",
+     .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
+     .heading = "Interventions",
+     .kind = OPTION_LIST,
+     .offset = offsetof(struct ablation_args, patches),
+     .help = "put what another run wrote (--npz) in place of a tensor, of a head, at positions: "
+             "'z:2.5@-1=clean.npz'; may be given several times"},
+};
+
+const struct option_group ablation_options = OPTION_GROUP(ablation_rows);
+
+void ablation_fill(const struct ablation_args *args, struct attn_request *request)
+{
+    request->ablate = args->z;
+    request->ablate_pattern = args->pattern;
+    request->ablate_mean = args->mean;
+    request->knockouts = args->knockouts.items;
+    request->n_knockout = args->knockouts.n;
+    request->patches = args->patches.items;
+    request->n_patch = args->patches.n;
+}
+
+void ablation_release(struct ablation_args *args)
+{
+    text_list_release(&args->knockouts);
+    text_list_release(&args->patches);
+}
+
+void sites_print(struct attn_sink *out)
+{
+    print_text(out, "site              shape   name in archives\n");
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+        size_t size = attn_site_archive_name(site, 0, name);
+        print(out, "%-16s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
+              (int)size, name);
+    }
+    print_text(out,
+               "\nT positions, S keys, H heads, G key/value heads, D d_model, E d_head,\n"
+               "Ev d_value, Do d_out, F d_mlp, V vocabulary, R rank; 'blocks.0' is layer 0.\n"
+               "'attention' means pattern, 'context' means z. A model has the sites of the\n"
+               "parts that it has. rollout, weighted_pattern and value_zeroing are derived from\n"
+               "others, layer after layer; a glob leaves them out.\n");
+}

@@ -1,0 +1,36 @@
+/*
+ * selection.h - what is kept and what is changed: --layers, --heads, --queries, --sites,
+ * --ablate and its companions.
+ */
+#ifndef CMD_SELECTION_ARGS_H
+#define CMD_SELECTION_ARGS_H
+
+#include "cmd/line/options.h"
+
+#include "attn.h"
+
+struct selection_args {
+    const char *layers, *heads, *queries, *sites; /* NULL: all; of sites the default ones */
+};
+
+struct ablation_args {
+    const char *z, *pattern; /* heads whose context vectors, or patterns, become zero; or NULL */
+    const char *mean;        /* heads whose context vectors become their mean; or NULL */
+    struct text_list knockouts, patches;
+};
+
+/* Options that fill a struct selection_args. */
+extern const struct option_group selection_options;
+
+/* Options that fill a struct ablation_args. */
+extern const struct option_group ablation_options;
+
+void ablation_release(struct ablation_args *args);
+
+/* What ARGS change of REQUEST, which borrows them. */
+void ablation_fill(const struct ablation_args *args, struct attn_request *request);
+
+/* The table for --sites help. */
+void sites_print(struct attn_sink *out);
+
+#endif

@@ -1,0 +1,238 @@
+/* tables.c - see tables.h. */
+#include "cmd/args/tables.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/report.h"
+
+#include <string.h>
+
+static const struct option tables_rows[] = {
+    {.name = "csv",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, paths[TABLES_CSV]),
+     .help = "write the table as CSV into FILE, '-' is standard output, in place of text"},
+    {.name = "json",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, paths[TABLES_JSON]),
+     .help = "the same as one JSON document"},
+    {.name = "jsonl",
+     .argument = "FILE",
+     .heading = "Output",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, paths[TABLES_JSONL]),
+     .help = "the same as one JSON object a row"},
+    {.name = "precision",
+     .argument = "N",
+     .heading = "Output",
+     .kind = OPTION_NUMBER,
+     .max = 17,
+     .offset = offsetof(struct tables_args, precision),
+     .help = "digits after the point; default in files: as many as bring back the same number"},
+};
+
+const struct option_group tables_options = OPTION_GROUP(tables_rows);
+
+static const struct option pictures_rows[] = {
+    {.name = "png",
+     .argument = "FILE",
+     .heading = "Pictures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, pictures[TABLES_PNG]),
+     .help = "draw one column of the table as PNG, layers down, '-' is standard output"},
+    {.name = "svg",
+     .argument = "FILE",
+     .heading = "Pictures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, pictures[TABLES_SVG]),
+     .help = "the same figure in SVG, whose text stays text"},
+    {.name = "pdf",
+     .argument = "FILE",
+     .heading = "Pictures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, pictures[TABLES_PDF]),
+     .help = "the same figure in PDF, for LaTeX"},
+    {.name = "html",
+     .argument = "FILE",
+     .heading = "Pictures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, pictures[TABLES_HTML]),
+     .help = "the same figure as a web page"},
+    {.name = "heatmap",
+     .heading = "Pictures",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct tables_args, picture.is_heatmap),
+     .help = "in place of text that column with each number on its colour"},
+    {.name = "column",
+     .argument = "NAME",
+     .heading = "Pictures",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct tables_args, column),
+     .help = "the column that is drawn; default: what the question asks for"},
+};
+
+const struct option_group table_pictures_options = OPTION_GROUP(pictures_rows);
+
+/* The rows of picture_options that shape a picture of a table. */
+static bool make_shape(size_t i, struct option *row)
+{
+    static const char *const names[] = {"colormap", "color-scale", "values", "cell",
+                                        "width",    "title",       "theme",  "color"};
+    if (i >= sizeof(names) / sizeof(names[0]))
+        return false;
+    for (size_t k = 0; k < picture_options.n; k++)
+        if (strcmp(picture_options.rows[k].name, names[i]) == 0)
+            *row = picture_options.rows[k];
+    return true;
+}
+
+const struct option_group table_shapes_options = {.make_row = make_shape};
+
+static const char *const names[TABLES_N_FORM] = {"csv", "json", "jsonl"};
+static const char *const picture_names[TABLES_N_PICTURE] = {"png", "svg", "pdf", "html"};
+
+enum { MOST_OUTPUTS = TABLES_N_FORM + TABLES_N_PICTURE };
+
+static bool is_standard(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static struct attn_output output_of(const char *format, const char *path)
+{
+    return (struct attn_output){.format = attn_format_find(format),
+                                .path = is_standard(path) ? NULL : path};
+}
+
+/* The outputs of ARGS as the library checks them. */
+static size_t list(const struct tables_args *args, struct attn_output items[MOST_OUTPUTS])
+{
+    size_t n = 0;
+    for (int form = 0; form < TABLES_N_FORM; form++)
+        if (args->paths[form])
+            items[n++] = output_of(names[form], args->paths[form]);
+    for (int form = 0; form < TABLES_N_PICTURE; form++)
+        if (args->pictures[form])
+            items[n++] = output_of(picture_names[form], args->pictures[form]);
+    return n;
+}
+
+bool tables_have_pictures(const struct tables_args *args)
+{
+    for (int form = 0; form < TABLES_N_PICTURE; form++)
+        if (args->pictures[form])
+            return true;
+    return args->picture.is_heatmap;
+}
+
+/* What shapes a picture, without one, would do nothing. */
+static int check_shapes(const struct tables_args *args)
+{
+    if (args->column && !tables_have_pictures(args))
+        return report_problem(EXIT_USAGE, "--png, --svg, --pdf, --html and --heatmap draw it",
+                              "--column chooses what a picture shows, and none is asked for");
+    for (int form = 0; args->picture.is_heatmap && form < TABLES_N_FORM; form++)
+        if (args->paths[form] && is_standard(args->paths[form]))
+            return report_problem(EXIT_USAGE, NULL,
+                                  "--heatmap and --%s both write to standard output", names[form]);
+    for (int form = 0; args->picture.is_heatmap && form < TABLES_N_PICTURE; form++)
+        if (args->pictures[form] && is_standard(args->pictures[form]))
+            return report_problem(EXIT_USAGE, NULL,
+                                  "--heatmap and --%s both write to standard output",
+                                  picture_names[form]);
+    return EXIT_DONE;
+}
+
+int tables_check(const struct tables_args *args)
+{
+    struct attn_output items[MOST_OUTPUTS];
+    struct attn_picture_options picture;
+    struct attn_error err = {0};
+    const size_t n = list(args, items);
+    int code = check_shapes(args);
+    if (code == EXIT_DONE)
+        code = picture_find(&args->picture, &picture);
+    if (code == EXIT_DONE && attn_outputs_check(items, n, &err) != ATTN_OK)
+        code = report_error(&err);
+    for (size_t i = 0; code == EXIT_DONE && i < n; i++)
+        if (items[i].format->is_picture && attn_table_picture_check(&items[i], &err) != ATTN_OK)
+            code = report_error(&err);
+    return code;
+}
+
+int tables_check_model(const struct tables_args *args, const struct attn_host *host)
+{
+    struct attn_output items[MOST_OUTPUTS];
+    struct attn_error err = {0};
+    if (attn_host_check_outputs(host, items, list(args, items), &err) != ATTN_OK)
+        return report_error(&err);
+    return EXIT_DONE;
+}
+
+/* Writes TABLE into the file PATH, or to OUT. */
+static enum attn_status write_form(const struct attn_table *table, const char *path,
+                                   enum attn_table_form form, int precision, struct attn_sink *out,
+                                   struct attn_error *err)
+{
+    struct attn_sink *file = NULL;
+    enum attn_status status;
+    if (is_standard(path))
+        return attn_table_write(table, form, precision, out, err);
+    status = attn_sink_create_file(path, &file, err);
+    if (status == ATTN_OK)
+        status = attn_table_write(table, form, precision, file, err);
+    if (status == ATTN_OK)
+        status = attn_sink_commit(file, err);
+    attn_sink_free(file);
+    return status;
+}
+
+static int write_pictures(const struct tables_args *args, const struct attn_table *table,
+                          const struct attn_table_grid *grid, struct attn_sink *out)
+{
+    const struct attn_output heatmap = {.format = attn_format_find("heatmap"), .sink = out};
+    struct attn_table_grid drawn = *grid;
+    struct attn_picture_options picture;
+    struct attn_error err = {0};
+    enum attn_status status = ATTN_OK;
+    int code = picture_find(&args->picture, &picture);
+    if (code != EXIT_DONE)
+        return code;
+    if (args->column)
+        drawn.values = args->column;
+    for (int form = 0; status == ATTN_OK && form < TABLES_N_PICTURE; form++) {
+        if (!args->pictures[form])
+            continue;
+        struct attn_output output = output_of(picture_names[form], args->pictures[form]);
+        output.sink = output.path ? NULL : out;
+        status = attn_table_picture_write(table, &drawn, &picture, &output, &err);
+    }
+    if (status == ATTN_OK && args->picture.is_heatmap)
+        status = attn_table_picture_write(table, &drawn, &picture, &heatmap, &err);
+    return status == ATTN_OK ? EXIT_DONE : report_error(&err);
+}
+
+int tables_write(const struct tables_args *args, const struct attn_table *table,
+                 const struct attn_table_grid *grid, struct attn_sink *out)
+{
+    struct attn_error err = {0};
+    enum attn_status status = ATTN_OK;
+    const int precision = (int)args->precision;
+    bool is_written = tables_have_pictures(args);
+    int code = is_written && grid ? write_pictures(args, table, grid, out) : EXIT_DONE;
+    if (code != EXIT_DONE)
+        return code;
+    for (int form = 0; status == ATTN_OK && form < TABLES_N_FORM; form++) {
+        if (!args->paths[form])
+            continue;
+        is_written = true;
+        status = write_form(table, args->paths[form], attn_format_find(names[form])->table_form,
+                            precision, out, &err);
+    }
+    if (!is_written)
+        status = attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, &err);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
+}

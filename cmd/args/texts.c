@@ -1,0 +1,51 @@
+/* texts.c - see texts.h. */
+#include "cmd/args/texts.h"
+
+#include "cmd/line/report.h"
+
+#include <string.h>
+
+static const struct option rows[] = {
+    {.name = "texts",
+     .argument = "FILE",
+     .heading = "Input",
+     .kind = OPTION_TEXT,
+     .offset = offsetof(struct texts_args, path),
+     .help = "in place of a text those of FILE, '-' is standard input, JSON Lines with `text` or "
+             "`ids`: mean and standard deviation, each text counts once"},
+    {.name = "lines",
+     .heading = "Input",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct texts_args, is_lines),
+     .help = "each line of --texts is a text"},
+};
+
+const struct option_group texts_options = OPTION_GROUP(rows);
+
+int texts_check(const struct texts_args *args, const struct prompt_args *prompt,
+                const char *example)
+{
+    if (args->is_lines && !args->path)
+        return report_problem(EXIT_USAGE, NULL,
+                              "--lines says what --texts holds, which is not given");
+    if (args->path && prompt_has_text(prompt))
+        return report_problem(EXIT_USAGE, NULL, "--texts stands in place of a text: one is enough");
+    return args->path ? EXIT_DONE : prompt_check(prompt, example);
+}
+
+int texts_read(const struct texts_args *args, struct attn_texts **texts,
+               const struct attn_input **items, size_t *n)
+{
+    struct attn_error err = {0};
+    if (!args->path)
+        return EXIT_DONE;
+    const char *path = strcmp(args->path, "-") == 0 ? "/dev/stdin" : args->path;
+    if (attn_texts_read(path, args->is_lines ? ATTN_TEXTS_LINES : ATTN_TEXTS_JSON_LINES, texts,
+                        &err) != ATTN_OK) {
+        if (!args->is_lines && err.status == ATTN_FORMAT)
+            attn_error_hint(&err, "with --lines each line is a text");
+        return report_error(&err);
+    }
+    *items = attn_texts_items(*texts, n);
+    return EXIT_DONE;
+}

@@ -1,0 +1,342 @@
+/*
+ * help.c - lays out the help of the program and of a command: usage, description, options by
+ * heading, examples; the beginning of it that -h prints; and attn-cli help, which prints all.
+ */
+#include "cmd/line/help.h"
+
+#include "cmd/line/manual.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+#include "cmd/line/topic.h"
+#include "cmd/line/typo.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDTH = 80, OPTION_COLUMN = 29, BRIEF_COLUMN = 14, BRIEF_LINES = 20, BRIEF_EXAMPLES = 3 };
+
+#define TITLE "attn-cli " ATTN_VERSION ": runs GPT-style models on a CPU and shows their attention"
+#define TRY                                                                                        \
+    "  attn-cli run \"Life is short, eat dessert first\"\n"                                        \
+    "  attn-cli run --heads 2.2 --csv heads \"The cat sat on the mat\"\n"                          \
+    "  attn-cli run --top 5 \"The keys to the cabinet\"\n"
+
+void help_row(struct attn_sink *out, const char *name, const char *text, size_t column)
+{
+    print(out, "  %s", name);
+    size_t at = 2 + strlen(name);
+    bool is_first = true;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        bool is_new_line = is_first ? at + 2 > column : at + 1 + word > WIDTH;
+        if (is_new_line) {
+            print_text(out, "\n");
+            at = 0;
+        }
+        size_t gap = is_first || is_new_line ? column - at : 1;
+        print(out, "%*s%.*s", (int)gap, "", (int)word, text);
+        at += gap + word;
+        is_first = false;
+        text += word;
+        text += strspn(text, " ");
+    }
+    print_text(out, "\n");
+}
+
+static void print_option(struct attn_sink *out, const struct option *option)
+{
+    char name[64], text[1024];
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+    snprintf(name, sizeof(name), "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    snprintf(text, sizeof(text), "%s%s%s%s", option->help, option->environment ? " [" : "",
+             option->environment ? option->environment : "", option->environment ? "]" : "");
+    help_row(out, name, text, OPTION_COLUMN);
+}
+
+static void print_command(struct attn_sink *out, const struct command *command)
+{
+    print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name, command->summary,
+          command->name, command->usage);
+    if (command->description) {
+        print_text(out, "\n");
+        print_text(out, command->description);
+    }
+    const char *heading = NULL;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+        if (!option->name)
+            continue;
+        if (!heading || strcmp(heading, option->heading) != 0)
+            print(out, "\n%s:\n", option->heading);
+        heading = option->heading;
+        print_option(out, option);
+    }
+    if (command->examples) {
+        print_text(out, "\nExamples:\n");
+        print_text(out, command->examples);
+    }
+}
+
+bool help_is_asked(const char *value)
+{
+    return value && strcmp(value, "help") == 0;
+}
+
+static void print_overview(struct attn_sink *out)
+{
+    print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
+    for (size_t i = 0; i < n_command; i++)
+        help_row(out, commands[i]->name, commands[i]->summary, 14);
+    print_text(out, "\nTopics:\n");
+    for (size_t i = 0; i < n_topic; i++)
+        help_row(out, topics[i].name, topics[i].summary, 14);
+    print_text(out, "\nOptions:\n");
+    help_row(out, "-h", "print examples and the names of commands", 16);
+    help_row(out, "--help", "print this help; 'attn-cli help COMMAND|TOPIC' says more", 16);
+    help_row(out, "--version", "print the version and what the numeric code uses here", 16);
+    print_text(out, "\nExit codes:\n");
+#define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
+    EXIT_MAP(EXIT_ROW)
+#undef EXIT_ROW
+    help_row(out, "128+n", "ended by signal n", 9);
+    print_text(out, "\nTry:\n" TRY);
+}
+
+/* --- The beginning ---------------------------------------------------------------------------- */
+
+/* The first N of EXAMPLES; one that ends in a backslash goes on in the next line.
+ * Returns how many lines that are. */
+static size_t print_examples(struct attn_sink *out, const char *examples, size_t n)
+{
+    const char *at = examples;
+    size_t n_line = 0;
+    for (; n > 0 && *at; n_line++) {
+        const char *end = strchr(at, '\n');
+        n -= end == at || end[-1] != '\\';
+        at = end + 1;
+    }
+    attn_sink_write(out, examples, (size_t)(at - examples));
+    return n_line;
+}
+
+/* Lines that are filled with words; when they are not enough the last one says so. */
+struct filled {
+    struct attn_sink *out;
+    size_t at;     /* column */
+    size_t n_left; /* lines behind this one */
+    bool is_full;
+};
+
+static void begin_lines(struct filled *lines, const char *heading, size_t n)
+{
+    char title[BRIEF_COLUMN + 1];
+    snprintf(title, sizeof(title), "%s:", heading);
+    print(lines->out, "%-*s", BRIEF_COLUMN, title);
+    lines->at = BRIEF_COLUMN;
+    lines->n_left = n - 1;
+    lines->is_full = false;
+}
+
+static void add_word(struct filled *lines, const char *word)
+{
+    const size_t size = 1 + strlen(word), gap = lines->n_left > 0 ? 0 : strlen(" ...");
+    if (lines->is_full)
+        return;
+    if (lines->at + size + gap > WIDTH && lines->n_left > 0) {
+        print(lines->out, "\n%*s", BRIEF_COLUMN, "");
+        lines->at = BRIEF_COLUMN;
+        lines->n_left--;
+    } else {
+        lines->is_full = lines->at + size + gap > WIDTH;
+    }
+    print(lines->out, " %s", lines->is_full ? "..." : word);
+    lines->at += size;
+}
+
+/* Options of COMMAND below HEADING; NULL: the number of headings. */
+static size_t count_options(const struct command *command, const char *heading)
+{
+    const char *last = NULL;
+    size_t n = 0;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        bool is_new = walk.option.name && (!last || strcmp(last, walk.option.heading) != 0);
+        n += walk.option.name &&
+             (heading ? strcmp(walk.option.heading, heading) == 0 : (size_t)is_new);
+        last = walk.option.name ? walk.option.heading : last;
+    }
+    return n;
+}
+
+/* Lines for the options below HEADING: two for the longest lists, as many as N_MORE. */
+static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
+{
+    const size_t n = count_options(command, heading);
+    const char *last = NULL;
+    size_t n_longer = 0;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const char *other = walk.option.name ? walk.option.heading : last;
+        if (other && other != last && strcmp(other, heading) != 0)
+            n_longer += count_options(command, other) > n;
+        last = other;
+    }
+    return n_longer < n_more ? 2 : 1;
+}
+
+/* The options of COMMAND by their names, a line a heading, and some two: N_LINE in all. */
+static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
+{
+    struct filled lines = {.out = out};
+    const size_t n_heading = count_options(command, NULL);
+    const size_t n_more = n_line > n_heading ? n_line - n_heading : 0;
+    const char *heading = NULL;
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        char name[64];
+        if (!walk.option.name)
+            continue;
+        if (!heading || strcmp(heading, walk.option.heading) != 0) {
+            print_text(out, heading ? "\n" : "");
+            heading = walk.option.heading;
+            begin_lines(&lines, heading, count_lines(command, heading, n_more));
+        }
+        snprintf(name, sizeof(name), "--%s", walk.option.name);
+        add_word(&lines, name);
+    }
+    print_text(out, "\n");
+}
+
+static void print_command_briefly(struct attn_sink *out, const struct command *command)
+{
+    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name, command->summary,
+          command->name, command->usage);
+    size_t n_line = 4; /* those above, and the last one */
+    if (command->examples) {
+        n_line += print_examples(out, command->examples, BRIEF_EXAMPLES) + 1;
+        print_text(out, "\n");
+    }
+    print_option_names(out, command, BRIEF_LINES - n_line);
+    print(out, "'attn-cli %s --help' explains them.\n", command->name);
+}
+
+static void print_overview_briefly(struct attn_sink *out)
+{
+    print_text(out, TITLE "\nUsage: attn-cli COMMAND [OPTIONS]\n\n" TRY "\nCommands:\n ");
+    size_t at = 1;
+    for (size_t i = 0; i < n_command; i++) {
+        size_t size = 1 + strlen(commands[i]->name);
+        bool is_new_line = at + size > WIDTH;
+        print(out, "%s %s", is_new_line ? "\n " : "", commands[i]->name);
+        at = is_new_line ? 1 + size : at + size;
+    }
+    print_text(out, "\n\n");
+    help_row(out, "attn-cli --help", "what each command does, and exit codes", 28);
+    help_row(out, "attn-cli COMMAND -h", "examples of a command, and its options", 28);
+    help_row(out, "attn-cli COMMAND --help", "all about it", 28);
+    for (size_t i = 0; i < n_topic; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "attn-cli help %s", topics[i].name);
+        help_row(out, name, topics[i].summary, 28);
+    }
+}
+
+int help_print(const struct command *command, bool is_brief)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE && command)
+        (is_brief ? print_command_briefly : print_command)(out, command);
+    else if (code == EXIT_DONE)
+        (is_brief ? print_overview_briefly : print_overview)(out);
+    return print_close(out, code);
+}
+
+/* --- The command ------------------------------------------------------------------------------ */
+
+struct help_args {
+    struct text_list names; /* a command or a topic */
+    bool is_manual;
+};
+
+static const struct option rows[] = {
+    {.argument = "COMMAND|TOPIC", .kind = OPTION_LIST, .offset = offsetof(struct help_args, names)},
+    {.name = "man",
+     .heading = "Output",
+     .kind = OPTION_FLAG,
+     .offset = offsetof(struct help_args, is_manual),
+     .help = "print the manual page, for 'man -l' or groff"},
+};
+
+static const struct option_group own_options = OPTION_GROUP(rows);
+
+static const struct option_part parts[] = {{&own_options, 0}, {&help_options, 0}};
+
+static int help_main(int argc, char **argv);
+
+const struct command command_help = {
+    .name = "help",
+    .summary = "help on attn-cli, on one command, or on a topic",
+    .usage = "[COMMAND|TOPIC]",
+    .parts = parts,
+    .n_part = sizeof(parts) / sizeof(parts[0]),
+    .main = help_main,
+};
+
+static int print_manual(void)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        manual_page(out);
+    return print_close(out, code);
+}
+
+static int print_topic(const struct topic *topic)
+{
+    struct attn_sink *out = NULL;
+    int code = print_open(&out);
+    if (code == EXIT_DONE)
+        topic_print(out, topic);
+    return print_close(out, code);
+}
+
+static int report_unknown(const char *name)
+{
+    char hint[128] = "'attn-cli --help' lists commands and topics";
+    struct typo typo = {.typed = name, .size = strlen(name)};
+    for (size_t i = 0; i < n_command; i++)
+        typo_try(&typo, commands[i]->name);
+    for (size_t i = 0; i < n_topic; i++)
+        typo_try(&typo, topics[i].name);
+    if (typo_meant(&typo))
+        snprintf(hint, sizeof(hint), "did you mean '%s'?", typo_meant(&typo));
+    return report_problem(EXIT_USAGE, hint, "unknown command or topic '%s'", name);
+}
+
+static int help(const struct help_args *args)
+{
+    if (args->names.n > 1)
+        return report_problem(EXIT_USAGE, NULL, "'help' takes one command or topic, got %zu",
+                              args->names.n);
+    if (args->is_manual)
+        return print_manual();
+    if (args->names.n == 0)
+        return help_print(NULL, false);
+    const char *name = args->names.items[0];
+    if (topic_find(name))
+        return print_topic(topic_find(name));
+    return command_find(name) ? help_print(command_find(name), false) : report_unknown(name);
+}
+
+static int help_main(int argc, char **argv)
+{
+    struct help_args args = {0};
+    int code = options_parse(&command_help, argc, argv, &args);
+    if (code == OPTIONS_OK)
+        code = help(&args);
+    text_list_release(&args.names);
+    return code;
+}

@@ -1,0 +1,131 @@
+/*
+ * interrupt.c - the process's signal handlers; they set flags and call nothing that is not safe in
+ * a handler.
+ *
+ * A file that shrinks while it is mapped raises SIGBUS on whichever thread touches the missing
+ * page. Jumping out of a worker thread would leave its pool hanging, so the handler puts a page of
+ * zeros in the place and asks the session to stop; the run then unwinds like any other failure.
+ */
+#include "cmd/line/interrupt.h"
+
+#include "cmd/line/command.h"
+#include "tool.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REPEAT_SECONDS = 1 }; /* a signal this much later ends the process */
+
+static volatile sig_atomic_t must_stop;
+static volatile sig_atomic_t caught;       /* the signal, or 0 */
+static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
+static const struct attn_safetensors *volatile watched;
+
+/*
+ * `timeout` and others send their signal twice, to the process and to its group. The second must
+ * not end the process before temporary files are removed.
+ */
+static void on_interrupt(int number)
+{
+    static struct timespec first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!caught) {
+        first = now;
+        caught = number;
+        must_stop = 1;
+    } else if (now.tv_sec - first.tv_sec > REPEAT_SECONDS) {
+        signal(number, SIG_DFL);
+        raise(number); /* once this returns */
+    }
+}
+
+/* While weights are being opened there is no session to stop, and nothing has been written yet. */
+static void end_by_truncation(void)
+{
+    static const char message[] = "attn-cli: error: " INTERRUPT_TRUNCATED "\n";
+    ssize_t ignored = write(STDERR_FILENO, message, sizeof(message) - 1);
+    (void)ignored;
+    _exit(EXIT_MODEL);
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    const struct attn_safetensors *weights = watched;
+    if (!weights && info->si_code == BUS_ADRERR)
+        end_by_truncation();
+    uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
+    if (!weights || !attn_safetensors_owns_address(weights, info->si_addr) ||
+        mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+            MAP_FAILED) {
+        signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
+        return;
+    }
+    is_truncated = 1;
+    must_stop = 1;
+}
+
+void interrupt_ignore_writes(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+void interrupt_catch_truncation(void)
+{
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void interrupt_catch(void)
+{
+    /* The last three come from ulimit -t and batch schedulers: the time is nearly over. */
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaddset(&action.sa_mask, numbers[i]); /* one at a time */
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction old;
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+const volatile sig_atomic_t *interrupt_flag(void)
+{
+    return &must_stop;
+}
+
+bool interrupt_is_pending(void)
+{
+    return caught != 0;
+}
+
+void interrupt_end(void)
+{
+    if (!caught)
+        return;
+    signal(caught, SIG_DFL);
+    raise(caught);
+}
+
+void interrupt_watch_weights(const struct attn_safetensors *weights)
+{
+    watched = weights;
+}
+
+void interrupt_watch_model(const struct attn_model *model)
+{
+    interrupt_watch_weights(model ? attn_model_safetensors(model) : NULL);
+}
+
+bool interrupt_is_model_truncated(void)
+{
+    return is_truncated != 0;
+}

@@ -1,0 +1,93 @@
+/* print.c - see print.h. Everything the tool has to say on standard output goes through here. */
+#include "cmd/line/print.h"
+
+#include "cmd/line/command.h"
+#include "cmd/line/report.h"
+
+#include "tool.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int print_open(struct attn_sink **out)
+{
+    struct attn_error err = {0};
+    if (attn_sink_create_descriptor(STDOUT_FILENO, "standard output", out, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    return EXIT_DONE;
+}
+
+void print(struct attn_sink *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    assert(size >= 0 && (size_t)size < sizeof(text));
+    attn_sink_write(out, text, (size_t)size);
+}
+
+void print_text(struct attn_sink *out, const char *text)
+{
+    attn_sink_write(out, text, strlen(text));
+}
+
+int print_escaped(struct attn_sink *out, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    print_text(out, escaped);
+    attn_text_free(escaped);
+    return EXIT_DONE;
+}
+
+int print_lines(struct attn_sink *out, const char *text, size_t size)
+{
+    static const char kept[] = "\n\t\\";
+    int code = EXIT_DONE;
+    for (size_t at = 0, end; at < size && code == EXIT_DONE; at = end) {
+        end = at;
+        while (end < size && !memchr(kept, text[end], sizeof(kept) - 1))
+            end++;
+        code = print_escaped(out, text + at, end - at);
+        if (end < size)
+            print(out, "%c", text[end++]);
+    }
+    return code;
+}
+
+int print_json_string(struct attn_sink *out, const char *text, size_t size)
+{
+    struct attn_error err = {0};
+    char *escaped;
+    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
+        return report(&err, EXIT_OUTPUT);
+    print_text(out, "\"");
+    /* Of what JSON wants escaped, printable text has only these two. */
+    for (const char *at = escaped; *at;) {
+        size_t plain = strcspn(at, "\"\\");
+        attn_sink_write(out, at, plain);
+        at += plain;
+        if (*at)
+            print(out, "\\%c", *at++);
+    }
+    print_text(out, "\"");
+    attn_text_free(escaped);
+    return EXIT_DONE;
+}
+
+int print_close(struct attn_sink *out, int code)
+{
+    struct attn_error err = {0};
+    if (out && code == EXIT_DONE && attn_sink_commit(out, &err) != ATTN_OK &&
+        !attn_sink_is_closed_pipe(out))
+        code = report(&err, EXIT_OUTPUT);
+    attn_sink_free(out);
+    return code;
+}

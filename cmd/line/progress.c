@@ -1,0 +1,111 @@
+/* progress.c - see progress.h. There is one terminal, so there is one line. */
+#include "cmd/line/progress.h"
+
+#include "tool.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_SIZE = 512, USUAL_WIDTH = 80, MINUTE = 60, HOUR = 3600 };
+
+static const double first_after = 1, again_after = 0.2; /* seconds */
+
+static struct {
+    bool is_wanted;        /* there is a terminal to draw on */
+    bool is_drawn;         /* a line stands there */
+    double begun, redrawn; /* seconds of the clock; redrawn 0: never */
+} state;
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void progress_begin(bool is_quiet)
+{
+    const char *terminal = getenv("TERM");
+    const bool can_go_back = terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    progress_clear();
+    state.is_wanted = !is_quiet && can_go_back && isatty(STDERR_FILENO);
+    state.begun = now();
+    state.redrawn = 0;
+}
+
+double progress_seconds(void)
+{
+    return now() - state.begun;
+}
+
+bool progress_is_due(void)
+{
+    if (!state.is_wanted)
+        return false;
+    const double time = now();
+    return time - state.begun >= first_after && time - state.redrawn >= again_after;
+}
+
+static size_t width_of_terminal(void)
+{
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return USUAL_WIDTH;
+}
+
+void progress_draw(const char *format, ...)
+{
+    char line[LINE_SIZE];
+    va_list arguments;
+    if (!state.is_wanted)
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    /* One column is left free: a full line would wrap, and could not be taken away. */
+    fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width_of_terminal() - 1),
+            line);
+    fflush(stderr);
+    state.is_drawn = true;
+    state.redrawn = now();
+}
+
+char *progress_time(double seconds, char text[PROGRESS_TIME_SIZE])
+{
+    const uint64_t whole = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
+    if (whole < MINUTE)
+        snprintf(text, PROGRESS_TIME_SIZE, "%" PRIu64 " s", whole);
+    else if (whole < HOUR)
+        snprintf(text, PROGRESS_TIME_SIZE, "%" PRIu64 " min %" PRIu64 " s", whole / MINUTE,
+                 whole % MINUTE);
+    else
+        snprintf(text, PROGRESS_TIME_SIZE, "%" PRIu64 " h %" PRIu64 " min", whole / HOUR,
+                 whole % HOUR / MINUTE);
+    return text;
+}
+
+void progress_show(const char *unit, uint64_t done, uint64_t total)
+{
+    char left[PROGRESS_TIME_SIZE];
+    if (done == 0 || done > total || !progress_is_due())
+        return;
+    const double rest = progress_seconds() * (double)(total - done) / (double)done;
+    progress_draw("%.0f %% (%" PRIu64 " of %" PRIu64 " %s), %s left",
+                  100 * (double)done / (double)total, done, total, unit, progress_time(rest, left));
+}
+
+void progress_clear(void)
+{
+    if (!state.is_drawn)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    state.is_drawn = false;
+}

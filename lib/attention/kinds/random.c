@@ -1,0 +1,198 @@
+/*
+ * random.c - the query itself and K-1 other keys, drawn by seed, layer, head and position.
+ *
+ * A row shuffles its candidates and keeps the first K-1. The shuffle is a cipher: a Feistel network
+ * over the numbers of just enough bits, walked until it comes back below their number (Black and
+ * Rogaway 2002, "Ciphers with arbitrary finite domains"). So each place of the shuffle, and where a
+ * given key went, is found by itself: no table, and work that grows with K and not with n. Places
+ * are walked many at a time, and those that have arrived make room for others.
+ */
+#include "attention/kind_internal.h"
+
+#include "kernels/kernels.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    N_WALK = 128,        /* places that are walked at a time */
+    MAP_BITS = 1 << 15,  /* numbers that a map of bits holds */
+    MAP_BITS_EACH = 256, /* and those for each that is drawn, from which sorting is quicker */
+};
+
+/* A permutation of 0 .. n-1. */
+struct shuffle {
+    const struct attn_kernels *kernels;
+    uint32_t n;
+    struct attn_cipher cipher; /* of the numbers of just enough bits for n */
+};
+
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014) after one step. */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+static struct shuffle make_shuffle(const struct attn_attention *attention,
+                                   const struct attn_key_row *row, size_t n)
+{
+    struct shuffle shuffle = {.kernels = attn_kernels_find(ATTN_ISA_BEST), .n = (uint32_t)n};
+    unsigned n_bit = 6; /* over fewer, some draws come noticeably more often than others */
+    uint64_t state = mix(attention->seed);
+
+    while (n_bit < 32 && (n - 1) >> n_bit > 0)
+        n_bit++;
+    shuffle.cipher.n_low = (n_bit + 1) / 2;
+    shuffle.cipher.mask_low = (UINT32_C(1) << shuffle.cipher.n_low) - 1;
+    shuffle.cipher.mask_high = (UINT32_C(1) << n_bit / 2) - 1;
+    state = mix(state ^ (uint64_t)row->layer);
+    state = mix(state ^ (uint64_t)row->head);
+    state = mix(state ^ row->position);
+    for (int i = 0; i < ATTN_CIPHER_ROUNDS; i++)
+        shuffle.cipher.keys[i] = (uint32_t)(state = mix(state));
+    return shuffle;
+}
+
+/* The numbers at the first N places, in any order. */
+static void draw_numbers(const struct shuffle *shuffle, size_t n, int32_t *numbers)
+{
+    uint32_t walking[N_WALK];
+    size_t place = 0, n_walking = 0, n_arrived = 0;
+
+    while (n_arrived < n) {
+        size_t n_left = 0;
+
+        for (; n_walking < N_WALK && place < n; place++)
+            walking[n_walking++] = (uint32_t)place;
+        shuffle->kernels->encipher(&shuffle->cipher, walking, n_walking);
+        for (size_t i = 0; i < n_walking; i++) { /* without branches: they would be mispredicted */
+            const uint32_t number = walking[i];
+            const bool has_arrived = number < shuffle->n;
+
+            numbers[n_arrived] = (int32_t)number;
+            n_arrived += has_arrived;
+            walking[n_left] = number;
+            n_left += !has_arrived;
+        }
+        n_walking = n_left;
+    }
+}
+
+/* The place of NUMBER. */
+static uint32_t place_of(const struct shuffle *shuffle, uint32_t number)
+{
+    do
+        shuffle->kernels->decipher(&shuffle->cipher, &number, 1);
+    while (number >= shuffle->n);
+    return number;
+}
+
+/* What is drawn from: the visible keys without the query itself, if that is one of them. */
+struct draw {
+    bool has_self;
+    size_t n_other, n_drawn;
+};
+
+static struct draw plan_draw(const struct attn_attention *attention, const struct attn_key_row *row)
+{
+    const bool has_self = row->position < row->n_key;
+    const size_t n_other = row->n_key - has_self, wanted = attention->count - has_self;
+
+    return (struct draw){has_self, n_other, wanted < n_other ? wanted : n_other};
+}
+
+static bool keeps(const struct attn_attention *attention, const struct attn_key_row *row, size_t j)
+{
+    const struct draw draw = plan_draw(attention, row);
+    struct shuffle shuffle;
+
+    if (j == row->position || draw.n_drawn == draw.n_other)
+        return true;
+    if (draw.n_drawn == 0)
+        return false;
+    shuffle = make_shuffle(attention, row, draw.n_other);
+    return place_of(&shuffle, (uint32_t)(j - (j > row->position))) < draw.n_drawn;
+}
+
+/* Ascending, by Shell's method with the gaps of Ciura (2001): in place, quick for few. */
+static void sort(int32_t *keys, size_t n)
+{
+    static const size_t gaps[] = {8858, 3937, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (size_t i = gaps[g]; i < n; i++) {
+            const int32_t key = keys[i];
+            size_t at = i;
+
+            for (; at >= gaps[g] && keys[at - gaps[g]] > key; at -= gaps[g])
+                keys[at] = keys[at - gaps[g]];
+            keys[at] = key;
+        }
+}
+
+/* Ascending, for distinct keys below N_NUMBER: quick where they lie close. */
+static void sort_by_map(int32_t *keys, size_t n, size_t n_number)
+{
+    uint64_t map[MAP_BITS / 64];
+    const size_t n_word = (n_number + 63) / 64;
+    size_t at = 0;
+
+    memset(map, 0, n_word * sizeof *map);
+    for (size_t i = 0; i < n; i++)
+        map[keys[i] / 64] |= UINT64_C(1) << keys[i] % 64;
+    for (size_t i = 0; i < n_word; i++)
+        for (uint64_t left = map[i]; left != 0; left &= left - 1)
+            keys[at++] = (int32_t)(i * 64 + (size_t)__builtin_ctzll(left));
+}
+
+static size_t list(const struct attn_attention *attention, const struct attn_key_row *row,
+                   int32_t *keys)
+{
+    const struct draw draw = plan_draw(attention, row);
+    size_t at = draw.n_drawn;
+
+    if (draw.n_drawn == draw.n_other)
+        return attn_keys_put_span((struct attn_key_span){0, row->n_key}, keys);
+    if (draw.n_drawn > 0) {
+        const struct shuffle shuffle = make_shuffle(attention, row, draw.n_other);
+
+        draw_numbers(&shuffle, draw.n_drawn, keys);
+        if (draw.n_other <= MAP_BITS && draw.n_other / MAP_BITS_EACH <= draw.n_drawn)
+            sort_by_map(keys, draw.n_drawn, draw.n_other);
+        else
+            sort(keys, draw.n_drawn);
+    }
+    if (!draw.has_self)
+        return draw.n_drawn;
+    for (; at > 0 && (size_t)keys[at - 1] >= row->position; at--)
+        keys[at] = keys[at - 1] + 1; /* numbers from the query's own on stand for the next key */
+    keys[at] = (int32_t)row->position;
+    return draw.n_drawn + 1;
+}
+
+static size_t count(const struct attn_attention *attention, const struct attn_key_row *row)
+{
+    const struct draw draw = plan_draw(attention, row);
+
+    return draw.n_drawn + draw.has_self;
+}
+
+static size_t most(const struct attn_attention *attention, size_t n_key)
+{
+    return attention->count < n_key ? attention->count : n_key;
+}
+
+const struct attn_kind attn_kind_random = {
+    .summary = "the query itself and K-1 others, drawn by seed, layer, head and row",
+    .params = {{ATTN_PARAM_COUNT, "K", offsetof(struct attn_attention, count), false},
+               {ATTN_PARAM_SEED, "SEED", offsetof(struct attn_attention, seed), true}},
+    .scores = ATTN_GIVES_DIRECTLY,
+    .pattern = ATTN_GIVES_DIRECTLY,
+    .keeps = keeps,
+    .list = list,
+    .count = count,
+    .most = most,
+};

@@ -1,0 +1,63 @@
+/*
+ * color_line.h - lines of text with colours behind and on them, for terminals: SGR sequences where a
+ * colour changes, and a reset at the end of each line that has any.
+ *
+ *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};
+ *     attn_color_line_paint(&line, attn_paint_of(map, theme, level));
+ *     attn_color_line_append(&line, " 48", 3);
+ *     attn_color_line_paint(&line, ATTN_PAINT_NONE);
+ *     attn_color_line_write(&line, sink, &err);       // ends the line
+ *     attn_color_line_release(&line);
+ */
+#ifndef ATTN_ENCODE_COLOR_LINE_H
+#define ATTN_ENCODE_COLOR_LINE_H
+
+#include "base/buffer.h"
+#include "base/sink.h"
+#include "encode/colormap.h"
+
+/* A colour of a map, as all depths need it. */
+struct attn_ink {
+    bool is_set;         /* false: the terminal's own */
+    struct attn_rgb rgb; /* for 24 bits */
+    int index;           /* for 256 colours */
+};
+
+/* What characters are drawn with. */
+struct attn_paint {
+    struct attn_ink text, ground;
+    bool is_underlined;
+};
+
+#define ATTN_PAINT_NONE ((struct attn_paint){.is_underlined = false})
+
+struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level);
+
+/* The ink as ground, with black or white text that can be read on what DEPTH makes of it. */
+struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
+
+/* Appends TEXT [size bytes] with its paint, and a reset, to a line that has no colours otherwise. */
+void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
+                       enum attn_color_depth depth, const char *text, size_t size);
+
+/* Initialize with the depth; may be used again after a write. */
+struct attn_color_line {
+    enum attn_color_depth depth;
+    struct attn_buffer text;
+    struct attn_paint paint; /* of what is appended */
+    struct attn_paint last;  /* that the text has told of */
+    bool is_colored;         /* the line has told of any */
+};
+
+void attn_color_line_paint(struct attn_color_line *line, struct attn_paint paint);
+void attn_color_line_append(struct attn_color_line *line, const char *text, size_t size);
+void attn_color_line_string(struct attn_color_line *line, const char *text);
+void attn_color_line_blanks(struct attn_color_line *line, size_t n);
+
+/* Ends the line, without the blanks at its end that have no ground, and writes it. */
+enum attn_status attn_color_line_write(struct attn_color_line *line, struct attn_sink *sink,
+                                       struct attn_error *err);
+
+void attn_color_line_release(struct attn_color_line *line);
+
+#endif

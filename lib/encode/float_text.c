@@ -1,0 +1,303 @@
+/*
+ * float_text.c - float32 as decimal text.
+ *
+ * Shortest: Schubfach (Raffaello Giulietti, "The Schubfach way to render doubles", 2020). All reals
+ * that round to v = c * 2^q form an interval. With the right k it is so wide that it always holds a
+ * multiple of 10^k and holds a multiple of 10^(k+1) at most once; so at most four candidates are
+ * compared, with integers, and the one that is shortest, then nearest, wins. Interval ends are
+ * computed as quarters of 10^k with one 32 x 64 bit product each and a sticky last bit, which is
+ * enough to order them exactly. All 2^32 values were compared with another implementation.
+ *
+ * Fixed: v * 10^precision is an integer or a fraction of two that fit 128 bits, so plain integer
+ * arithmetic rounds it exactly.
+ */
+#include "encode/float_text.h"
+
+#include "encode/float_powers.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+__extension__ typedef unsigned __int128 uint128;
+
+enum { FRACTION_BITS = 23, EXPONENT_MAX = 255, EXPONENT_BIAS = 127 + FRACTION_BITS };
+
+/* The finite value c * 2^q. */
+struct binary {
+    uint32_t c;
+    int q;
+    bool is_edge; /* a power of two: its neighbour below is only half as far as the one above */
+};
+
+/* digits * 10^exponent */
+struct decimal {
+    uint32_t digits;
+    int exponent;
+};
+
+static struct binary take_apart(uint32_t bits)
+{
+    uint32_t fraction = bits & ((UINT32_C(1) << FRACTION_BITS) - 1);
+    int exponent = (int)(bits >> FRACTION_BITS & EXPONENT_MAX);
+
+    if (exponent == 0)
+        return (struct binary){.c = fraction, .q = 1 - EXPONENT_BIAS};
+    return (struct binary){.c = fraction | UINT32_C(1) << FRACTION_BITS,
+                           .q = exponent - EXPONENT_BIAS,
+                           .is_edge = fraction == 0 && exponent > 1};
+}
+
+/* The high 32 bits of power * x / 2^64; the last bit is set when anything but an error of the
+ * rounded power was cut off. */
+static uint32_t multiply_sticky(uint64_t power, uint32_t x)
+{
+    uint64_t product = (power >> 32) * x + ((power & UINT32_MAX) * x >> 32);
+
+    return (uint32_t)(product >> 32) | ((uint32_t)product > 1);
+}
+
+/* Without a branch: the processor could not predict it. */
+static uint32_t choose(bool is_first, uint32_t first, uint32_t second)
+{
+    return second ^ ((first ^ second) & -(uint32_t)is_first);
+}
+
+/* The shortest, then nearest, decimal in the rounding interval of V, which is not 0. */
+static struct decimal shortest(struct binary v)
+{
+    /* floor(log10(2^q)) or, at an edge, floor(log10(3/4 * 2^q)); floor(log2(10^-k)) */
+    int k = (v.q * 1262611 - (v.is_edge ? 524031 : 0)) >> 22;
+    int shift = v.q + (-k * 1741647 >> 19) + 1;
+    uint64_t power = powers[-k - POWER_FIRST];
+    /* in quarters of 10^k: the interval's ends, made inclusive, and the value */
+    uint32_t is_odd = v.c & 1;
+    uint32_t low = multiply_sticky(power, (4 * v.c - 2 + v.is_edge) << shift) + is_odd;
+    uint32_t high = multiply_sticky(power, (4 * v.c + 2) << shift) - is_odd;
+    uint32_t value = multiply_sticky(power, (4 * v.c) << shift);
+    uint32_t floor = value / 4, short_floor = floor / 10;
+    bool fits_below = low <= 40 * short_floor, fits_above = 40 * short_floor + 40 <= high;
+    bool is_short = (floor >= 10) & (fits_below ^ fits_above);
+    uint32_t shorter = short_floor + fits_above;
+    uint32_t nearest = (value + 1 + floor % 2) / 4; /* a tie goes to the even one */
+
+    fits_below = low <= 4 * floor;
+    fits_above = 4 * floor + 4 <= high;
+    nearest = choose(fits_below ^ fits_above, floor + fits_above, nearest);
+    return (struct decimal){choose(is_short, shorter, nearest), k + is_short};
+}
+
+static bool is_integer(struct binary v)
+{
+    return v.q <= 0 && v.q > -FRACTION_BITS - 1 && (v.c & ((UINT32_C(1) << -v.q) - 1)) == 0;
+}
+
+static const uint32_t powers_of_ten[] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+};
+
+/* Digits of X, 0 < X < 10^9: 1233 / 4096 is a little more than log10(2). */
+static int count_digits(uint32_t x)
+{
+    int n = ((32 - __builtin_clz(x)) * 1233) >> 12;
+
+    return n + (x >= powers_of_ten[n]);
+}
+
+enum { DIGITS_MAX = 9, TEXT_SIZE = sizeof(uint128) };
+
+/*
+ * The last N digits of X < 10^9, the first in the lowest byte; other bytes are 0. Eight of them are
+ * made at once: a number in two lanes of four digits, then four of two, then eight of one, where a
+ * lane is divided by multiplying with 5243 / 2^19 (1/100) and 103 / 2^10 (1/10), rounded down.
+ */
+static uint128 spell(uint32_t x, int n)
+{
+    uint32_t first = x / 100000000, rest = x % 100000000;
+    uint64_t lanes = (uint64_t)(rest % 10000) << 32 | rest / 10000;
+    uint64_t high = (lanes * 5243 >> 19) & UINT64_C(0x0000007f0000007f);
+
+    lanes = (lanes - high * 100) << 16 | high;
+    high = (lanes * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    lanes = ((lanes - high * 10) << 8 | high) + UINT64_C(0x3030303030303030);
+    return ((uint128)lanes << 8 | ('0' + first)) >> 8 * (DIGITS_MAX - n);
+}
+
+static void put_text(char *out, uint128 text)
+{
+    memcpy(out, &text, TEXT_SIZE);
+}
+
+/* d.ddde-xx from N digits */
+static size_t write_scientific(char *out, uint128 digits, int n, int exponent)
+{
+    char *at = out + n + (n > 1);
+    int e = exponent < 0 ? -exponent : exponent;
+
+    put_text(out + 1, digits);
+    out[0] = (char)digits;
+    if (n > 1)
+        out[1] = '.';
+    *at++ = 'e';
+    *at++ = exponent < 0 ? '-' : '+';
+    *at++ = (char)('0' + e / 10);
+    *at++ = (char)('0' + e % 10);
+    return (size_t)(at - out);
+}
+
+/* Always writes TEXT_SIZE bytes, so that no branch depends on the number of digits. */
+static size_t write_decimal(char *out, struct decimal d)
+{
+    enum { FIXED_FROM = -4, FIXED_BELOW = 16 }; /* as Python's repr: 1e-4 <= x < 1e16 */
+    uint128 digits;
+    uint64_t rest;
+    int n, point;
+
+    while (d.digits % 10 == 0)
+        d.digits /= 10, d.exponent++;
+    n = count_digits(d.digits);
+    point = n + d.exponent; /* digits before the decimal point */
+    digits = spell(d.digits, n);
+    if (point <= FIXED_FROM || point > FIXED_BELOW)
+        return write_scientific(out, digits, n, point - 1);
+    if (point <= 0) {
+        memcpy(out, "0.000", 5);
+        put_text(out + 2 - point, digits);
+        return (size_t)(2 - point + n);
+    }
+    put_text(out, digits);
+    if (d.exponent >= 0) {
+        memset(out + n, '0', (size_t)d.exponent);
+        return (size_t)point;
+    }
+    out[point] = '.';
+    rest = (uint64_t)(digits >> 8 * point);
+    memcpy(out + point + 1, &rest, sizeof rest);
+    return (size_t)n + 1;
+}
+
+/* Infinities and NaN; VALUE is not finite. */
+static size_t write_special(float value, char *out)
+{
+    const char *text = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+    size_t size = strlen(text);
+
+    memcpy(out, text, size);
+    return size;
+}
+
+size_t attn_format_float(float value, char out[ATTN_FLOAT_TEXT_SIZE])
+{
+    uint32_t bits;
+    struct binary v;
+    size_t sign;
+
+    if (!isfinite(value))
+        return write_special(value, out);
+    memcpy(&bits, &value, sizeof bits);
+    sign = bits >> 31;
+    out[0] = '-'; /* overwritten when positive */
+    v = take_apart(bits);
+    if (v.c == 0) {
+        out[sign] = '0';
+        return sign + 1;
+    }
+    /* the interval of a small integer may hold a shorter number that is not it: 2^24 is exact */
+    if (is_integer(v))
+        return sign + write_decimal(out + sign, (struct decimal){v.c >> -v.q, 0});
+    return sign + write_decimal(out + sign, shortest(v));
+}
+
+static size_t write_integer(char *out, uint128 x, int min_digits)
+{
+    char digits[40]; /* 2^128 has 39 */
+    int n = 0;
+
+    do {
+        digits[n++] = (char)('0' + (int)(x % 10));
+        x /= 10;
+    } while (x != 0);
+    while (n < min_digits)
+        digits[n++] = '0';
+    for (int i = 0; i < n; i++)
+        out[i] = digits[n - 1 - i];
+    return (size_t)n;
+}
+
+/* x / 2^shift, ties to even; x < 2^82. */
+static uint128 divide_rounded(uint128 x, int shift)
+{
+    uint128 quotient, rest, half;
+
+    if (shift > 100)
+        return 0;
+    quotient = x >> shift;
+    rest = x - (quotient << shift);
+    half = (uint128)1 << (shift - 1);
+    return quotient + (rest > half || (rest == half && quotient % 2 == 1));
+}
+
+static size_t write_digits(char *out, uint32_t x, int n)
+{
+    put_text(out, spell(x, n));
+    return (size_t)n;
+}
+
+/* |v| < 2^24 with at most nine digits after the point: all fits 64 bits. */
+static size_t write_small(char *out, struct binary v, int precision)
+{
+    uint32_t unit = powers_of_ten[precision], whole;
+    uint64_t x = (uint64_t)v.c * unit;
+    uint64_t quotient = x >> -v.q, rest = x & ((UINT64_C(1) << -v.q) - 1);
+    uint64_t half = UINT64_C(1) << (-v.q - 1);
+    size_t size;
+
+    quotient += (rest > half) | ((rest == half) & (quotient % 2 == 1));
+    whole = quotient < unit ? 0 : (uint32_t)(quotient / unit);
+    size = write_digits(out, whole, whole == 0 ? 1 : count_digits(whole));
+    if (precision == 0)
+        return size;
+    out[size++] = '.';
+    return size +
+           write_digits(out + size, (uint32_t)(quotient - (uint64_t)whole * unit), precision);
+}
+
+static size_t write_large(char *out, struct binary v, int precision)
+{
+    uint128 whole, fraction = 0;
+    uint64_t unit = 1;
+    size_t size;
+
+    for (int i = 0; i < precision; i++)
+        unit *= 10;
+    if (v.q >= 0) {
+        whole = (uint128)v.c << v.q;
+    } else {
+        whole = divide_rounded((uint128)v.c * unit, -v.q);
+        fraction = whole % unit;
+        whole /= unit;
+    }
+    size = write_integer(out, whole, 1);
+    if (precision == 0)
+        return size;
+    out[size++] = '.';
+    return size + write_integer(out + size, fraction, precision);
+}
+
+size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEXT_SIZE])
+{
+    uint32_t bits;
+    struct binary v;
+    size_t sign;
+
+    if (!isfinite(value))
+        return write_special(value, out);
+    memcpy(&bits, &value, sizeof bits);
+    v = take_apart(bits);
+    sign = bits >> 31;
+    out[0] = '-'; /* overwritten when positive */
+    if (precision <= DIGITS_MAX && v.q < 0 && v.q > -64)
+        return sign + write_small(out + sign, v, precision);
+    return sign + write_large(out + sign, v, precision);
+}

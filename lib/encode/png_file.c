@@ -1,0 +1,205 @@
+/*
+ * png_file.c - see png_file.h. The container is written by hand (ISO 15948): a signature, and
+ * chunks of a length, a name, data and a CRC. zlib deflates.
+ */
+#include "encode/png_file.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+
+#include <string.h>
+#include <zlib.h>
+
+enum {
+    LEVEL = 1,           /* of deflate: 6 takes twice the time for half of the bytes */
+    OUT_SIZE = 64 << 10, /* bytes of an IDAT chunk */
+    DEPTH = 8,           /* bits a sample */
+    TYPE_RGB = 2,
+    TYPE_PALETTE = 3,
+};
+
+static const double points_of_a_metre = 72 / 0.0254;
+
+static void append_number(struct attn_buffer *out, uint32_t number)
+{
+    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                    (unsigned char)(number >> 8), (unsigned char)number};
+
+    attn_buffer_append(out, bytes, sizeof bytes);
+}
+
+static void write_number(struct attn_sink *sink, uint32_t number)
+{
+    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                    (unsigned char)(number >> 8), (unsigned char)number};
+
+    attn_sink_write(sink, bytes, sizeof bytes);
+}
+
+/* NAME has four letters. */
+static void write_chunk(struct attn_sink *sink, const char *name, const void *data, size_t size)
+{
+    uLong sum = crc32(0, (const Bytef *)name, 4);
+
+    write_number(sink, (uint32_t)size);
+    attn_sink_write(sink, name, 4);
+    attn_sink_write(sink, data, size);
+    if (size > 0) /* crc32() takes no bytes at NULL for a reset */
+        sum = crc32(sum, data, (uInt)size);
+    write_number(sink, (uint32_t)sum);
+}
+
+static void append_head(struct attn_buffer *out, const struct attn_png_image *image)
+{
+    const char rest[] = {DEPTH, image->palette ? TYPE_PALETTE : TYPE_RGB, 0, 0, 0};
+
+    append_number(out, (uint32_t)image->width);
+    append_number(out, (uint32_t)image->height);
+    attn_buffer_append(out, rest, sizeof rest);
+}
+
+static void append_palette(struct attn_buffer *out, const struct attn_png_image *image)
+{
+    for (size_t i = 0; i < image->n_color; i++) {
+        const uint32_t color = image->palette[i];
+        const unsigned char rgb[3] = {(unsigned char)(color >> 16), (unsigned char)(color >> 8),
+                                      (unsigned char)color};
+
+        attn_buffer_append(out, rgb, sizeof rgb);
+    }
+}
+
+static bool is_ascii(const struct attn_png_text *text)
+{
+    for (size_t i = 0; i < text->n; i++)
+        if ((unsigned char)text->value[i] >= 0x80)
+            return false;
+    return true;
+}
+
+/* The data of a chunk tEXt; of iTXt, where between name and value lie two flags, a language and a
+ * translated name, all empty. */
+static void append_text(struct attn_buffer *out, const struct attn_png_text *text)
+{
+    attn_buffer_append(out, text->name, strlen(text->name) + 1);
+    if (!is_ascii(text))
+        attn_buffer_append(out, "\0\0\0", 4);
+    attn_buffer_append(out, text->value, text->n);
+}
+
+static void append_density(struct attn_buffer *out, const struct attn_png_image *image)
+{
+    const uint32_t density = (uint32_t)(image->density * points_of_a_metre + 0.5);
+
+    append_number(out, density);
+    append_number(out, density);
+    attn_buffer_append_char(out, 1); /* the unit is a metre */
+}
+
+/* All chunks before the pixels. */
+static enum attn_status write_head(const struct attn_png_image *image, struct attn_sink *sink,
+                                   struct attn_error *err)
+{
+    struct attn_buffer data = {0};
+    enum attn_status status;
+
+    attn_sink_write(sink, "\x89PNG\r\n\x1a\n", 8);
+    append_head(&data, image);
+    write_chunk(sink, "IHDR", data.data, data.size);
+    if (image->palette) {
+        data.size = 0;
+        append_palette(&data, image);
+        write_chunk(sink, "PLTE", data.data, data.size);
+    }
+    if (image->density > 0) {
+        data.size = 0;
+        append_density(&data, image);
+        write_chunk(sink, "pHYs", data.data, data.size);
+    }
+    for (size_t i = 0; i < image->n_text; i++) {
+        data.size = 0;
+        append_text(&data, &image->texts[i]);
+        write_chunk(sink, is_ascii(&image->texts[i]) ? "tEXt" : "iTXt", data.data, data.size);
+    }
+    status = attn_buffer_check(&data, err);
+    attn_buffer_release(&data);
+    return status;
+}
+
+/* zlib's memory comes through our door. */
+static voidpf allocate(voidpf user, uInt count, uInt size)
+{
+    (void)user;
+    return attn_alloc(count, size, NULL);
+}
+
+static void release(voidpf user, voidpf block)
+{
+    (void)user;
+    attn_free(block);
+}
+
+struct pixels {
+    z_stream stream;
+    unsigned char *row; /* [1 + bytes of a row] owns; a row begins with its filter, 0: none */
+    unsigned char *out; /* [OUT_SIZE] owns */
+    struct attn_sink *sink;
+};
+
+static void write_out(struct pixels *pixels)
+{
+    const size_t size = OUT_SIZE - pixels->stream.avail_out;
+
+    if (size > 0)
+        write_chunk(pixels->sink, "IDAT", pixels->out, size);
+    pixels->stream.next_out = pixels->out;
+    pixels->stream.avail_out = OUT_SIZE;
+}
+
+static void deflate_row(struct pixels *pixels, size_t size)
+{
+    pixels->stream.next_in = pixels->row;
+    pixels->stream.avail_in = (uInt)size;
+    while (pixels->stream.avail_in > 0) {
+        if (pixels->stream.avail_out == 0)
+            write_out(pixels);
+        deflate(&pixels->stream, Z_NO_FLUSH);
+    }
+}
+
+static void write_pixels(struct pixels *pixels, const struct attn_png_image *image)
+{
+    const size_t size = 1 + image->width * (image->palette ? 1 : 3);
+
+    pixels->stream.avail_out = OUT_SIZE;
+    pixels->stream.next_out = pixels->out;
+    for (size_t y = 0; y < image->height; y++) {
+        image->fill_row(image->user, y, pixels->row + 1);
+        deflate_row(pixels, size);
+    }
+    while (deflate(&pixels->stream, Z_FINISH) != Z_STREAM_END)
+        write_out(pixels);
+    write_out(pixels);
+}
+
+enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_sink *sink,
+                                struct attn_error *err)
+{
+    struct pixels pixels = {.stream = {.zalloc = allocate, .zfree = release}, .sink = sink};
+    enum attn_status status = write_head(image, sink, err);
+
+    if (status != ATTN_OK)
+        return status;
+    pixels.row = attn_alloc(1 + image->width * (image->palette ? 1 : 3), 1, err);
+    pixels.out = attn_alloc_uninitialized(OUT_SIZE, 1, err);
+    if (pixels.row && pixels.out && deflateInit(&pixels.stream, LEVEL) == Z_OK) {
+        write_pixels(&pixels, image);
+        deflateEnd(&pixels.stream);
+        write_chunk(sink, "IEND", NULL, 0);
+    } else {
+        status = attn_error_no_memory(err);
+    }
+    attn_free(pixels.row);
+    attn_free(pixels.out);
+    return status;
+}

@@ -1,0 +1,260 @@
+/* shapes.c - see shapes.h. */
+#include "encode/shapes.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_CELLS = 250000, /* that are drawn one by one */
+    LONGEST_SIDE = 128,  /* of a matrix that is */
+    IMAGE_PIXELS = 1024, /* of the longer side of an image, at least */
+};
+
+static const double overlap = 0.02; /* of a cell, by which a run is longer */
+
+void attn_shapes_set_palette(struct attn_shapes *shapes, const uint32_t *palette, size_t n)
+{
+    shapes->n_color = n < ATTN_SHAPES_COLORS ? n : ATTN_SHAPES_COLORS;
+    memcpy(shapes->palette, palette, shapes->n_color * sizeof *palette);
+}
+
+static void add(struct attn_shapes *shapes, const struct attn_shape *shape)
+{
+    attn_buffer_append(&shapes->shapes, shape, sizeof *shape);
+}
+
+uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells)
+{
+    struct attn_shape shape = {.kind = ATTN_SHAPE_CELLS, .cells = *cells};
+    const size_t size = cells->n_row * cells->n_col * sizeof(uint16_t);
+    char *room = attn_buffer_reserve(&shapes->colors, size);
+
+    if (!room)
+        return NULL;
+    shape.cells.first = shapes->colors.size / sizeof(uint16_t);
+    shapes->colors.size += size;
+    add(shapes, &shape);
+    return (void *)room;
+}
+
+void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BOX, .box = box});
+}
+
+void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .line = line});
+}
+
+void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
+{
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .dot = dot});
+}
+
+void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                          const char *bytes, size_t n)
+{
+    struct attn_shape shape = {.kind = ATTN_SHAPE_TEXT, .text = *text};
+
+    if (n == 0)
+        return;
+    shape.text.first = shapes->text.size;
+    shape.text.n = n;
+    attn_buffer_append(&shapes->text, bytes, n);
+    add(shapes, &shape);
+}
+
+void attn_shapes_add_string(struct attn_shapes *shapes, const struct attn_shape_text *text,
+                            const char *string)
+{
+    attn_shapes_add_text(shapes, text, string, strlen(string));
+}
+
+/* Controls, and bytes that are no UTF-8, as \xNN; a backslash stays one: a note is for reading. */
+static void append_printable(struct attn_buffer *out, const char *text, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        uint32_t code_point;
+        size_t n = attn_utf8_decode(text + at, size - at, &code_point);
+
+        if (n > 0 && attn_utf8_is_printable(code_point))
+            attn_buffer_append(out, text + at, n);
+        else
+            attn_escape_append(out, text + at, n > 0 ? n : code_point);
+        at += n > 0 ? n : code_point;
+    }
+}
+
+void attn_shapes_add_note(struct attn_shapes *shapes, const char *name, const char *value, size_t n)
+{
+    struct attn_shape_note *note = &shapes->notes[shapes->n_note];
+
+    if (n == 0 || shapes->n_note == ATTN_SHAPES_NOTES)
+        return;
+    note->name = name;
+    note->first = shapes->text.size;
+    append_printable(&shapes->text, value, n);
+    note->n = shapes->text.size - note->first;
+    shapes->n_note++;
+}
+
+const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name, size_t *n)
+{
+    for (size_t i = 0; i < shapes->n_note; i++)
+        if (strcmp(shapes->notes[i].name, name) == 0) {
+            *n = shapes->notes[i].n;
+            return shapes->text.data + shapes->notes[i].first;
+        }
+    *n = 0;
+    return NULL;
+}
+
+bool attn_shapes_are_many(const struct attn_shape_cluster *cluster)
+{
+    return cluster->n_cell > MOST_CELLS || cluster->longest > LONGEST_SIDE;
+}
+
+size_t attn_shapes_image_scale(const struct attn_shape_cluster *cluster)
+{
+    return (size_t)ceil(IMAGE_PIXELS / fmax(cluster->width, cluster->height));
+}
+
+/* The next run of CELLS from cell *AT on; false at the end. */
+static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
+                     size_t *at, struct attn_shape_run *run)
+{
+    const uint16_t *colors = (const void *)shapes->colors.data;
+    const size_t r = *at / cells->n_col, c = *at % cells->n_col;
+    const uint16_t *row = colors + cells->first + r * cells->n_col;
+    size_t end = c + 1;
+
+    if (r >= cells->n_row)
+        return false;
+    while (end < cells->n_col && row[end] == row[c])
+        end++;
+    *run = (struct attn_shape_run){.x = cells->x + (double)c * cells->width,
+                                   .y = cells->y + (double)r * cells->height,
+                                   .width = ((double)(end - c) + overlap) * cells->width,
+                                   .height = (1 + overlap) * cells->height,
+                                   .color = row[c]};
+    *at += end - c;
+    return true;
+}
+
+/* Counts the runs of each color into N; or, where RUNS is given, puts them in order, those of color
+ * i from n[i] on. */
+static void sort_runs(const struct attn_shapes *shapes, const struct attn_shape_cluster *cluster,
+                      size_t *n, struct attn_shape_run *runs)
+{
+    for (size_t i = 0; i < cluster->n; i++) {
+        size_t at = 0;
+        struct attn_shape_run run;
+
+        while (next_run(shapes, &cluster->shapes[i].cells, &at, &run)) {
+            if (runs)
+                runs[n[run.color]] = run;
+            n[run.color]++;
+        }
+    }
+}
+
+enum attn_status attn_shapes_runs(const struct attn_shapes *shapes,
+                                  const struct attn_shape_cluster *cluster,
+                                  struct attn_shape_run **runs, size_t *n, struct attn_error *err)
+{
+    size_t of_color[ATTN_SHAPES_COLORS] = {0}, n_run = 0;
+    struct attn_shape_run *made;
+
+    sort_runs(shapes, cluster, of_color, NULL);
+    for (size_t i = 0; i < shapes->n_color; i++) {
+        n_run += of_color[i];
+        of_color[i] = n_run - of_color[i];
+    }
+    made = attn_alloc_uninitialized(n_run, sizeof *made, err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    sort_runs(shapes, cluster, of_color, made);
+    *runs = made;
+    *n = n_run;
+    return ATTN_OK;
+}
+
+const struct attn_shape *attn_shapes_list(const struct attn_shapes *shapes, size_t *n)
+{
+    *n = shapes->shapes.size / sizeof(struct attn_shape);
+    return (const void *)shapes->shapes.data;
+}
+
+struct attn_shape_cluster attn_shapes_cluster_of(const struct attn_shape *shapes, size_t n)
+{
+    struct attn_shape_cluster cluster = {.shapes = shapes, .x = HUGE_VAL, .y = HUGE_VAL};
+    double right = 0, bottom = 0;
+
+    for (; cluster.n < n && shapes[cluster.n].kind == ATTN_SHAPE_CELLS; cluster.n++) {
+        const struct attn_shape_cells *cells = &shapes[cluster.n].cells;
+
+        cluster.n_cell += cells->n_row * cells->n_col;
+        if (cells->n_row > cluster.longest)
+            cluster.longest = cells->n_row;
+        if (cells->n_col > cluster.longest)
+            cluster.longest = cells->n_col;
+        cluster.x = fmin(cluster.x, cells->x);
+        cluster.y = fmin(cluster.y, cells->y);
+        right = fmax(right, cells->x + (double)cells->n_col * cells->width);
+        bottom = fmax(bottom, cells->y + (double)cells->n_row * cells->height);
+    }
+    cluster.width = right - cluster.x;
+    cluster.height = bottom - cluster.y;
+    return cluster;
+}
+
+/* Row Y of the shapes, from X on, as far as CELLS have it. */
+static void fill_from_cells(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
+                            double x, double y, uint32_t *row)
+{
+    const uint16_t *colors = (const void *)shapes->colors.data;
+    const size_t r = (size_t)((y - cells->y) / cells->height), width = (size_t)cells->width;
+
+    row += (size_t)(cells->x - x);
+    colors += cells->first + r * cells->n_col;
+    for (size_t c = 0; c < cells->n_col; c++)
+        for (size_t i = 0; i < width; i++)
+            *row++ = shapes->palette[colors[c]];
+}
+
+void attn_shapes_cluster_row(const struct attn_shapes *shapes,
+                             const struct attn_shape_cluster *cluster, size_t y, uint32_t *row)
+{
+    const double at = cluster->y + (double)y;
+
+    for (size_t x = 0; x < (size_t)cluster->width; x++)
+        row[x] = shapes->paper;
+    for (size_t i = 0; i < cluster->n; i++) {
+        const struct attn_shape_cells *cells = &cluster->shapes[i].cells;
+
+        if (at >= cells->y && at < cells->y + (double)cells->n_row * cells->height)
+            fill_from_cells(shapes, cells, cluster->x, at, row);
+    }
+}
+
+enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn_error *err)
+{
+    enum attn_status status = attn_buffer_check(&shapes->shapes, err);
+
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&shapes->colors, err);
+    return status == ATTN_OK ? attn_buffer_check(&shapes->text, err) : status;
+}
+
+void attn_shapes_release(struct attn_shapes *shapes)
+{
+    attn_buffer_release(&shapes->shapes);
+    attn_buffer_release(&shapes->colors);
+    attn_buffer_release(&shapes->text);
+    *shapes = (struct attn_shapes){0};
+}

@@ -1,0 +1,177 @@
+/* text_table.c - see text_table.h. */
+#include "encode/text_table.h"
+
+#include "base/utf8.h"
+
+#include <string.h>
+
+static size_t next_character(const char *text, size_t size, size_t *width)
+{
+    uint32_t code_point;
+    size_t length = attn_utf8_decode(text, size, &code_point);
+
+    *width = length > 0 ? (size_t)attn_utf8_width(code_point) : 1;
+    return length > 0 ? length : 1;
+}
+
+size_t attn_text_width(const char *text, size_t size)
+{
+    size_t total = 0, width;
+
+    for (size_t at = 0; at < size; total += width)
+        at += next_character(text + at, size - at, &width);
+    return total;
+}
+
+size_t attn_text_fit(const char *text, size_t size, size_t width)
+{
+    size_t at = 0, used = 0, next;
+
+    while (at < size) {
+        size_t length = next_character(text + at, size - at, &next);
+
+        if (next > width - used)
+            break;
+        at += length;
+        used += next;
+    }
+    return at;
+}
+
+/* The columns, which were appended whole to memory that is aligned for anything; NULL when memory
+ * ran out. */
+static struct attn_text_column *columns_of(struct attn_text_table *table)
+{
+    return table->columns.has_failed ? NULL : (void *)table->columns.data;
+}
+
+void attn_text_table_begin(struct attn_text_table *table, size_t n_column)
+{
+    const struct attn_text_column column = {0};
+
+    attn_buffer_reset(&table->text);
+    attn_buffer_reset(&table->line);
+    attn_buffer_reset(&table->cells);
+    attn_buffer_reset(&table->columns);
+    table->n_column = n_column;
+    for (size_t c = 0; c < n_column; c++)
+        attn_buffer_append(&table->columns, &column, sizeof column);
+}
+
+void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns != NULL)
+        columns[column].is_left = true;
+}
+
+void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width)
+{
+    struct attn_text_column *columns = columns_of(table);
+
+    if (columns != NULL && columns[column].width < width)
+        columns[column].width = width;
+}
+
+void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
+                             const char *text, size_t size)
+{
+    struct attn_text_cell cell = {.width = attn_text_width(text, size), .paint = paint};
+
+    attn_buffer_append(&table->text, text, size);
+    cell.end = table->text.size;
+    attn_buffer_append(&table->cells, &cell, sizeof cell);
+}
+
+void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size)
+{
+    attn_text_table_painted(table, ATTN_PAINT_NONE, text, size);
+}
+
+void attn_text_table_string(struct attn_text_table *table, const char *text)
+{
+    attn_text_table_cell(table, text, strlen(text));
+}
+
+void attn_text_table_number(struct attn_text_table *table, size_t number)
+{
+    size_t begin = table->text.size;
+    struct attn_text_cell cell = {.paint = ATTN_PAINT_NONE};
+
+    attn_buffer_append_format(&table->text, "%zu", number);
+    cell.end = table->text.size;
+    cell.width = cell.end - begin;
+    attn_buffer_append(&table->cells, &cell, sizeof cell);
+}
+
+static void append_blanks(struct attn_buffer *line, size_t n)
+{
+    while (n-- > 0)
+        attn_buffer_append_char(line, ' ');
+}
+
+/* One row as a line, from its first cell; BEGIN is where that cell's text begins. */
+static void append_row(struct attn_text_table *table, const struct attn_text_cell *cells,
+                       size_t begin)
+{
+    const struct attn_text_column *columns = columns_of(table);
+    size_t used; /* up to the last byte that is no padding */
+
+    attn_buffer_reset(&table->line);
+    used = 0;
+    for (size_t c = 0; c < table->n_column; c++) {
+        size_t size = cells[c].end - begin;
+        size_t padding = columns[c].width - cells[c].width;
+        bool is_left = columns[c].is_left;
+
+        append_blanks(&table->line, (c > 0 ? 2 : 0) + (is_left ? 0 : padding));
+        attn_paint_append(&table->line, cells[c].paint, table->depth, table->text.data + begin,
+                          size);
+        if (size > 0)
+            used = table->line.size;
+        append_blanks(&table->line, is_left ? padding : 0);
+        begin = cells[c].end;
+    }
+    if (!table->line.has_failed)
+        table->line.size = used;
+    attn_buffer_append_char(&table->line, '\n');
+}
+
+enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
+                                       struct attn_error *err)
+{
+    struct attn_text_column *columns = columns_of(table);
+    const struct attn_text_cell *cells;
+    enum attn_status status = attn_buffer_check(&table->text, err);
+    size_t n, begin = 0;
+
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&table->cells, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&table->columns, err);
+    if (status != ATTN_OK)
+        return status;
+    cells = (const void *)table->cells.data; /* likewise */
+    n = table->cells.size / sizeof *cells;
+    for (size_t i = 0; i < n; i++)
+        if (cells[i].width > columns[i % table->n_column].width)
+            columns[i % table->n_column].width = cells[i].width;
+    for (size_t i = 0; i < n; i += table->n_column) {
+        append_row(table, &cells[i], begin);
+        status = attn_buffer_check(&table->line, err);
+        if (status != ATTN_OK)
+            return status;
+        attn_sink_write(sink, table->line.data, table->line.size);
+        begin = cells[i + table->n_column - 1].end;
+    }
+    return ATTN_OK;
+}
+
+void attn_text_table_release(struct attn_text_table *table)
+{
+    attn_buffer_release(&table->text);
+    attn_buffer_release(&table->line);
+    attn_buffer_release(&table->cells);
+    attn_buffer_release(&table->columns);
+}

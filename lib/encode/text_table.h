@@ -1,0 +1,67 @@
+/*
+ * text_table.h - a small table of words and numbers in columns that line up on a terminal.
+ *
+ *     struct attn_text_table table = {0};
+ *     attn_text_table_begin(&table, 3);
+ *     attn_text_table_flush_left(&table, 0);
+ *     attn_text_table_cell(&table, text, size);   // row by row
+ *     attn_text_table_write(&table, sink, &err);
+ *     attn_text_table_release(&table);
+ */
+#ifndef ATTN_ENCODE_TEXT_TABLE_H
+#define ATTN_ENCODE_TEXT_TABLE_H
+
+#include "base/buffer.h"
+#include "base/sink.h"
+#include "encode/color_line.h"
+
+#include <stdbool.h>
+
+struct attn_text_column {
+    size_t width; /* of its widest cell */
+    bool is_left; /* its cells are flush left */
+};
+
+struct attn_text_cell {
+    size_t end;   /* of its bytes in `text` */
+    size_t width; /* columns of a terminal */
+    struct attn_paint paint;
+};
+
+/* Initialize with = {0}; may be used again after a write. */
+struct attn_text_table {
+    struct attn_buffer text;    /* the cells, one after the other */
+    struct attn_buffer line;    /* scratch */
+    struct attn_buffer cells;   /* struct attn_text_cell, row by row */
+    struct attn_buffer columns; /* struct attn_text_column */
+    size_t n_column;
+    enum attn_color_depth depth; /* of what is painted; none at first */
+};
+
+/* Empties the table. It has N_COLUMN columns, 1 or more, flush right. */
+void attn_text_table_begin(struct attn_text_table *table, size_t n_column);
+void attn_text_table_flush_left(struct attn_text_table *table, size_t column);
+
+/* Makes COLUMN at least WIDTH wide. */
+void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t width);
+
+/* The next cell: SIZE bytes of UTF-8. */
+void attn_text_table_cell(struct attn_text_table *table, const char *text, size_t size);
+void attn_text_table_painted(struct attn_text_table *table, struct attn_paint paint,
+                             const char *text, size_t size);
+void attn_text_table_string(struct attn_text_table *table, const char *text);
+void attn_text_table_number(struct attn_text_table *table, size_t number);
+
+/* Writes the rows; two blanks between columns, none at the ends of lines. */
+enum attn_status attn_text_table_write(struct attn_text_table *table, struct attn_sink *sink,
+                                       struct attn_error *err);
+
+void attn_text_table_release(struct attn_text_table *table);
+
+/* Columns that a terminal needs for TEXT, printable UTF-8: 2 for wide characters, 0 for marks. */
+size_t attn_text_width(const char *text, size_t size);
+
+/* Bytes of the longest beginning of TEXT that fits WIDTH columns. */
+size_t attn_text_fit(const char *text, size_t size, size_t width);
+
+#endif

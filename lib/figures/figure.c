@@ -1,0 +1,502 @@
+/*
+ * figure.c - see figure.h. Here is what all kinds of figures have: colors, heading, legend, the
+ * limits, and what the file says of the picture.
+ */
+#include "figures/figure_internal.h"
+
+#include "base/escape.h"
+#include "base/version.h"
+#include "encode/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_SIDE = 16384,      /* units of a side */
+    MOST_AREA = 64000000,   /* and of the whole */
+    MOST_COMPONENTS = 1024, /* columns of what is not a matrix */
+    MOST_VALUES = 40000,    /* numbers in cells: 200 tokens */
+    THUMBNAIL_CELLS = 128,  /* a side in a grid */
+    TITLE_SIZE = 15,
+    SUBTITLE_SIZE = 12,
+    SUBTITLE_COLUMNS = 44, /* of the text, at least, where it is that long */
+    RAMP_WIDTH = 14,
+    RAMP_HEIGHT = 128,
+    TICK = 4,    /* the length of a tick */
+    SWATCH = 12, /* the side of a cell in the legend */
+    ENTRY = 18,  /* the height of a line of the legend */
+    LEGEND_COLUMNS = 11,
+};
+
+const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i)
+{
+    return pen->content->grid ? &pen->content->grid->matrix
+                              : attn_levels_at(pen->content->levels, pen->content->first + i);
+}
+
+/* --- The heading ------------------------------------------------------------------------------ */
+
+static const char *const view_texts[] = {"first key left out", "rows sum to 1", "words merged"};
+
+/* What its numbers are called. */
+static const char *name_of(const struct attn_figure_pen *pen)
+{
+    return pen->content->grid ? pen->content->grid->name
+                              : attn_site_name(attn_figure_matrix(pen, 0)->site);
+}
+
+/* "fable, layer 2, head 5: pattern" */
+static void append_title(struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    if (pen->options->title) {
+        attn_buffer_append_string(out, pen->options->title);
+        return;
+    }
+    attn_figure_append_subject(pen, out);
+    attn_buffer_append_string(out, out->size > 0 ? ": " : "");
+    attn_buffer_append_string(out, name_of(pen));
+    if (pen->options->is_difference)
+        attn_buffer_append_string(out, ", chosen minus exact");
+}
+
+/* What was hidden or merged, and a scale that is not the usual one: the parts of the subtitle that
+ * are never shortened. */
+static void find_subtitle(struct attn_figure_pen *pen)
+{
+    const struct attn_picture_options *options = pen->options;
+    const bool has_view[] = {options->hides_first, options->renormalizes, options->merges_words};
+
+    const bool is_told = pen->content->grid && pen->scale.span == ATTN_SPAN_MATRIX;
+
+    if (pen->scale.span != ATTN_SPAN_UNIT && !is_told) { /* the legend tells of the one matrix */
+        attn_color_scale_append(&pen->scale, &pen->subtitle);
+        attn_buffer_append_string(&pen->subtitle, "; ");
+    }
+    for (size_t i = 0; i < sizeof has_view / sizeof *has_view; i++)
+        if (has_view[i]) {
+            attn_buffer_append_string(&pen->subtitle, view_texts[i]);
+            attn_buffer_append_string(&pen->subtitle, "; ");
+        }
+}
+
+/* The text that was run, as far as its tokens tell. Labels of arrays are no text. */
+static void append_run_text(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const struct attn_labels *labels = &pen->content->writer->labels;
+    const size_t n = attn_selection_dims(labels->selection)->n_position;
+
+    for (size_t i = 0; labels->tokens && !labels->axes && i < n; i++) {
+        if (i > 0 && labels->begin && labels->begin[i] > labels->end[i - 1])
+            attn_buffer_append_char(out, ' ');
+        attn_buffer_append(out, labels->tokens[i], labels->token_sizes[i]);
+    }
+}
+
+/* Appends at most N_COLUMN columns of TEXT, with an ellipsis where it is longer. */
+static void append_shortened(struct attn_buffer *out, const char *text, size_t size,
+                             size_t n_column)
+{
+    if (attn_text_width(text, size) <= n_column) {
+        attn_buffer_append(out, text, size);
+        return;
+    }
+    attn_buffer_append(out, text, attn_text_fit(text, size, n_column - 1));
+    attn_buffer_append_string(out, "\xe2\x80\xa6"); /* U+2026 */
+}
+
+/* The text that the subtitle ends in, or NULL. */
+static const char *run_text(const struct attn_figure_pen *pen, size_t *n)
+{
+    const char *text = attn_shapes_note(pen->shapes, "Text", n);
+
+    return pen->has_text ? text : NULL;
+}
+
+double attn_figure_heading_width(struct attn_figure_pen *pen)
+{
+    size_t n_title, n_text;
+    const char *title = attn_shapes_note(pen->shapes, "Title", &n_title);
+    const char *text = run_text(pen, &n_text);
+    size_t n_column = text ? attn_text_width(text, n_text) : 0;
+    double width = title ? attn_figure_text_width(attn_text_width(title, n_title), TITLE_SIZE) : 0;
+
+    n_column = n_column < SUBTITLE_COLUMNS ? n_column : SUBTITLE_COLUMNS;
+    n_column += pen->subtitle.size;
+    width = fmax(width, attn_figure_text_width(n_column, SUBTITLE_SIZE));
+    return ceil(width) + 2 * ATTN_FIGURE_PAD;
+}
+
+static bool has_subtitle(const struct attn_figure_pen *pen)
+{
+    size_t n;
+
+    return pen->subtitle.size > 0 || run_text(pen, &n);
+}
+
+double attn_figure_heading_height(struct attn_figure_pen *pen)
+{
+    size_t n;
+    const bool has_title = attn_shapes_note(pen->shapes, "Title", &n);
+
+    return ATTN_FIGURE_PAD + (has_title ? 22 : 0) + (has_subtitle(pen) ? 18 : 0) + 4;
+}
+
+void attn_figure_add_heading(struct attn_figure_pen *pen)
+{
+    const double room = pen->shapes->width - 2 * ATTN_FIGURE_PAD;
+    const size_t n_column = (size_t)(room / attn_figure_text_width(1, SUBTITLE_SIZE));
+    struct attn_shape_text line = {.x = ATTN_FIGURE_PAD,
+                                   .y = ATTN_FIGURE_PAD + 14,
+                                   .size = TITLE_SIZE,
+                                   .color = pen->ink,
+                                   .is_bold = true};
+    struct attn_buffer said = {0};
+    size_t n;
+    const char *text = attn_shapes_note(pen->shapes, "Title", &n);
+
+    if (text) { /* the shapes may move the bytes of their notes */
+        attn_buffer_append(&said, text, n);
+        attn_shapes_add_text(pen->shapes, &line, said.data, said.size);
+        line.y += 20;
+    }
+    said.size = 0;
+    text = run_text(pen, &n);
+    attn_buffer_append(&said, pen->subtitle.data, pen->subtitle.size);
+    if (text && n_column > said.size + 1)
+        append_shortened(&said, text, n, n_column - said.size);
+    else if (said.size > 0)
+        said.size -= 2; /* without "; " */
+    line.size = SUBTITLE_SIZE;
+    line.color = pen->faint;
+    line.is_bold = false;
+    attn_shapes_add_text(pen->shapes, &line, said.data, said.size);
+    pen->shapes->text.has_failed |= said.has_failed;
+    attn_buffer_release(&said);
+}
+
+/* --- The legend ------------------------------------------------------------------------------- */
+
+/* Whether each matrix or row has a range of its own, so that no number stands for a color. */
+static bool is_relative(const struct attn_figure_pen *pen)
+{
+    return pen->scale.span == ATTN_SPAN_ROW ||
+           (pen->scale.span == ATTN_SPAN_MATRIX && pen->content->n > 1);
+}
+
+/* What the ramp shows: the range of the one matrix, or a range of 1 that stands for all. */
+static struct attn_color_range legend_range(const struct attn_figure_pen *pen)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+
+    if (is_relative(pen))
+        return attn_color_range(&pen->scale, pen->scale.is_signed ? -1 : 0, 1);
+    return attn_color_range(&pen->scale, (double)matrix->least, (double)matrix->most);
+}
+
+struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen)
+{
+    const int n_entry = 1 + pen->options->hides_first;
+
+    return (struct attn_figure_size){
+        ceil(attn_figure_text_width(LEGEND_COLUMNS, ATTN_FIGURE_SMALL)) + 8,
+        ENTRY + RAMP_HEIGHT + ENTRY * (n_entry + 1)};
+}
+
+static void add_ramp(struct attn_figure_pen *pen, double x, double y)
+{
+    const struct attn_shape_cells cells = {
+        .x = x, .y = y, .width = RAMP_WIDTH, .height = 1, .n_row = RAMP_HEIGHT, .n_col = 1};
+    uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
+
+    for (size_t i = 0; colors && i < RAMP_HEIGHT; i++)
+        colors[i] = (uint16_t)((RAMP_HEIGHT - 1 - i) * (ATTN_N_COLOR - 1) / (RAMP_HEIGHT - 1));
+    attn_figure_add_frame(pen, x, y, RAMP_WIDTH, RAMP_HEIGHT);
+}
+
+static void add_tick(struct attn_figure_pen *pen, double x, double y, const char *text, size_t n)
+{
+    const struct attn_shape_text label = {.x = x + RAMP_WIDTH + TICK + 4,
+                                          .y = y + 0.35 * ATTN_FIGURE_SMALL,
+                                          .size = ATTN_FIGURE_SMALL,
+                                          .color = pen->ink};
+
+    attn_shapes_add_text(pen->shapes, &label, text, n);
+}
+
+/* The number at a tick; where there is none that holds for all, what the ends are. */
+static size_t tick_text(const struct attn_figure_pen *pen, double tick,
+                        char text[ATTN_TICK_TEXT_SIZE])
+{
+    if (!is_relative(pen) || tick == 0)
+        return attn_color_tick_text(tick, text);
+    if (fabs(tick) != 1)
+        return 0;
+    return (size_t)snprintf(text, ATTN_TICK_TEXT_SIZE, tick < 0 ? "-largest" : "largest");
+}
+
+/* Ticks that would touch the one below are left out. */
+static void add_ticks(struct attn_figure_pen *pen, double x, double y)
+{
+    const struct attn_color_range range = legend_range(pen);
+    double ticks[ATTN_MOST_TICKS], last = HUGE_VAL;
+    const size_t n = attn_color_ticks(&pen->scale, range, ticks);
+    char text[ATTN_TICK_TEXT_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        const double at = y + RAMP_HEIGHT * (1 - attn_color_place(&pen->scale, range, ticks[i]));
+        const size_t size = tick_text(pen, ticks[i], text);
+
+        if (size == 0 || last - at < ATTN_FIGURE_SMALL)
+            continue;
+        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){.x = x + RAMP_WIDTH,
+                                                                   .y = at,
+                                                                   .x2 = x + RAMP_WIDTH + TICK,
+                                                                   .y2 = at,
+                                                                   .width = 1,
+                                                                   .opacity = 1,
+                                                                   .color = pen->frame});
+        add_tick(pen, x, at, text, size);
+        last = at;
+    }
+}
+
+/* A cell of KIND and what it is called; returns where the next one goes. */
+static double add_entry(struct attn_figure_pen *pen, double x, double y, enum attn_cell_kind kind)
+{
+    const char *const names[] = {[ATTN_CELL_MASKED] = pen->content->grid ? "no value" : "masked",
+                                 [ATTN_CELL_HIDDEN] = "left out",
+                                 [ATTN_CELL_NOT_FINITE] = "not finite"};
+
+    attn_figure_add_nothing(pen, kind, (struct attn_figure_place){x, y, SWATCH});
+    add_tick(pen, x, y + SWATCH / 2.0, names[kind], strlen(names[kind]));
+    return y + ENTRY;
+}
+
+void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y)
+{
+    static const char *const curves[] = {[ATTN_CURVE_LINEAR] = "linear",
+                                         [ATTN_CURVE_SQRT] = "square root",
+                                         [ATTN_CURVE_LOG] = "log"};
+    const struct attn_shape_text name = {
+        .x = x - 1, .y = y + 9, .size = ATTN_FIGURE_SMALL, .color = pen->faint};
+
+    attn_shapes_add_string(pen->shapes, &name, curves[pen->scale.curve]);
+    y += ENTRY;
+    add_ramp(pen, x, y);
+    add_ticks(pen, x, y);
+    y += RAMP_HEIGHT + ENTRY;
+    if (pen->has_masked)
+        y = add_entry(pen, x, y, ATTN_CELL_MASKED);
+    if (pen->has_hidden)
+        y = add_entry(pen, x, y, ATTN_CELL_HIDDEN);
+    if (pen->has_not_finite)
+        y = add_entry(pen, x, y, ATTN_CELL_NOT_FINITE);
+    pen->shapes->height = fmax(pen->shapes->height, y + ATTN_FIGURE_PAD - 4);
+}
+
+/* --- What the file says ------------------------------------------------------------------------ */
+
+/* A path can hold the name of a user: the file does not say it. */
+static bool is_path(const char *value)
+{
+    static const char ending[] = ".npy";
+    const size_t n = strlen(value);
+
+    return strchr(value, '/') ||
+           (n >= sizeof ending - 1 && strcmp(value + n - (sizeof ending - 1), ending) == 0);
+}
+
+static void append_options(const struct attn_labels *labels, struct attn_buffer *out)
+{
+    for (size_t i = 0; i < labels->n_option; i++) {
+        const struct attn_option *option = &labels->options[i];
+
+        attn_buffer_append_format(out, "%s--%s", i > 0 ? " " : "", option->name);
+        if (option->value[0] != '\0')
+            attn_buffer_append_format(out, " %s", is_path(option->value) ? "FILE" : option->value);
+    }
+}
+
+static void add_note(struct attn_figure_pen *pen, const char *name)
+{
+    attn_shapes_add_note(pen->shapes, name, pen->scratch.data, pen->scratch.size);
+    pen->shapes->text.has_failed |= pen->scratch.has_failed;
+    pen->scratch.size = 0;
+}
+
+static void add_notes(struct attn_figure_pen *pen)
+{
+    append_title(pen, &pen->scratch);
+    add_note(pen, "Title");
+    if (!pen->content->grid)
+        append_run_text(pen, &pen->scratch);
+    else if (pen->content->grid->text)
+        attn_escape_append(&pen->scratch, pen->content->grid->text, pen->content->grid->n_text);
+    add_note(pen, "Text");
+    attn_figure_append_subject(pen, &pen->scratch);
+    add_note(pen, "Subject");
+    attn_buffer_append_string(&pen->scratch, name_of(pen));
+    add_note(pen, "Site");
+    attn_color_scale_append(&pen->scale, &pen->scratch);
+    add_note(pen, "Scale");
+    if (!pen->content->grid)
+        append_options(&pen->content->writer->labels, &pen->scratch);
+    add_note(pen, "Options");
+    attn_buffer_append_string(&pen->scratch, "attn-cli " ATTN_VERSION);
+    add_note(pen, "Software");
+}
+
+/* --- Drawing ----------------------------------------------------------------------------------- */
+
+static void set_palette(struct attn_figure_pen *pen)
+{
+    uint32_t palette[ATTN_N_COLOR + ATTN_CELL_NOT_FINITE];
+
+    for (int level = 0; level < ATTN_N_COLOR; level++)
+        palette[level] = attn_figure_color(pen, level);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        palette[ATTN_N_COLOR - 1 + kind] =
+            attn_figure_nothing_color((enum attn_cell_kind)kind, pen->options->theme);
+    attn_shapes_set_palette(pen->shapes, palette, sizeof palette / sizeof *palette);
+}
+
+static void open_pen(struct attn_figure_pen *pen)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+
+    pen->scale = pen->content->grid
+                     ? pen->content->grid->scale
+                     : attn_color_scale_of(pen->options->color_scale, attn_site_range(matrix->site),
+                                           pen->options->is_difference);
+    pen->map = attn_picture_colormap(pen->options, &pen->scale, is_dark ? "viridis" : "blues");
+    pen->ink = is_dark ? 0xe8e8e8 : 0x1a1a1a;
+    pen->faint = is_dark ? 0xa0a0a0 : 0x595959;
+    pen->rule = is_dark ? 0x3c3c3c : 0xd4d4d4;
+    pen->frame = is_dark ? 0x6a6a6a : 0x9a9a9a;
+    pen->shapes->paper = is_dark ? 0x121212 : 0xffffff;
+    set_palette(pen);
+    add_notes(pen);
+    find_subtitle(pen);
+}
+
+enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+
+    if (attn_site_has_keys(matrix->site))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the columns of '%s' are no keys, which '--figure %s' shows",
+                          attn_site_name(matrix->site), attn_figure_name(pen->content->kind));
+}
+
+static enum attn_status check_content(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+
+    if (attn_site_has_keys(matrix->site) || matrix->n_column <= MOST_COMPONENTS)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "'%s' has %zu columns, a figure has at most %d",
+                   attn_site_name(matrix->site), matrix->n_column, MOST_COMPONENTS);
+    attn_error_hint(err, "--figure points shows such rows as points, --csv and --npz write them");
+    return ATTN_INVALID;
+}
+
+/* Numbers in cells, where they are asked for: a text each. */
+static enum attn_status check_values(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const enum attn_figure kind = pen->content->kind;
+    const bool has_cells =
+        kind == ATTN_FIGURE_MATRIX || kind == ATTN_FIGURE_GRID || kind == ATTN_FIGURE_PATCHES;
+    size_t n = 0;
+
+    for (size_t i = 0; has_cells && i < pen->content->n; i++) {
+        const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+        n += matrix->n_cell_row * matrix->n_cell_column;
+    }
+    if (pen->options->values != ATTN_CELL_TEXT_ALWAYS || n <= MOST_VALUES)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "'--values always' puts numbers in %zu cells, at most %d have them", n,
+                   MOST_VALUES);
+    attn_error_hint(err, "--csv and --npz write the numbers; --heads and --queries choose");
+    return ATTN_INVALID;
+}
+
+static enum attn_status check_size(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const double width = pen->shapes->width, height = pen->shapes->height;
+    const bool is_long = width > MOST_SIDE || height > MOST_SIDE;
+
+    if (!is_long && width * height <= MOST_AREA)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   is_long ? "the figure has %.0f x %.0f pixels, at most %d a side are drawn"
+                           : "the figure has %.0f x %.0f pixels, at most %d are drawn",
+                   width, height, is_long ? MOST_SIDE : MOST_AREA);
+    attn_error_hint(err, "--cell 1 draws smaller cells; --heads, --layers and --queries choose");
+    return ATTN_INVALID;
+}
+
+static enum attn_status draw(const struct attn_figure_content *content, struct attn_shapes *shapes,
+                             bool is_measuring, struct attn_error *err)
+{
+    static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
+        [ATTN_FIGURE_MATRIX] = attn_figure_draw_matrix,
+        [ATTN_FIGURE_GRID] = attn_figure_draw_grid,
+        [ATTN_FIGURE_LINES] = attn_figure_draw_lines,
+        [ATTN_FIGURE_TOKENS] = attn_figure_draw_tokens,
+        [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
+        [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
+    };
+    struct attn_figure_pen pen = {.content = content,
+                                  .options = content->picture,
+                                  .shapes = shapes,
+                                  .is_measuring = is_measuring,
+                                  .has_text = true};
+    enum attn_status status;
+
+    open_pen(&pen);
+    status = content->kind == ATTN_FIGURE_POINTS ? ATTN_OK : check_content(&pen, err);
+    if (status == ATTN_OK)
+        status = check_values(&pen, err);
+    if (status == ATTN_OK)
+        status = kinds[content->kind](&pen, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&pen.scratch, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&pen.subtitle, err);
+    if (status == ATTN_OK)
+        status = attn_shapes_check(shapes, err);
+    if (status == ATTN_OK)
+        status = check_size(&pen, err);
+    attn_buffer_release(&pen.scratch);
+    attn_buffer_release(&pen.subtitle);
+    return status;
+}
+
+struct attn_levels_limits attn_figure_limits(enum attn_figure kind)
+{
+    const size_t most = kind == ATTN_FIGURE_GRID ? THUMBNAIL_CELLS : SIZE_MAX;
+
+    return (struct attn_levels_limits){most, most, true};
+}
+
+enum attn_status attn_figure_measure(const struct attn_figure_content *content,
+                                     struct attn_error *err)
+{
+    struct attn_shapes shapes = {0};
+    enum attn_status status = draw(content, &shapes, true, err);
+
+    attn_shapes_release(&shapes);
+    return status;
+}
+
+enum attn_status attn_figure_draw(const struct attn_figure_content *content,
+                                  struct attn_shapes *shapes, struct attn_error *err)
+{
+    return draw(content, shapes, false, err);
+}

@@ -1,0 +1,61 @@
+/*
+ * figure.h - figures: matrices and what their rows and columns are called, as a list of shapes.
+ * There is one file for each kind of figure (figure_matrix.c, figure_grid.c, ...), and
+ * figure_writer.c writes them.
+ *
+ *     struct attn_figure_content content = {.kind = ATTN_FIGURE_GRID, .writer = writer,
+ *                                           .levels = levels, .n = attn_levels_n(levels)};
+ *     struct attn_shapes shapes = {0};
+ *     status = attn_figure_measure(&content, &err);       // before anything is computed
+ *     status = attn_figure_draw(&content, &shapes, &err); // when all cells have come
+ *     attn_shapes_release(&shapes);
+ *
+ * Layouts know no font: text has the room of its columns. Nothing is cut to fit; a figure that
+ * would be too large is an error.
+ */
+#ifndef ATTN_FIGURES_FIGURE_H
+#define ATTN_FIGURES_FIGURE_H
+
+#include "encode/shapes.h"
+#include "figures/levels.h"
+#include "output/token_text.h"
+
+struct attn_figure_axis; /* figure_internal.h */
+
+/* Numbers of a table, in place of a matrix that a run told of. Borrowed. */
+struct attn_figure_grid {
+    struct attn_level_matrix matrix;
+    const struct attn_figure_axis *rows, *columns;
+    const char *name;  /* of the numbers: "effect" */
+    const char *model; /* that they are of, or NULL */
+    const char *text;  /* [n_text] likewise */
+    size_t n_text;
+    struct attn_color_scale scale; /* nothing is left open */
+    bool is_share;                 /* numbers are shown in percent */
+    int digits;                    /* of other numbers after the point */
+};
+
+struct attn_figure_content {
+    enum attn_figure kind;               /* not ATTN_FIGURE_DEFAULT */
+    const struct attn_figure_grid *grid; /* NULL: what is drawn is of a run: */
+    const struct attn_picture_options *picture;
+    const struct attn_writer *writer;
+    const struct attn_levels *levels;
+    size_t first, n;   /* the matrices of `levels` that are drawn, all of one site; n >= 1 */
+    bool is_in_points; /* --cell counts points, and not pixels */
+    const struct attn_token_texts *tokens, *source_tokens; /* of the run */
+};
+
+/* How large matrices may be before they are pooled, for this kind of figure. */
+struct attn_levels_limits attn_figure_limits(enum attn_figure kind);
+
+/* ATTN_INVALID when the figure cannot be drawn of what is selected, or would be too large: more
+ * than 16,384 units a side or 64 million in all. Needs no cells. */
+enum attn_status attn_figure_measure(const struct attn_figure_content *content,
+                                     struct attn_error *err);
+
+/* The figure into SHAPES, which is = {0}. Release SHAPES after a failure, too. */
+enum attn_status attn_figure_draw(const struct attn_figure_content *content,
+                                  struct attn_shapes *shapes, struct attn_error *err);
+
+#endif

@@ -1,0 +1,448 @@
+/*
+ * figure_cairo.c - see figure_cairo.h. Alone knows cairo and pango.
+ *
+ * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
+ * drawn. Those of a PDF are paths, one a color, or an image where there are many.
+ */
+#include "figures/figure_cairo.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "encode/png_file.h"
+#include "figures/cairo_functions.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char library_name[] = "libpangocairo-1.0.so.0"; /* brings cairo, pango and GObject */
+static const char families[] = "DejaVu Sans Mono, Menlo, Consolas, monospace";
+static const double pi = 3.14159265358979323846;
+
+/* The functions of the library that is open. */
+struct cairo {
+    void *library;
+/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+#define CAIRO_POINTER(result, name, arguments) result(*name) arguments;
+    ATTN_CAIRO_MAP(CAIRO_POINTER)
+#undef CAIRO_POINTER
+    /* NOLINTEND(bugprone-macro-parentheses) */
+};
+
+struct drawing {
+    const struct cairo *cairo;
+    const struct attn_shapes *shapes;
+    cairo_surface_t *surface;
+    cairo_t *cr;
+    PangoLayout *layout;
+    PangoFontDescription *font;
+    bool is_pixels;   /* the surface is an image */
+    size_t n_unknown; /* texts with characters that no font has */
+};
+
+/* --- The library ------------------------------------------------------------------------------- */
+
+/* ISO C has no conversion from a pointer to an object to one to a function. */
+static bool look_up(void *library, const char *name, void *function)
+{
+    void *found = dlsym(library, name);
+
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+#ifdef ATTN_IS_STATIC
+/* A static program cannot open a library: it has a C library of its own. */
+static void *open_library(void)
+{
+    return NULL;
+}
+static const char why_not[] = "which this program, linked statically, cannot open";
+static const char hint[] = "--svg needs nothing";
+#else
+/* It stays in memory when it is closed: GObject cannot be unloaded. */
+static void *open_library(void)
+{
+    return dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+static const char why_not[] = "which is not installed";
+static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which needs nothing";
+#endif
+
+static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
+{
+    bool has_all = true;
+
+    cairo->library = open_library();
+    if (cairo->library) {
+#define CAIRO_LOOK_UP(result, function, arguments)                                                 \
+    has_all = look_up(cairo->library, #function, &cairo->function) && has_all;
+        ATTN_CAIRO_MAP(CAIRO_LOOK_UP)
+#undef CAIRO_LOOK_UP
+    }
+    if (cairo->library && has_all)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,
+                   cairo->library ? "which is too old" : why_not);
+    attn_error_hint(err, "%s", hint);
+    attn_error_at(ATTN_IO, ATTN_STAGE_OUTPUT, err);
+    if (cairo->library)
+        dlclose(cairo->library);
+    return ATTN_IO;
+}
+
+static void close_cairo(struct cairo *cairo)
+{
+    dlclose(cairo->library);
+}
+
+enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err)
+{
+    struct cairo cairo;
+    enum attn_status status = open_cairo(&cairo, name, err);
+
+    if (status == ATTN_OK)
+        close_cairo(&cairo);
+    return status;
+}
+
+/* --- Cells ------------------------------------------------------------------------------------- */
+
+static void set_color(const struct drawing *drawing, uint32_t color, double opacity)
+{
+    drawing->cairo->cairo_set_source_rgba(drawing->cr, (double)(color >> 16 & 255) / 255,
+                                          (double)(color >> 8 & 255) / 255,
+                                          (double)(color & 255) / 255, opacity);
+}
+
+/* Puts the cluster into the pixels of SURFACE at X, Y, a unit of the cluster SCALE pixels wide. */
+static enum attn_status put_pixels(const struct drawing *drawing, cairo_surface_t *surface,
+                                   const struct attn_shape_cluster *cluster, const double at[2],
+                                   size_t scale, struct attn_error *err)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const size_t width = (size_t)cluster->width, height = (size_t)cluster->height;
+    uint32_t *row = attn_alloc(width, sizeof *row, err);
+    unsigned char *pixels;
+    size_t stride;
+
+    if (!row)
+        return ATTN_NO_MEMORY;
+    cairo->cairo_surface_flush(surface);
+    pixels = cairo->cairo_image_surface_get_data(surface);
+    stride = (size_t)cairo->cairo_image_surface_get_stride(surface);
+    for (size_t y = 0; y < height * scale; y++) {
+        uint32_t *to = (uint32_t *)(void *)(pixels + ((size_t)at[1] + y) * stride) + (size_t)at[0];
+
+        if (y % scale == 0)
+            attn_shapes_cluster_row(drawing->shapes, cluster, y / scale, row);
+        for (size_t x = 0; x < width; x++)
+            for (size_t i = 0; i < scale; i++)
+                *to++ = row[x];
+    }
+    cairo->cairo_surface_mark_dirty(surface);
+    attn_free(row);
+    return ATTN_OK;
+}
+
+static enum attn_status draw_paths(const struct drawing *drawing,
+                                   const struct attn_shape_cluster *cluster, struct attn_error *err)
+{
+    const struct cairo *cairo = drawing->cairo;
+    struct attn_shape_run *runs;
+    size_t n;
+    enum attn_status status = attn_shapes_runs(drawing->shapes, cluster, &runs, &n, err);
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        cairo->cairo_rectangle(drawing->cr, runs[i].x, runs[i].y, runs[i].width, runs[i].height);
+        if (i + 1 < n && runs[i].color == runs[i + 1].color)
+            continue;
+        set_color(drawing, drawing->shapes->palette[runs[i].color], 1);
+        cairo->cairo_fill(drawing->cr);
+    }
+    attn_free(runs);
+    return ATTN_OK;
+}
+
+static enum attn_status draw_image(const struct drawing *drawing,
+                                   const struct attn_shape_cluster *cluster, struct attn_error *err)
+{
+    static const double origin[2] = {0, 0};
+    const struct cairo *cairo = drawing->cairo;
+    const size_t scale = attn_shapes_image_scale(cluster);
+    cairo_surface_t *image =
+        cairo->cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)cluster->width * (int)scale,
+                                          (int)cluster->height * (int)scale);
+    enum attn_status status = cairo->cairo_surface_status(image) == 0
+                                  ? put_pixels(drawing, image, cluster, origin, scale, err)
+                                  : attn_error_no_memory(err);
+
+    if (status == ATTN_OK) {
+        cairo->cairo_save(drawing->cr);
+        cairo->cairo_translate(drawing->cr, cluster->x, cluster->y);
+        cairo->cairo_scale(drawing->cr, 1 / (double)scale, 1 / (double)scale);
+        cairo->cairo_set_source_surface(drawing->cr, image, 0, 0);
+        cairo->cairo_pattern_set_filter(cairo->cairo_get_source(drawing->cr),
+                                        ATTN_CAIRO_FILTER_NEAREST);
+        cairo->cairo_paint(drawing->cr);
+        cairo->cairo_restore(drawing->cr);
+    }
+    cairo->cairo_surface_destroy(image);
+    return status;
+}
+
+static enum attn_status draw_cells(const struct drawing *drawing,
+                                   const struct attn_shape_cluster *cluster, struct attn_error *err)
+{
+    const double at[2] = {cluster->x, cluster->y};
+
+    if (drawing->is_pixels)
+        return put_pixels(drawing, drawing->surface, cluster, at, 1, err);
+    return attn_shapes_are_many(cluster) ? draw_image(drawing, cluster, err)
+                                         : draw_paths(drawing, cluster, err);
+}
+
+/* --- Other shapes ------------------------------------------------------------------------------ */
+
+static void draw_box(const struct drawing *drawing, const struct attn_shape_box *box)
+{
+    set_color(drawing, box->color, 1);
+    drawing->cairo->cairo_rectangle(drawing->cr, box->x, box->y, box->width, box->height);
+    drawing->cairo->cairo_fill(drawing->cr);
+}
+
+static void draw_dot(const struct drawing *drawing, const struct attn_shape_dot *dot)
+{
+    set_color(drawing, dot->color, 1);
+    drawing->cairo->cairo_arc(drawing->cr, dot->x, dot->y, dot->radius, 0, 2 * pi);
+    drawing->cairo->cairo_fill(drawing->cr);
+}
+
+static void draw_line(const struct drawing *drawing, const struct attn_shape_line *line)
+{
+    const struct cairo *cairo = drawing->cairo;
+
+    set_color(drawing, line->color, line->opacity);
+    cairo->cairo_set_line_width(drawing->cr, line->width);
+    cairo->cairo_move_to(drawing->cr, line->x, line->y);
+    cairo->cairo_line_to(drawing->cr, line->x2, line->y2);
+    cairo->cairo_stroke(drawing->cr);
+}
+
+static void draw_text(struct drawing *drawing, const struct attn_shape_text *text)
+{
+    static const double shares[] = {[ATTN_ANCHOR_MIDDLE] = 0.5, [ATTN_ANCHOR_END] = 1};
+    const struct cairo *cairo = drawing->cairo;
+    int width, height;
+
+    cairo->pango_font_description_set_absolute_size(drawing->font, text->size * ATTN_PANGO_SCALE);
+    cairo->pango_font_description_set_weight(drawing->font,
+                                             text->is_bold ? ATTN_PANGO_WEIGHT_BOLD : 400);
+    cairo->pango_layout_set_font_description(drawing->layout, drawing->font);
+    cairo->pango_layout_set_text(drawing->layout, drawing->shapes->text.data + text->first,
+                                 (int)text->n);
+    cairo->pango_layout_get_size(drawing->layout, &width, &height);
+    drawing->n_unknown += cairo->pango_layout_get_unknown_glyphs_count(drawing->layout) > 0;
+    set_color(drawing, text->color, 1);
+    cairo->cairo_save(drawing->cr);
+    cairo->cairo_translate(drawing->cr, text->x, text->y);
+    if (text->is_turned)
+        cairo->cairo_rotate(drawing->cr, -pi / 2);
+    cairo->cairo_move_to(drawing->cr, -shares[text->anchor] * width / ATTN_PANGO_SCALE,
+                         -(double)cairo->pango_layout_get_baseline(drawing->layout) /
+                             ATTN_PANGO_SCALE);
+    cairo->pango_cairo_show_layout(drawing->cr, drawing->layout);
+    cairo->cairo_restore(drawing->cr);
+}
+
+static enum attn_status draw_shapes(struct drawing *drawing, struct attn_error *err)
+{
+    const struct attn_shapes *shapes = drawing->shapes;
+    struct attn_shape_cluster cluster;
+    enum attn_status status = ATTN_OK;
+    size_t n;
+    const struct attn_shape *list = attn_shapes_list(shapes, &n);
+
+    draw_box(drawing, &(struct attn_shape_box){0, 0, shapes->width, shapes->height, shapes->paper});
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        switch (list[i].kind) {
+        case ATTN_SHAPE_CELLS:
+            cluster = attn_shapes_cluster_of(list + i, n - i);
+            status = draw_cells(drawing, &cluster, err);
+            i += cluster.n - 1;
+            break;
+        case ATTN_SHAPE_BOX:
+            draw_box(drawing, &list[i].box);
+            break;
+        case ATTN_SHAPE_DOT:
+            draw_dot(drawing, &list[i].dot);
+            break;
+        case ATTN_SHAPE_LINE:
+            draw_line(drawing, &list[i].line);
+            break;
+        case ATTN_SHAPE_TEXT:
+            draw_text(drawing, &list[i].text);
+        }
+    return status;
+}
+
+/* Draws on drawing->surface, UNIT of it a unit of the shapes. */
+static enum attn_status draw(struct drawing *drawing, double unit, struct attn_error *err)
+{
+    const struct cairo *cairo = drawing->cairo;
+    enum attn_status status;
+
+    if (cairo->cairo_surface_status(drawing->surface) != 0)
+        return attn_error_no_memory(err);
+    drawing->cr = cairo->cairo_create(drawing->surface);
+    cairo->cairo_scale(drawing->cr, unit, unit);
+    drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
+    drawing->font = cairo->pango_font_description_new();
+    cairo->pango_font_description_set_family(drawing->font, families);
+    status = draw_shapes(drawing, err);
+    if (status == ATTN_OK && cairo->cairo_status(drawing->cr) != 0)
+        status = attn_error_no_memory(err);
+    cairo->pango_font_description_free(drawing->font);
+    cairo->g_object_unref(drawing->layout);
+    cairo->cairo_destroy(drawing->cr);
+    return status;
+}
+
+/* --- PNG ----------------------------------------------------------------------------------------- */
+
+struct pixels {
+    const unsigned char *data; /* of the surface: 0x00RRGGBB in the order of the machine */
+    size_t stride, width;
+};
+
+/* An attn_png_row_fn. */
+static void fill_row(void *user, size_t y, unsigned char *rgb)
+{
+    const struct pixels *pixels = user;
+    const uint32_t *row = (const void *)(pixels->data + y * pixels->stride);
+
+    for (size_t x = 0; x < pixels->width; x++) {
+        *rgb++ = (unsigned char)(row[x] >> 16);
+        *rgb++ = (unsigned char)(row[x] >> 8);
+        *rgb++ = (unsigned char)row[x];
+    }
+}
+
+static enum attn_status write_pixels(const struct drawing *drawing, struct attn_sink *sink,
+                                     struct attn_error *err)
+{
+    const struct cairo *cairo = drawing->cairo;
+    const struct attn_shapes *shapes = drawing->shapes;
+    struct attn_png_text texts[ATTN_SHAPES_NOTES];
+    struct pixels pixels;
+    struct attn_png_image image = {.width = (size_t)shapes->width,
+                                   .height = (size_t)shapes->height,
+                                   .density = 1 / ATTN_SHAPES_POINTS,
+                                   .fill_row = fill_row,
+                                   .user = &pixels,
+                                   .texts = texts,
+                                   .n_text = shapes->n_note};
+
+    cairo->cairo_surface_flush(drawing->surface);
+    pixels.data = cairo->cairo_image_surface_get_data(drawing->surface);
+    pixels.stride = (size_t)cairo->cairo_image_surface_get_stride(drawing->surface);
+    pixels.width = image.width;
+    for (size_t i = 0; i < shapes->n_note; i++)
+        texts[i] = (struct attn_png_text){
+            shapes->notes[i].name, shapes->text.data + shapes->notes[i].first, shapes->notes[i].n};
+    return attn_png_write(&image, sink, err);
+}
+
+enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err)
+{
+    struct cairo cairo;
+    struct drawing drawing = {.cairo = &cairo, .shapes = shapes, .is_pixels = true};
+    enum attn_status status = open_cairo(&cairo, "--png", err);
+
+    if (status != ATTN_OK)
+        return status;
+    drawing.surface = cairo.cairo_image_surface_create(ATTN_CAIRO_FORMAT_RGB24, (int)shapes->width,
+                                                       (int)shapes->height);
+    status = draw(&drawing, 1, err);
+    if (status == ATTN_OK)
+        status = write_pixels(&drawing, sink, err);
+    *n_unknown = drawing.n_unknown;
+    cairo.cairo_surface_destroy(drawing.surface);
+    close_cairo(&cairo);
+    return status;
+}
+
+/* --- PDF ----------------------------------------------------------------------------------------- */
+
+/* What cairo calls with bytes of the file. The sink keeps its failure. */
+static unsigned write_bytes(void *user, const unsigned char *data, unsigned size)
+{
+    attn_sink_write(user, data, size);
+    return 0;
+}
+
+static void set_said(const struct drawing *drawing, unsigned what, const char *text)
+{
+    drawing->cairo->cairo_pdf_surface_set_metadata(drawing->surface, what, text ? text : "");
+}
+
+/* Title and software have entries of their own, all else goes into the keywords. */
+static enum attn_status set_notes(const struct drawing *drawing, struct attn_error *err)
+{
+    const struct attn_shapes *shapes = drawing->shapes;
+    struct attn_buffer all = {0};
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < shapes->n_note; i++) {
+        const struct attn_shape_note *note = &shapes->notes[i];
+        const char *bytes = shapes->text.data + note->first;
+        struct attn_buffer one = {0};
+
+        attn_buffer_append(&one, bytes, note->n);
+        if (strcmp(note->name, "Title") == 0)
+            set_said(drawing, ATTN_CAIRO_PDF_TITLE, attn_buffer_string(&one));
+        else if (strcmp(note->name, "Software") == 0)
+            set_said(drawing, ATTN_CAIRO_PDF_CREATOR, attn_buffer_string(&one));
+        else
+            attn_buffer_append_format(&all, "%s%s: %.*s", all.size > 0 ? "; " : "", note->name,
+                                      (int)note->n, bytes);
+        if (status == ATTN_OK)
+            status = attn_buffer_check(&one, err);
+        attn_buffer_release(&one);
+    }
+    set_said(drawing, ATTN_CAIRO_PDF_KEYWORDS, attn_buffer_string(&all));
+    set_said(drawing, ATTN_CAIRO_PDF_CREATE_DATE, "");
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&all, err);
+    attn_buffer_release(&all);
+    return status;
+}
+
+enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct attn_sink *sink,
+                                       size_t *n_unknown, struct attn_error *err)
+{
+    const double unit = shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
+    struct cairo cairo;
+    struct drawing drawing = {.cairo = &cairo, .shapes = shapes};
+    enum attn_status status = open_cairo(&cairo, "--pdf", err);
+
+    if (status != ATTN_OK)
+        return status;
+    drawing.surface = cairo.cairo_pdf_surface_create_for_stream(
+        write_bytes, sink, shapes->width * unit, shapes->height * unit);
+    status = set_notes(&drawing, err);
+    if (status == ATTN_OK)
+        status = draw(&drawing, unit, err);
+    cairo.cairo_surface_finish(drawing.surface);
+    if (status == ATTN_OK && cairo.cairo_surface_status(drawing.surface) != 0)
+        status = attn_error_no_memory(err);
+    *n_unknown = drawing.n_unknown;
+    cairo.cairo_surface_destroy(drawing.surface);
+    close_cairo(&cairo);
+    return status;
+}

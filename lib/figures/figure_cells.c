@@ -1,0 +1,383 @@
+/*
+ * figure_cells.c - the cells of a matrix as shapes: colors, hatches, lines between them, numbers.
+ *
+ * A hatch is made of diagonals that run on from cell to cell, so a masked triangle of N rows takes
+ * N lines. Lines between cells run along cells that have a value, on either side.
+ */
+#include "figures/figure_internal.h"
+
+#include "encode/float_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FIRST_NOTHING = ATTN_N_COLOR - 1, /* plus the kind: index in the palette */
+    MOST_LINED = 1 << 16,             /* cells of a matrix that has hatches and lines */
+    VALUE_SIDE = 28,                  /* of a cell from which numbers stand in it, */
+    VALUE_COLUMNS = 24,               /* in matrices of so many columns at most */
+};
+
+static uint32_t rgb_of(struct attn_rgb color)
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
+uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level)
+{
+    return rgb_of(attn_colormap_color(pen->map, pen->options->theme, level));
+}
+
+bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level)
+{
+    return attn_rgb_takes_black(attn_colormap_color(pen->map, pen->options->theme, level));
+}
+
+uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme)
+{
+    return rgb_of(attn_cell_color(kind, theme));
+}
+
+/* The cell of row R and column C of VIEW. */
+static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
+{
+    const size_t at = view.first + r * view.n_col + c, n = view.matrix->n_cell_column;
+
+    return attn_level_cell(view.matrix, at / n, at % n, value);
+}
+
+static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_t c)
+{
+    float value;
+
+    return cell_of(view, r, c, &value);
+}
+
+/* The range of row R of VIEW. */
+static struct attn_color_range range_in(const struct attn_figure_pen *pen,
+                                        struct attn_figure_view view, size_t r)
+{
+    return attn_level_range(view.matrix, &pen->scale,
+                            (view.first + r * view.n_col) / view.matrix->n_cell_column);
+}
+
+struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix)
+{
+    return (struct attn_figure_view){matrix, 0, matrix->n_cell_row, matrix->n_cell_column};
+}
+
+struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix, size_t row)
+{
+    return attn_level_range(matrix, &pen->scale, row);
+}
+
+int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                      size_t row, double value)
+{
+    return attn_color_level(&pen->scale, attn_level_range(matrix, &pen->scale, row), value);
+}
+
+void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind)
+{
+    pen->has_masked |= kind == ATTN_CELL_MASKED;
+    pen->has_hidden |= kind == ATTN_CELL_HIDDEN;
+    pen->has_not_finite |= kind == ATTN_CELL_NOT_FINITE;
+}
+
+void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
+                           struct attn_figure_place place)
+{
+    const struct attn_shape_cells cells = {.x = place.x,
+                                           .y = place.y,
+                                           .width = place.side,
+                                           .height = place.side,
+                                           .n_row = view.n_row,
+                                           .n_col = view.n_col};
+    uint16_t *colors = attn_shapes_add_cells(pen->shapes, &cells);
+
+    for (size_t r = 0; colors && r < cells.n_row; r++) {
+        const struct attn_color_range range = range_in(pen, view, r);
+
+        for (size_t c = 0; c < cells.n_col; c++) {
+            float value = 0;
+            const enum attn_cell_kind kind = cell_of(view, r, c, &value);
+
+            attn_figure_see(pen, kind);
+            *colors++ = kind == ATTN_CELL_VALUE
+                            ? (uint16_t)attn_color_level(&pen->scale, range, (double)value)
+                            : (uint16_t)(FIRST_NOTHING + (int)kind);
+        }
+    }
+}
+
+/* --- Hatches and lines ------------------------------------------------------------------------- */
+
+static bool has_lines(struct attn_figure_view view, struct attn_figure_place place)
+{
+    return place.side >= ATTN_FIGURE_HATCHED && view.n_row * view.n_col <= MOST_LINED;
+}
+
+/* A hatch of KIND through one cell, upwards or downwards. */
+static void add_stroke(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                       struct attn_figure_place place, bool is_downwards)
+{
+    const double bottom = place.y + place.side;
+
+    attn_shapes_add_line(pen->shapes,
+                         (struct attn_shape_line){
+                             .x = place.x,
+                             .y = is_downwards ? place.y : bottom,
+                             .x2 = place.x + place.side,
+                             .y2 = is_downwards ? bottom : place.y,
+                             .width = 1,
+                             .opacity = 1,
+                             .color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme))});
+}
+
+/* The cells of KIND on the diagonal of cells whose row and column add to SUM, run by run. */
+static void hatch_diagonal(struct attn_figure_pen *pen, struct attn_figure_view view,
+                           struct attn_figure_place place, enum attn_cell_kind kind, size_t sum)
+{
+    const uint32_t color = rgb_of(attn_cell_hatch_color(kind, pen->options->theme));
+    const size_t n_row = view.n_row;
+    const size_t first = sum < n_row ? 0 : sum - n_row + 1;
+    const size_t end = sum < view.n_col ? sum + 1 : view.n_col;
+
+    for (size_t c = first, begin; c < end; c++) {
+        if (kind_at(view, sum - c, c) != kind)
+            continue;
+        for (begin = c; c + 1 < end && kind_at(view, sum - c - 1, c + 1) == kind;)
+            c++;
+        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){
+                                              .x = place.x + (double)begin * place.side,
+                                              .y = place.y + (double)(sum - begin + 1) * place.side,
+                                              .x2 = place.x + (double)(c + 1) * place.side,
+                                              .y2 = place.y + (double)(sum - c) * place.side,
+                                              .width = 1,
+                                              .opacity = 1,
+                                              .color = color});
+    }
+}
+
+/* Lines the other way through the cells that are not finite, so that they are crossed out. */
+static void cross_out(struct attn_figure_pen *pen, struct attn_figure_view view,
+                      struct attn_figure_place place)
+{
+    for (size_t i = 0; i < view.n_row * view.n_col; i++) {
+        const size_t r = i / view.n_col, c = i % view.n_col;
+
+        if (kind_at(view, r, c) == ATTN_CELL_NOT_FINITE)
+            add_stroke(pen, ATTN_CELL_NOT_FINITE,
+                       (struct attn_figure_place){place.x + (double)c * place.side,
+                                                  place.y + (double)r * place.side, place.side},
+                       true);
+    }
+}
+
+void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
+                             struct attn_figure_place place)
+{
+    const size_t n_sum = view.n_row + view.n_col - 1;
+    const bool has_kind[] = {[ATTN_CELL_MASKED] = pen->has_masked,
+                             [ATTN_CELL_HIDDEN] = pen->has_hidden,
+                             [ATTN_CELL_NOT_FINITE] = pen->has_not_finite};
+
+    if (!has_lines(view, place))
+        return;
+    if (pen->has_not_finite)
+        cross_out(pen, view, place);
+    for (int kind = ATTN_CELL_MASKED; kind <= ATTN_CELL_NOT_FINITE; kind++)
+        for (size_t sum = 0; has_kind[kind] && sum < n_sum; sum++)
+            hatch_diagonal(pen, view, place, (enum attn_cell_kind)kind, sum);
+}
+
+/* Whether a line runs before cell I of row or column K: one of its two cells has a value. */
+static bool is_ruled(struct attn_figure_view view, bool is_down, size_t k, size_t i)
+{
+    const size_t n = is_down ? view.n_col : view.n_row;
+    const bool is_after =
+        k < n && (is_down ? kind_at(view, i, k) : kind_at(view, k, i)) != ATTN_CELL_MASKED;
+
+    return is_after || (k > 0 && (is_down ? kind_at(view, i, k - 1) : kind_at(view, k - 1, i)) !=
+                                     ATTN_CELL_MASKED);
+}
+
+/* The line between rows, or where IS_DOWN columns, K - 1 and K. */
+static void add_rule(struct attn_figure_pen *pen, struct attn_figure_view view,
+                     struct attn_figure_place place, bool is_down, size_t k)
+{
+    const size_t n = is_down ? view.n_row : view.n_col;
+    const double at = (is_down ? place.x : place.y) + (double)k * place.side + 0.5;
+    const double origin = is_down ? place.y : place.x;
+
+    for (size_t i = 0, begin; i < n; i++) {
+        struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->rule};
+
+        if (!is_ruled(view, is_down, k, i))
+            continue;
+        for (begin = i; i + 1 < n && is_ruled(view, is_down, k, i + 1);)
+            i++;
+        line.x = line.x2 = line.y = line.y2 = at;
+        *(is_down ? &line.y : &line.x) = origin + (double)begin * place.side;
+        *(is_down ? &line.y2 : &line.x2) = origin + (double)(i + 1) * place.side + 1;
+        attn_shapes_add_line(pen->shapes, line);
+    }
+}
+
+void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
+                           struct attn_figure_place place)
+{
+    if (!has_lines(view, place))
+        return;
+    for (size_t r = 0; r <= view.n_row; r++)
+        add_rule(pen, view, place, false, r);
+    for (size_t c = 0; c <= view.n_col; c++)
+        add_rule(pen, view, place, true, c);
+}
+
+void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
+                           double height)
+{
+    const double left = x - 0.5, top = y - 0.5, right = x + width + 0.5, bottom = y + height + 0.5;
+    struct attn_shape_line line = {.width = 1, .opacity = 1, .color = pen->frame};
+
+    line.x = left - 0.5, line.x2 = right + 0.5;
+    line.y = line.y2 = top;
+    attn_shapes_add_line(pen->shapes, line);
+    line.y = line.y2 = bottom;
+    attn_shapes_add_line(pen->shapes, line);
+    line.y = top, line.y2 = bottom;
+    line.x = line.x2 = left;
+    attn_shapes_add_line(pen->shapes, line);
+    line.x = line.x2 = right;
+    attn_shapes_add_line(pen->shapes, line);
+}
+
+void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                             struct attn_figure_place place)
+{
+    const enum attn_theme theme = pen->options->theme;
+
+    attn_shapes_add_box(pen->shapes,
+                        (struct attn_shape_box){place.x, place.y, place.side, place.side,
+                                                attn_figure_nothing_color(kind, theme)});
+    add_stroke(pen, kind, place, false);
+    if (kind == ATTN_CELL_NOT_FINITE)
+        add_stroke(pen, kind, place, true);
+    attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
+}
+
+/* --- Numbers in cells -------------------------------------------------------------------------- */
+
+/* Whether the numbers are shares of 1, which are shown in percent. */
+static bool is_percent(const struct attn_figure_pen *pen, struct attn_figure_view view)
+{
+    const enum attn_site_layout layout = attn_site_layout(view.matrix->site);
+
+    if (pen->content->grid)
+        return pen->content->grid->is_share;
+    return (attn_site_has_keys(view.matrix->site) || layout == ATTN_LAYOUT_RANK) &&
+           view.matrix->site != ATTN_SITE_QK && view.matrix->site != ATTN_SITE_ATTN_SCORES &&
+           view.matrix->site != ATTN_SITE_WEIGHTED_PATTERN &&
+           (pen->scale.span != ATTN_SPAN_FIXED || fabs(pen->scale.high) <= 1);
+}
+
+size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
+                             char text[ATTN_FIXED_TEXT_SIZE])
+{
+    const size_t n = attn_float_text_fixed(value, grid->digits, text);
+
+    if (text[0] != '-' || strspn(text + 1, "0.") < n - 1)
+        return n;
+    memmove(text, text + 1, n - 1); /* -0.0 */
+    return n - 1;
+}
+
+/* "48", "4", "." for what rounds to 0; else two digits, "-1.3". */
+static size_t write_value(const struct attn_figure_pen *pen, double value, bool is_share,
+                          char text[ATTN_FIXED_TEXT_SIZE])
+{
+    const struct attn_figure_grid *grid = pen->content->grid;
+    const double percent = round(100 * value);
+
+    if (is_share && percent == 0)
+        return (size_t)snprintf(text, ATTN_FIXED_TEXT_SIZE, ".");
+    if (is_share)
+        return attn_float_text_fixed((float)percent, 0, text);
+    if (grid)
+        return attn_figure_grid_text(grid, (float)value, text);
+    return attn_float_text_fixed((float)value, fabs(value) < 9.95 ? 1 : 0, text);
+}
+
+static bool has_values(const struct attn_figure_pen *pen, struct attn_figure_view view, double side)
+{
+    const enum attn_cell_text wish = pen->options->values;
+
+    if (wish != ATTN_CELL_TEXT_AUTO)
+        return wish == ATTN_CELL_TEXT_ALWAYS;
+    return side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
+}
+
+/* Numbers all have one size, in which the longest fits its cell. */
+static double value_size(const struct attn_figure_pen *pen, struct attn_figure_view view,
+                         double side)
+{
+    const double usual = fmax(ATTN_FIGURE_SMALL, side * 0.42);
+    char text[ATTN_FIXED_TEXT_SIZE];
+    size_t longest = 2;
+    float value;
+
+    for (size_t r = 0; r < view.n_row; r++)
+        for (size_t c = 0; c < view.n_col; c++)
+            if (cell_of(view, r, c, &value) == ATTN_CELL_VALUE) {
+                const size_t n = write_value(pen, (double)value, is_percent(pen, view), text);
+
+                longest = n > longest ? n : longest;
+            }
+    return fmin(usual, side * 0.94 / attn_figure_text_width(longest, 1));
+}
+
+void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
+                            struct attn_figure_place place)
+{
+    const bool is_share = is_percent(pen, view);
+    struct attn_shape_text text = {.anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE];
+    float value;
+
+    if (!has_values(pen, view, place.side))
+        return;
+    text.size = value_size(pen, view, place.side);
+    for (size_t r = 0; r < view.n_row; r++) {
+        const struct attn_color_range range = range_in(pen, view, r);
+
+        text.y = place.y + ((double)r + 0.5) * place.side + 0.35 * text.size;
+        for (size_t c = 0; c < view.n_col; c++) {
+            int level;
+
+            if (cell_of(view, r, c, &value) != ATTN_CELL_VALUE)
+                continue;
+            level = attn_color_level(&pen->scale, range, (double)value);
+            text.color = attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
+            text.x = place.x + ((double)c + 0.5) * place.side;
+            attn_shapes_add_text(pen->shapes, &text, number,
+                                 write_value(pen, (double)value, is_share, number));
+        }
+    }
+}
+
+double attn_figure_side(struct attn_figure_pen *pen, double usual)
+{
+    const double asked = (double)pen->options->cell;
+    double side;
+
+    if (asked == 0)
+        return usual;
+    if (!pen->content->is_in_points)
+        return asked;
+    side = ceil(asked / ATTN_SHAPES_POINTS); /* cells are whole units */
+    pen->shapes->points = asked / side;
+    return side;
+}

@@ -1,0 +1,162 @@
+/*
+ * figure_internal.h - what the kinds of figures share: their colors, heading, legend, labels, and
+ * cells with hatches.
+ */
+#ifndef ATTN_FIGURES_FIGURE_INTERNAL_H
+#define ATTN_FIGURES_FIGURE_INTERNAL_H
+
+#include "encode/float_text.h"
+#include "figures/figure.h"
+
+/* Lengths in units. */
+enum {
+    ATTN_FIGURE_PAD = 12,     /* around everything */
+    ATTN_FIGURE_GAP = 5,      /* between labels and what they label */
+    ATTN_FIGURE_SMALL = 11,   /* size of the font of legends and positions */
+    ATTN_FIGURE_AXIS = 12,    /* of the titles of axes */
+    ATTN_FIGURE_ASIDE = 22,   /* between a matrix and its legend */
+    ATTN_FIGURE_HATCHED = 6,  /* the side of a cell from which it is hatched and has lines around */
+    ATTN_FIGURE_LABELLED = 9, /* the side from which each row has its label */
+};
+
+#define ATTN_FIGURE_TEXT 13.5 /* size of the font of labels: 9 points */
+
+/* A figure that is being drawn. */
+struct attn_figure_pen {
+    const struct attn_figure_content *content;
+    const struct attn_picture_options *options;
+    struct attn_shapes *shapes;
+    struct attn_color_scale scale;
+    const struct attn_colormap *map;
+    bool is_measuring; /* only shapes->width and ->height are wanted */
+    bool has_text; /* the subtitle ends in the text: true, until a kind that shows it clears it */
+    bool has_masked, has_hidden, has_not_finite; /* cells that were drawn */
+    uint32_t ink, faint, rule, frame;            /* of text, less important text, lines, frames */
+    struct attn_buffer subtitle; /* what is said in front of the text; parts end in "; " */
+    struct attn_buffer scratch;
+};
+
+/* One kind of figure: sets the size of the shapes, and unless it is measured adds them. */
+typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct attn_error *err);
+
+enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+
+/* ATTN_INVALID unless rows are those of a matrix of queries and keys. */
+enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
+
+/* Matrix I of the content, from 0. */
+const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen, size_t i);
+
+/* --- Text (figure_text.c) -------------------------------------------------------------------- */
+
+/* What is written beside rows or above columns. */
+struct attn_figure_axis {
+    size_t n;                             /* rows or columns */
+    const struct attn_token_texts *texts; /* NULL: positions are the labels */
+    const size_t *positions;              /* [n] NULL: 0, 1, ... */
+    bool has_own_texts;                   /* texts are those of rows, and not of positions */
+    bool is_named;                        /* positions say nothing beside the texts */
+    const char *title;                    /* "query: attends" */
+    size_t most_columns;                  /* of text that a label has */
+    size_t n_digit;                       /* that a position has */
+};
+
+/* The rows and the columns of MATRIX. */
+struct attn_figure_axis attn_figure_rows(struct attn_figure_pen *pen,
+                                         const struct attn_level_matrix *matrix);
+struct attn_figure_axis attn_figure_columns(struct attn_figure_pen *pen,
+                                            const struct attn_level_matrix *matrix);
+
+/* The label of row or column I, borrowed until the next call: a token without the blanks around
+ * it, shortened; a position where there are no tokens. */
+const char *attn_figure_label(struct attn_figure_pen *pen, const struct attn_figure_axis *axis,
+                              size_t i, size_t *n);
+size_t attn_figure_position(const struct attn_figure_axis *axis, size_t i);
+
+/* The width of N columns of text. */
+double attn_figure_text_width(size_t n, double size);
+
+/* Appends "fable, layer 2, head 5" of MATRIX; of several matrices what they have in common. */
+void attn_figure_append_subject(struct attn_figure_pen *pen, struct attn_buffer *out);
+
+/* --- The frame (figure.c) -------------------------------------------------------------------- */
+
+/* The least width of a figure with its title, and the height of title and subtitle. */
+double attn_figure_heading_width(struct attn_figure_pen *pen);
+double attn_figure_heading_height(struct attn_figure_pen *pen);
+
+/* Adds title and subtitle at the top; the subtitle is shortened to the width of the shapes. */
+void attn_figure_add_heading(struct attn_figure_pen *pen);
+
+/* The legend: a ramp with ticks, and what kinds of cells without a value there are. */
+struct attn_figure_size {
+    double width, height;
+};
+struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
+void attn_figure_add_legend(struct attn_figure_pen *pen, double x, double y);
+
+/* --- Cells (figure_cells.c) ------------------------------------------------------------------ */
+
+/* Cells that are drawn as a rectangle: N_ROW rows of N_COL each, those of the matrix one after the
+ * other, from number FIRST on. */
+struct attn_figure_view {
+    const struct attn_level_matrix *matrix;
+    size_t first, n_row, n_col;
+};
+
+struct attn_figure_view attn_figure_whole(const struct attn_level_matrix *matrix);
+
+/* The numbers that the ends of the map stand for in row ROW of MATRIX. */
+struct attn_color_range attn_figure_range(const struct attn_figure_pen *pen,
+                                          const struct attn_level_matrix *matrix, size_t row);
+
+/* Where a rectangle of cells goes. */
+struct attn_figure_place {
+    double x, y, side; /* of a cell; whole numbers */
+};
+
+/* The level of a value of row ROW of MATRIX. */
+int attn_figure_level(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                      size_t row, double value);
+uint32_t attn_figure_color(const struct attn_figure_pen *pen, int level); /* 0xRRGGBB */
+
+uint32_t attn_figure_nothing_color(enum attn_cell_kind kind, enum attn_theme theme);
+
+/* Whether black text can be read better than white on the color of LEVEL. */
+bool attn_figure_takes_black(const struct attn_figure_pen *pen, int level);
+
+/* Remembers a cell that is drawn, for the legend. */
+void attn_figure_see(struct attn_figure_pen *pen, enum attn_cell_kind kind);
+
+/* One cell of KIND, which is no value, with its hatch and a frame. */
+void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind kind,
+                             struct attn_figure_place place);
+
+void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view view,
+                           struct attn_figure_place place);
+
+/* After all cells: hatches, and lines between cells, where these are large enough. */
+void attn_figure_add_hatches(struct attn_figure_pen *pen, struct attn_figure_view view,
+                             struct attn_figure_place place);
+void attn_figure_add_rules(struct attn_figure_pen *pen, struct attn_figure_view view,
+                           struct attn_figure_place place);
+void attn_figure_add_frame(struct attn_figure_pen *pen, double x, double y, double width,
+                           double height);
+
+/* The numbers in cells of SIDE, where they are wanted. */
+void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
+                            struct attn_figure_place place);
+
+/* A number of a table that is not in percent, as it stands in a cell; not terminated. */
+size_t attn_figure_grid_text(const struct attn_figure_grid *grid, float value,
+                             char text[ATTN_FIXED_TEXT_SIZE]);
+
+/* The side that --cell asks for, in units, whole; USUAL without it. Sets shapes->points. */
+double attn_figure_side(struct attn_figure_pen *pen, double usual);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * figure_lines.c - two columns of tokens, queries at the left and keys at the right, and lines from
+ * each query to its strongest keys. Width and opacity of a line follow the square root of its
+ * weight. The strongest lines are drawn last.
+ */
+#include "figures/figure_internal.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STRONGEST = 3,     /* lines of a query */
+    PITCH = 18,        /* from one token to the next */
+    SPAN = 230,        /* between the columns */
+    POSITION_GAP = 8,  /* between tokens and positions */
+    WIDEST = 6,        /* line */
+    COLOR_LEVEL = 190, /* of lines of one sign */
+};
+
+/* A line. */
+struct link {
+    size_t query, key;
+    double strength;  /* square root of its share of the largest, 0..1 */
+    bool is_negative; /* of differences */
+};
+
+struct layout {
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_axis queries, keys;
+    double top, left, right; /* where the columns begin, and where they face each other */
+    struct link *links;      /* [n] owns */
+    size_t n;
+};
+
+/* --- What is linked ------------------------------------------------------------------------------ */
+
+static double strength_of(const struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                          size_t row, double value)
+{
+    const struct attn_color_range range = attn_figure_range(pen, matrix, row);
+    const double most = fmax(fabs(range.low), fabs(range.high));
+
+    return sqrt(fmin(1, fabs(value) / most));
+}
+
+/* Puts LINK among the strongest of its query, LINKS [*n], in order of strength. */
+static void keep_strong(struct link *links, size_t *n, struct link link)
+{
+    size_t at = *n;
+
+    while (at > 0 && links[at - 1].strength < link.strength)
+        at--;
+    if (at == STRONGEST)
+        return;
+    if (*n < STRONGEST)
+        (*n)++;
+    memmove(links + at + 1, links + at, (*n - 1 - at) * sizeof *links);
+    links[at] = link;
+}
+
+static int compare_strengths(const void *a, const void *b)
+{
+    const struct link *x = a, *y = b;
+
+    if (x->strength != y->strength)
+        return x->strength < y->strength ? -1 : 1;
+    if (x->query != y->query)
+        return x->query < y->query ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static enum attn_status find_links(const struct attn_figure_pen *pen, struct layout *layout,
+                                   struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = layout->matrix;
+
+    layout->links = attn_alloc(matrix->n_row * STRONGEST, sizeof *layout->links, err);
+    if (!layout->links)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < matrix->n_row; r++) {
+        struct link strongest[STRONGEST];
+        size_t n = 0;
+        float value;
+
+        for (size_t c = 0; c < matrix->n_column; c++)
+            if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_VALUE && value != 0)
+                keep_strong(
+                    strongest, &n,
+                    (struct link){r, c, strength_of(pen, matrix, r, (double)value), value < 0});
+        memcpy(layout->links + layout->n, strongest, n * sizeof *strongest);
+        layout->n += n;
+    }
+    qsort(layout->links, layout->n, sizeof *layout->links, compare_strengths);
+    return ATTN_OK;
+}
+
+/* --- Drawing ------------------------------------------------------------------------------------- */
+
+static double column_width(const struct attn_figure_axis *axis)
+{
+    const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
+    const double position = attn_figure_text_width(axis->n_digit, ATTN_FIGURE_SMALL);
+    const double title = attn_figure_text_width(strlen(axis->title), ATTN_FIGURE_AXIS);
+
+    return fmax(width + (axis->texts ? POSITION_GAP + position : 0), title);
+}
+
+static void plan(struct attn_figure_pen *pen, struct layout *layout)
+{
+    const size_t n_row = layout->matrix->n_row, n_column = layout->matrix->n_column;
+
+    layout->queries = attn_figure_rows(pen, layout->matrix);
+    layout->keys = attn_figure_columns(pen, layout->matrix);
+    layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
+    layout->left = ceil(ATTN_FIGURE_PAD + column_width(&layout->queries) + ATTN_FIGURE_GAP);
+    layout->right = layout->left + SPAN;
+    pen->shapes->width = layout->right + ATTN_FIGURE_GAP + column_width(&layout->keys);
+    pen->shapes->width =
+        ceil(fmax(pen->shapes->width + ATTN_FIGURE_PAD, attn_figure_heading_width(pen)));
+    pen->shapes->height =
+        ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
+}
+
+static double height_of(const struct layout *layout, size_t i)
+{
+    return layout->top + ((double)i + 0.5) * PITCH;
+}
+
+static void add_links(struct attn_figure_pen *pen, const struct layout *layout)
+{
+    const uint32_t positive = attn_figure_color(pen, pen->scale.is_signed ? 255 : COLOR_LEVEL);
+    const uint32_t negative = attn_figure_color(pen, 0);
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct link *link = &layout->links[i];
+
+        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){
+                                              .x = layout->left,
+                                              .y = height_of(layout, link->query),
+                                              .x2 = layout->right,
+                                              .y2 = height_of(layout, link->key),
+                                              .width = fmax(0.5, WIDEST * link->strength),
+                                              .opacity = fmax(0.05, link->strength),
+                                              .color = link->is_negative ? negative : positive});
+    }
+}
+
+/* A column of tokens with positions outside, at X, which goes AWAY: -1 to the left, 1 right. */
+static void add_column(struct attn_figure_pen *pen, const struct layout *layout,
+                       const struct attn_figure_axis *axis, double x, int away)
+{
+    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+                                   .color = pen->ink,
+                                   .anchor = away < 0 ? ATTN_ANCHOR_END : ATTN_ANCHOR_START};
+    const double width = attn_figure_text_width(axis->most_columns, ATTN_FIGURE_TEXT);
+    const struct attn_figure_axis positions = {.n = axis->n, .positions = axis->positions};
+
+    x += away * ATTN_FIGURE_GAP;
+    for (size_t i = 0; i < axis->n; i++) {
+        size_t n;
+        const char *label = attn_figure_label(pen, axis, i, &n);
+
+        text.x = x;
+        text.y = height_of(layout, i) + 0.35 * text.size;
+        attn_shapes_add_text(pen->shapes, &text, label, n);
+    }
+    text.color = pen->faint;
+    text.size = ATTN_FIGURE_SMALL;
+    for (size_t i = 0; axis->texts && i < axis->n; i++) {
+        size_t n;
+        const char *label = attn_figure_label(pen, &positions, i, &n);
+
+        text.x = x + away * (width + POSITION_GAP);
+        text.y = height_of(layout, i) + 0.35 * text.size;
+        attn_shapes_add_text(pen->shapes, &text, label, n);
+    }
+    text.size = ATTN_FIGURE_AXIS;
+    text.x = x;
+    text.y = layout->top - 8;
+    attn_shapes_add_string(pen->shapes, &text, axis->title);
+}
+
+enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status = attn_figure_check_keys(pen, err);
+
+    if (status != ATTN_OK)
+        return status;
+    attn_buffer_append_format(&pen->subtitle, "strongest %d keys of each query; ", STRONGEST);
+    plan(pen, &layout);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    status = find_links(pen, &layout, err);
+    if (status == ATTN_OK) {
+        attn_figure_add_heading(pen);
+        add_links(pen, &layout);
+        add_column(pen, &layout, &layout.queries, layout.left, -1);
+        add_column(pen, &layout, &layout.keys, layout.right, 1);
+    }
+    attn_free(layout.links);
+    return status;
+}

@@ -1,0 +1,135 @@
+/*
+ * figure_patches.c - rows of a pattern whose keys are patches of an image: each row laid out as the
+ * image is, R rows of C patches, under the label of its query.
+ */
+#include "figures/figure_internal.h"
+
+#include "encode/text_table.h"
+
+#include <math.h>
+
+enum {
+    LARGEST = 18, /* side of a patch, of one row with up to 40 patches a side */
+    FEW = 40,
+    WHOLE = 720,  /* side of an image with more */
+    SIDE = 96,    /* of an image among several, at least */
+    BETWEEN = 14, /* images */
+    CAPTION = 20, /* height of a label */
+    ACROSS = 720, /* width of a row of images, about */
+};
+
+struct layout {
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_axis queries;
+    size_t n_row, n_column; /* patches */
+    size_t n_across;        /* images in a row of them */
+    double side;            /* of a patch */
+    double width, height;   /* from one image to the next */
+    double left, top;
+};
+
+static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    const size_t n_row = pen->options->n_patch_row, n_column = pen->options->n_patch_column;
+    enum attn_status status = attn_figure_check_keys(pen, err);
+
+    if (status != ATTN_OK || n_row * n_column == matrix->n_column)
+        return status;
+    return attn_error_set(
+        err, ATTN_INVALID, "'%s' has %zu keys, '--figure patches:%zux%zu' lays out %zu",
+        attn_site_name(matrix->site), matrix->n_column, n_row, n_column, n_row * n_column);
+}
+
+static double side_of(const struct layout *layout)
+{
+    const double n = (double)(layout->n_row > layout->n_column ? layout->n_row : layout->n_column);
+
+    if (layout->matrix->n_row > 1)
+        return ceil(SIDE / n);
+    return n <= FEW ? LARGEST : fmax(1, floor(WHOLE / n));
+}
+
+static void plan(struct attn_figure_pen *pen, struct layout *layout)
+{
+    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    const size_t n = layout->matrix->n_row;
+    size_t n_down;
+    double caption;
+
+    layout->queries = attn_figure_rows(pen, layout->matrix);
+    layout->n_row = pen->options->n_patch_row;
+    layout->n_column = pen->options->n_patch_column;
+    layout->side = attn_figure_side(pen, side_of(layout));
+    caption = attn_figure_text_width(layout->queries.most_columns, ATTN_FIGURE_TEXT);
+    layout->width = ceil(fmax((double)layout->n_column * layout->side, caption)) + BETWEEN;
+    layout->height = (double)layout->n_row * layout->side + CAPTION + BETWEEN;
+    layout->n_across = (size_t)fmax(1, floor(ACROSS / layout->width));
+    if (layout->n_across > n)
+        layout->n_across = n;
+    layout->left = ATTN_FIGURE_PAD;
+    layout->top = attn_figure_heading_height(pen) + 4;
+    pen->shapes->width = layout->left + (double)layout->n_across * layout->width - BETWEEN;
+    pen->shapes->width += ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD;
+    pen->shapes->width = ceil(fmax(pen->shapes->width, attn_figure_heading_width(pen)));
+    n_down = (n - 1) / layout->n_across + 1;
+    pen->shapes->height = (double)n_down * layout->height - BETWEEN;
+    pen->shapes->height =
+        ceil(layout->top + fmax(pen->shapes->height, legend.height) + ATTN_FIGURE_PAD);
+}
+
+static struct attn_figure_place place_of(const struct layout *layout, size_t i)
+{
+    const size_t across = i % layout->n_across, down = i / layout->n_across;
+
+    return (struct attn_figure_place){layout->left + (double)across * layout->width,
+                                      layout->top + CAPTION + (double)down * layout->height,
+                                      layout->side};
+}
+
+static struct attn_figure_view view_of(const struct layout *layout, size_t i)
+{
+    return (struct attn_figure_view){layout->matrix, i * layout->matrix->n_column, layout->n_row,
+                                     layout->n_column};
+}
+
+static void add_captions(struct attn_figure_pen *pen, const struct layout *layout)
+{
+    for (size_t i = 0; i < layout->matrix->n_row; i++) {
+        const struct attn_figure_place place = place_of(layout, i);
+        struct attn_shape_text text = {
+            .x = place.x, .y = place.y - 6, .size = ATTN_FIGURE_TEXT, .color = pen->ink};
+        size_t n;
+        const char *label = attn_figure_label(pen, &layout->queries, i, &n);
+
+        attn_shapes_add_text(pen->shapes, &text, label, n);
+    }
+}
+
+enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status = check(pen, err);
+
+    if (status != ATTN_OK)
+        return status;
+    plan(pen, &layout);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    for (size_t i = 0; i < layout.matrix->n_row; i++)
+        attn_figure_add_cells(pen, view_of(&layout, i), place_of(&layout, i));
+    for (size_t i = 0; i < layout.matrix->n_row; i++) {
+        const struct attn_figure_place place = place_of(&layout, i);
+
+        attn_figure_add_hatches(pen, view_of(&layout, i), place);
+        attn_figure_add_values(pen, view_of(&layout, i), place);
+        attn_figure_add_frame(pen, place.x, place.y, (double)layout.n_column * layout.side,
+                              (double)layout.n_row * layout.side);
+    }
+    attn_figure_add_heading(pen);
+    add_captions(pen, &layout);
+    attn_figure_add_legend(
+        pen, layout.left + (double)layout.n_across * layout.width - BETWEEN + ATTN_FIGURE_ASIDE,
+        layout.top + CAPTION);
+    return ATTN_OK;
+}

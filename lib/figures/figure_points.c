@@ -1,0 +1,473 @@
+/*
+ * figure_points.c - rows of a site as points with their tokens: on the first two principal
+ * components, with the share of the variance on each axis; rows of two numbers on these numbers; of
+ * three as arrows from the origin, seen from above and aside.
+ *
+ * A label stands beside its point where it covers the least of labels and points that stand there
+ * already.
+ */
+#include "figures/figure_internal.h"
+
+#include "base/memory.h"
+#include "encode/text_table.h"
+#include "figures/principal_axes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SIDE = 460,     /* of the plot */
+    TICK_ROOM = 44, /* left of it, and */
+    AXIS_ROOM = 40, /* below */
+    RADIUS = 4,     /* of a point */
+    N_PLACE = 8,    /* of a label, around its point */
+    N_HUE = 6,      /* of arrows */
+    N_PART = 12,    /* of an arrow, that labels keep away from */
+};
+
+/* The rectangle of a label. */
+struct rectangle {
+    double left, top, right, bottom;
+};
+
+/* What an axis shows, in whole steps. */
+struct range {
+    double low, high, step;
+};
+
+struct plot {
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_axis rows;
+    size_t n_axis;                 /* 2 or 3 */
+    size_t n;                      /* points: rows whose numbers are all finite */
+    size_t *row;                   /* [n] owns; which rows these are */
+    double *points;                /* [n, n_axis] owns */
+    double shares[ATTN_MOST_AXES]; /* of the variance; 0: the axes are the numbers themselves */
+    struct range ranges[ATTN_MOST_AXES];
+    double left, top;        /* of the plot */
+    struct rectangle *taken; /* [(N_PART + 2) n] owns; points, parts of arrows, labels */
+    size_t n_taken;
+};
+
+/* Okabe and Ito 2008: told apart with any deficiency of color vision. */
+static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
+
+/* --- Points -------------------------------------------------------------------------------------- */
+
+/* Copies the numbers of row R; false when one is not finite. */
+static bool copy_row(const struct attn_level_matrix *matrix, size_t r, double *out)
+{
+    for (size_t c = 0; c < matrix->n_column; c++) {
+        float value = 0;
+
+        if (attn_level_cell(matrix, r, c, &value) == ATTN_CELL_NOT_FINITE)
+            return false;
+        out[c] = (double)value;
+    }
+    return true;
+}
+
+static enum attn_status find_axes(struct plot *plot, double *numbers, struct attn_error *err)
+{
+    struct attn_principal_axes axes;
+    enum attn_status status = attn_principal_axes_find(numbers, plot->n, plot->matrix->n_column,
+                                                       plot->n_axis, &axes, err);
+
+    if (status != ATTN_OK)
+        return status;
+    memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
+    memcpy(plot->shares, axes.shares, sizeof axes.shares);
+    attn_principal_axes_release(&axes);
+    return ATTN_OK;
+}
+
+static enum attn_status find_points(struct plot *plot, struct attn_error *err)
+{
+    const size_t n_row = plot->matrix->n_row, n_column = plot->matrix->n_column;
+    double *numbers = attn_alloc(n_row * n_column, sizeof *numbers, err);
+    enum attn_status status = ATTN_OK;
+
+    plot->row = attn_alloc(n_row, sizeof *plot->row, err);
+    plot->points = attn_alloc(n_row * plot->n_axis, sizeof *plot->points, err);
+    plot->taken = attn_alloc((N_PART + 2) * n_row, sizeof *plot->taken, err);
+    if (!numbers || !plot->row || !plot->points || !plot->taken) {
+        attn_free(numbers);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t r = 0; r < n_row; r++)
+        if (copy_row(plot->matrix, r, numbers + plot->n * n_column))
+            plot->row[plot->n++] = r;
+    if (n_column <= ATTN_MOST_AXES && n_column == plot->n_axis)
+        memcpy(plot->points, numbers, plot->n * n_column * sizeof *numbers);
+    else if (plot->n > 0)
+        status = find_axes(plot, numbers, err);
+    attn_free(numbers);
+    return status;
+}
+
+/* --- Ranges and ticks ------------------------------------------------------------------------------ */
+
+/* 1, 2 or 5 times a power of ten: about a quarter of LENGTH. */
+static double step_of(double length)
+{
+    const double power = pow(10, floor(log10(length / 4)));
+    const double share = length / 4 / power;
+
+    return (share >= 5 ? 5 : share >= 2 ? 2 : 1) * power;
+}
+
+/* What axis A shows: all points. Numbers themselves are shown with 0, and those up to 1 with 1. */
+static struct range range_of(const struct plot *plot, size_t a)
+{
+    const bool has_zero = plot->shares[0] == 0;
+    struct range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
+
+    for (size_t i = 0; i < plot->n; i++) {
+        range.low = fmin(range.low, plot->points[i * plot->n_axis + a]);
+        range.high = fmax(range.high, plot->points[i * plot->n_axis + a]);
+    }
+    if (has_zero && range.low == 0 && range.high <= 1)
+        range.high = 1;
+    if (!(range.low < range.high)) /* one point, or none */
+        return (struct range){(plot->n > 0 ? range.low : 0) - 1, (plot->n > 0 ? range.low : 0) + 1,
+                              1};
+    range.step = step_of(range.high - range.low);
+    range.low = floor(range.low / range.step + 1e-9) * range.step;
+    range.high = ceil(range.high / range.step - 1e-9) * range.step;
+    return range;
+}
+
+static double share_in(struct range range, double value)
+{
+    return (value - range.low) / (range.high - range.low);
+}
+
+/* Tick K of an axis; false behind the last. */
+static bool next_tick(struct range range, size_t k, double *value, char text[ATTN_TICK_TEXT_SIZE],
+                      size_t *n)
+{
+    *value = range.low + (double)k * range.step;
+    if (*value > range.high + range.step / 2)
+        return false;
+    if (fabs(*value) < range.step / 1000)
+        *value = 0;
+    *n = attn_color_tick_text(*value, text);
+    return true;
+}
+
+static void append_axis_name(const struct plot *plot, size_t a, struct attn_buffer *out)
+{
+    out->size = 0;
+    if (plot->shares[0] == 0)
+        attn_buffer_append_format(out, "%c", "XYZ"[a]);
+    else
+        attn_buffer_append_format(out, "component %zu (%d %% of the variance)", a + 1,
+                                  (int)lround(100 * plot->shares[a]));
+}
+
+/* --- Labels ---------------------------------------------------------------------------------------- */
+
+static double overlap(const struct rectangle *a, const struct rectangle *b)
+{
+    const double width = fmin(a->right, b->right) - fmax(a->left, b->left);
+    const double height = fmin(a->bottom, b->bottom) - fmax(a->top, b->top);
+
+    return width > 0 && height > 0 ? width * height : 0;
+}
+
+static void take(struct plot *plot, struct rectangle rectangle)
+{
+    plot->taken[plot->n_taken++] = rectangle;
+}
+
+/* Place K of a label of WIDTH around a point: right, left, above, below, and the corners. */
+static struct rectangle place_around(double x, double y, double width, int k)
+{
+    static const int across[N_PLACE] = {1, -1, 0, 0, 1, 1, -1, -1};
+    static const int down[N_PLACE] = {0, 0, -1, 1, -1, 1, -1, 1};
+    const double height = ATTN_FIGURE_TEXT;
+    const double left = x + (across[k] - 1) * width / 2 + across[k] * (RADIUS + 3);
+    const double top = y + (down[k] - 1) * height / 2 + down[k] * (RADIUS + 1);
+
+    return (struct rectangle){left, top, left + width, top + height};
+}
+
+/* What a label there would cover, and leave of the plot. */
+static double cost_of(const struct plot *plot, const struct rectangle *label)
+{
+    double cost = 0;
+
+    for (size_t i = 0; i < plot->n_taken; i++)
+        cost += overlap(label, &plot->taken[i]);
+    cost += 10 * (fmax(0, plot->left - label->left) + fmax(0, label->right - plot->left - SIDE) +
+                  fmax(0, plot->top - label->top) + fmax(0, label->bottom - plot->top - SIDE));
+    return cost;
+}
+
+static void add_label(struct attn_figure_pen *pen, struct plot *plot, size_t i, double x, double y)
+{
+    size_t n;
+    const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
+    const double width = attn_figure_text_width(attn_text_width(label, n), ATTN_FIGURE_TEXT);
+    struct rectangle best = place_around(x, y, width, 0);
+    double least = cost_of(plot, &best);
+
+    for (int k = 1; k < N_PLACE && least > 0; k++) {
+        const struct rectangle there = place_around(x, y, width, k);
+        const double cost = cost_of(plot, &there);
+
+        if (cost < least)
+            least = cost, best = there;
+    }
+    take(plot, best);
+    attn_shapes_add_text(
+        pen->shapes,
+        &(struct attn_shape_text){
+            .x = best.left, .y = best.bottom - 2.5, .size = ATTN_FIGURE_TEXT, .color = pen->ink},
+        label, n);
+}
+
+static void add_straight(struct attn_figure_pen *pen, const double from[2], const double to[2],
+                         double width, uint32_t color)
+{
+    attn_shapes_add_line(pen->shapes, (struct attn_shape_line){.x = from[0],
+                                                               .y = from[1],
+                                                               .x2 = to[0],
+                                                               .y2 = to[1],
+                                                               .width = width,
+                                                               .opacity = 1,
+                                                               .color = color});
+}
+
+/* --- Two axes ---------------------------------------------------------------------------------------- */
+
+static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    const double bottom = plot->top + SIDE;
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value;
+    size_t n;
+
+    text.anchor = a == 0 ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END;
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++) {
+        const double at = floor(share_in(plot->ranges[a], value) * SIDE) + 0.5;
+        const double x = plot->left + at, y = bottom - at;
+        const uint32_t color = value == 0 ? pen->frame : pen->rule;
+
+        if (a == 0)
+            add_straight(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1, color);
+        else
+            add_straight(pen, (double[]){plot->left, y}, (double[]){plot->left + SIDE, y}, 1,
+                         color);
+        text.x = a == 0 ? x : plot->left - 6;
+        text.y = a == 0 ? bottom + 15 : y + 0.35 * text.size;
+        attn_shapes_add_text(pen->shapes, &text, number, n);
+    }
+}
+
+static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
+{
+    struct attn_shape_text text = {
+        .size = ATTN_FIGURE_AXIS, .color = pen->faint, .anchor = ATTN_ANCHOR_MIDDLE};
+
+    text.x = plot->left + SIDE / 2.0;
+    text.y = plot->top + SIDE + AXIS_ROOM - 8;
+    append_axis_name(plot, 0, &pen->scratch);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    text.is_turned = true;
+    text.x = ATTN_FIGURE_PAD + 9;
+    text.y = plot->top + SIDE / 2.0;
+    append_axis_name(plot, 1, &pen->scratch);
+    attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+}
+
+static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
+{
+    const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
+
+    add_flat_ticks(pen, plot, 0);
+    add_flat_ticks(pen, plot, 1);
+    attn_figure_add_frame(pen, plot->left, plot->top, SIDE, SIDE);
+    for (size_t i = 0; i < plot->n; i++) {
+        const double x = plot->left + share_in(plot->ranges[0], plot->points[2 * i]) * SIDE;
+        const double y =
+            plot->top + SIDE - share_in(plot->ranges[1], plot->points[2 * i + 1]) * SIDE;
+
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
+        take(plot, (struct rectangle){x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS});
+    }
+    for (size_t i = 0; i < plot->n; i++)
+        add_label(pen, plot, i, (plot->taken[i].left + plot->taken[i].right) / 2,
+                  (plot->taken[i].top + plot->taken[i].bottom) / 2);
+    add_flat_names(pen, plot);
+}
+
+/* --- Three axes -------------------------------------------------------------------------------------- */
+
+/* Where a point of the cube of side 1 is drawn: turned by 30 degrees about Z, seen from 25 degrees
+ * above. */
+static void project(const struct plot *plot, const double cube[3], double out[2])
+{
+    static const double cos_turn = 0.8660254037844387, sin_turn = 0.5;
+    static const double cos_tilt = 0.9063077870366499, sin_tilt = 0.42261826174069944;
+    const double x = cube[0] - 0.5, y = cube[1] - 0.5, z = cube[2] - 0.5;
+    const double across = x * cos_turn + y * sin_turn, away = -x * sin_turn + y * cos_turn;
+
+    out[0] = plot->left + SIDE * (0.5 + 0.62 * across);
+    out[1] = plot->top + SIDE * (0.5 - 0.62 * (z * cos_tilt + away * sin_tilt));
+}
+
+static void project_point(const struct plot *plot, const double *point, double out[2])
+{
+    double cube[3];
+
+    for (size_t a = 0; a < 3; a++)
+        cube[a] = share_in(plot->ranges[a], point[a]);
+    project(plot, cube, out);
+}
+
+static void add_edge(struct attn_figure_pen *pen, const struct plot *plot, const double from[3],
+                     const double to[3], uint32_t color)
+{
+    double a[2], b[2];
+
+    project(plot, from, a);
+    project(plot, to, b);
+    add_straight(pen, a, b, 1, color);
+}
+
+/* The walls behind: lines at the ticks of axis A on the two that it runs along. */
+static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    /* floor z = 0, back wall y = 1, left wall x = 0 */
+    static const double walls[3] = {0, 1, 0};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value;
+    size_t n;
+
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++)
+        for (size_t other = 0; other < 3; other++) {
+            const size_t wall = 3 - a - other;
+            double from[3], to[3];
+
+            if (other == a)
+                continue;
+            from[a] = to[a] = share_in(plot->ranges[a], value);
+            from[wall] = to[wall] = walls[wall];
+            from[other] = 0, to[other] = 1;
+            add_edge(pen, plot, from, to, pen->rule);
+        }
+}
+
+/* Numbers of axis A along an edge in front: of X below, of Y at the right, of Z at the left. */
+static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    static const double edges[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
+    static const double aside[3][2] = {{-2, 16}, {8, 12}, {-8, 4}};
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->faint,
+                                   .anchor = a == 1   ? ATTN_ANCHOR_START
+                                             : a == 0 ? ATTN_ANCHOR_MIDDLE
+                                                      : ATTN_ANCHOR_END};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value, at[2], cube[3];
+    size_t n;
+
+    memcpy(cube, edges[a], sizeof cube);
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++) {
+        cube[a] = share_in(plot->ranges[a], value);
+        project(plot, cube, at);
+        text.x = at[0] + aside[a][0];
+        text.y = at[1] + aside[a][1];
+        attn_shapes_add_text(pen->shapes, &text, number, n);
+    }
+    cube[a] = 0.5;
+    project(plot, cube, at);
+    text.x = at[0] + 3.2 * aside[a][0] - (a == 0 ? 14 : 0);
+    text.y = at[1] + 2.4 * aside[a][1];
+    text.size = ATTN_FIGURE_TEXT;
+    text.color = pen->ink;
+    attn_shapes_add_text(pen->shapes, &text, &"XYZ"[a], 1);
+}
+
+/* A line from FROM to TO with two strokes at its end. */
+static void add_arrow(struct attn_figure_pen *pen, const double from[2], const double to[2],
+                      uint32_t color)
+{
+    const double x = to[0] - from[0], y = to[1] - from[1], length = hypot(x, y);
+    const double head = fmin(10, length / 2);
+
+    add_straight(pen, from, to, 2, color);
+    if (length < 1)
+        return;
+    for (int side = -1; side <= 1; side += 2) {
+        const double back[2] = {to[0] - head * (x - side * 0.45 * y) / length,
+                                to[1] - head * (y + side * 0.45 * x) / length};
+
+        add_straight(pen, back, to, 2, color);
+    }
+}
+
+/* Labels keep away from the arrow, too. */
+static void take_arrow(struct plot *plot, const double from[2], const double to[2])
+{
+    for (int k = 1; k <= N_PART; k++) {
+        const double x = from[0] + (to[0] - from[0]) * k / N_PART;
+        const double y = from[1] + (to[1] - from[1]) * k / N_PART;
+
+        take(plot, (struct rectangle){x - 4, y - 4, x + 4, y + 4});
+    }
+}
+
+static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
+{
+    static const double zero[3] = {0, 0, 0};
+    double origin[2], tip[2];
+
+    for (size_t a = 0; a < 3; a++)
+        add_walls(pen, plot, a);
+    for (size_t a = 0; a < 3; a++)
+        add_deep_ticks(pen, plot, a);
+    project_point(plot, zero, origin);
+    for (size_t i = 0; i < plot->n; i++) {
+        project_point(plot, plot->points + 3 * i, tip);
+        add_arrow(pen, origin, tip, hues[i % N_HUE]);
+        take_arrow(plot, origin, tip);
+    }
+    for (size_t i = 0; i < plot->n; i++) {
+        project_point(plot, plot->points + 3 * i, tip);
+        add_label(pen, plot, i, tip[0], tip[1]);
+    }
+}
+
+/* --- The figure -------------------------------------------------------------------------------------- */
+
+enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct plot plot = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status = ATTN_OK;
+
+    plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
+    pen->subtitle.size = 0; /* there are no colors of a scale */
+    plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
+    plot.top = attn_figure_heading_height(pen) + 6;
+    pen->shapes->width =
+        fmax(plot.left + SIDE + ATTN_FIGURE_PAD + 20, attn_figure_heading_width(pen));
+    pen->shapes->height = ceil(plot.top + SIDE + AXIS_ROOM + 4);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    plot.rows = attn_figure_rows(pen, plot.matrix);
+    status = find_points(&plot, err);
+    if (status == ATTN_OK) {
+        for (size_t a = 0; a < plot.n_axis; a++)
+            plot.ranges[a] = range_of(&plot, a);
+        attn_figure_add_heading(pen);
+        (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
+    }
+    attn_free(plot.row);
+    attn_free(plot.points);
+    attn_free(plot.taken);
+    return status;
+}

@@ -1,0 +1,456 @@
+/*
+ * figure_svg.c - see figure_svg.h.
+ *
+ * The fill of a path is a color, and a path is all runs of that color. Numbers have at most two digits after the point and are written
+ * without printf, whose point depends on the locale.
+ */
+#include "figures/figure_svg.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "encode/png_file.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- Numbers and text ------------------------------------------------------------------------ */
+
+static void append_digits(struct attn_buffer *out, uint64_t number)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    attn_buffer_append(out, digits + at, sizeof digits - at);
+}
+
+/* Hundredths as a decimal number: "3", "0.5", "-12.25". */
+static void append_hundredths(struct attn_buffer *out, int64_t hundredths)
+{
+    const uint64_t size = hundredths < 0 ? -(uint64_t)hundredths : (uint64_t)hundredths;
+    const char digits[] = {'.', (char)('0' + size / 10 % 10), (char)('0' + size % 10)};
+
+    if (hundredths < 0)
+        attn_buffer_append_char(out, '-');
+    append_digits(out, size / 100);
+    if (size % 100 > 0)
+        attn_buffer_append(out, digits, size % 10 > 0 ? 3 : 2);
+}
+
+static void append_number(struct attn_buffer *out, double number)
+{
+    append_hundredths(out, llround(number * 100));
+}
+
+/* ` NAME="NUMBER"`. */
+static void append_attribute(struct attn_buffer *out, const char *name, double number)
+{
+    attn_buffer_append_char(out, ' ');
+    attn_buffer_append_string(out, name);
+    attn_buffer_append_string(out, "=\"");
+    append_number(out, number);
+    attn_buffer_append_char(out, '"');
+}
+
+static void append_color(struct attn_buffer *out, const char *name, uint32_t color)
+{
+    attn_buffer_append_format(out, " %s=\"#%06x\"", name, (unsigned)color);
+}
+
+/* The text of an element: UTF-8 without controls. */
+static void append_escaped(struct attn_buffer *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (text[i]) {
+        case '&':
+            attn_buffer_append_string(out, "&amp;");
+            break;
+        case '<':
+            attn_buffer_append_string(out, "&lt;");
+            break;
+        case '>':
+            attn_buffer_append_string(out, "&gt;");
+            break;
+        default:
+            attn_buffer_append_char(out, text[i]);
+        }
+}
+
+/* --- Cells as paths ---------------------------------------------------------------------------- */
+
+/* `M12 30h18.36v18.36h-18.36z` */
+static void append_run(struct attn_buffer *out, const struct attn_shape_run *run)
+{
+    const int64_t width = llround(run->width * 100), height = llround(run->height * 100);
+
+    attn_buffer_append_char(out, 'M');
+    append_number(out, run->x);
+    attn_buffer_append_char(out, ' ');
+    append_number(out, run->y);
+    attn_buffer_append_char(out, 'h');
+    append_hundredths(out, width);
+    attn_buffer_append_char(out, 'v');
+    append_hundredths(out, height);
+    attn_buffer_append_char(out, 'h');
+    append_hundredths(out, -width);
+    attn_buffer_append_char(out, 'z');
+}
+
+static enum attn_status append_paths(struct attn_buffer *out, const struct attn_shapes *figure,
+                                     const struct attn_shape_cluster *cluster,
+                                     struct attn_error *err)
+{
+    struct attn_shape_run *runs;
+    size_t n;
+    enum attn_status status = attn_shapes_runs(figure, cluster, &runs, &n, err);
+
+    if (status != ATTN_OK)
+        return status;
+    attn_buffer_append_string(out, "<g shape-rendering=\"crispEdges\">\n");
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || runs[i].color != runs[i - 1].color)
+            attn_buffer_append_format(out, "<path fill=\"#%06x\" d=\"",
+                                      (unsigned)figure->palette[runs[i].color]);
+        append_run(out, &runs[i]);
+        if (i + 1 == n || runs[i].color != runs[i + 1].color)
+            attn_buffer_append_string(out, "\"/>\n");
+    }
+    attn_buffer_append_string(out, "</g>\n");
+    attn_free(runs);
+    return ATTN_OK;
+}
+
+/* --- Cells as an image ------------------------------------------------------------------------- */
+
+struct image {
+    const struct attn_shapes *figure;
+    const struct attn_shape_cluster *cluster;
+    uint32_t *row; /* [cluster->width] */
+    size_t scale;  /* pixels a unit */
+};
+
+/* An attn_png_row_fn. */
+static void fill_row(void *user, size_t y, unsigned char *rgb)
+{
+    const struct image *image = user;
+
+    if (y % image->scale == 0)
+        attn_shapes_cluster_row(image->figure, image->cluster, y / image->scale, image->row);
+    for (size_t x = 0; x < (size_t)image->cluster->width; x++)
+        for (size_t i = 0; i < image->scale; i++) {
+            *rgb++ = (unsigned char)(image->row[x] >> 16);
+            *rgb++ = (unsigned char)(image->row[x] >> 8);
+            *rgb++ = (unsigned char)image->row[x];
+        }
+}
+
+static void append_base64(struct attn_buffer *out, const unsigned char *bytes, size_t n)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *to = attn_buffer_reserve(out, (n + 2) / 3 * 4);
+
+    if (!to)
+        return;
+    out->size += (n + 2) / 3 * 4;
+    for (size_t i = 0; i < n; i += 3) {
+        const size_t left = n - i;
+        const uint32_t group = (uint32_t)bytes[i] << 16 |
+                               (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                               (left > 2 ? (uint32_t)bytes[i + 2] : 0);
+
+        *to++ = letters[group >> 18];
+        *to++ = letters[group >> 12 & 63];
+        *to++ = left > 1 ? letters[group >> 6 & 63] : '=';
+        *to++ = left > 2 ? letters[group & 63] : '=';
+    }
+}
+
+static enum attn_status append_png(struct attn_buffer *out, struct image *image,
+                                   struct attn_error *err)
+{
+    const struct attn_shape_cluster *cluster = image->cluster;
+    const struct attn_png_image png = {.width = (size_t)cluster->width * image->scale,
+                                       .height = (size_t)cluster->height * image->scale,
+                                       .fill_row = fill_row,
+                                       .user = image};
+    struct attn_sink *sink = NULL;
+    enum attn_status status = attn_sink_create_memory(&sink, err);
+    const void *bytes;
+    size_t size;
+
+    if (status == ATTN_OK)
+        status = attn_png_write(&png, sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(sink, err);
+    if (status == ATTN_OK) {
+        bytes = attn_sink_bytes(sink, &size);
+        append_base64(out, bytes, size);
+    }
+    attn_sink_free(sink);
+    return status;
+}
+
+static enum attn_status append_image(struct attn_buffer *out, const struct attn_shapes *figure,
+                                     const struct attn_shape_cluster *cluster,
+                                     struct attn_error *err)
+{
+    struct image image = {figure, cluster, NULL, attn_shapes_image_scale(cluster)};
+    enum attn_status status;
+
+    image.row = attn_alloc((size_t)cluster->width, sizeof *image.row, err);
+    if (!image.row)
+        return ATTN_NO_MEMORY;
+    attn_buffer_append_string(out, "<image");
+    append_attribute(out, "x", cluster->x);
+    append_attribute(out, "y", cluster->y);
+    append_attribute(out, "width", cluster->width);
+    append_attribute(out, "height", cluster->height);
+    attn_buffer_append_string(out,
+                              " preserveAspectRatio=\"none\" image-rendering=\"optimizeSpeed\" "
+                              "style=\"image-rendering:pixelated\" "
+                              "xlink:href=\"data:image/png;base64,");
+    status = append_png(out, &image, err);
+    attn_buffer_append_string(out, "\"/>\n");
+    attn_free(image.row);
+    return status;
+}
+
+static enum attn_status append_cells(struct attn_buffer *out, const struct attn_shapes *figure,
+                                     const struct attn_shape_cluster *cluster,
+                                     struct attn_error *err)
+{
+    return attn_shapes_are_many(cluster) ? append_image(out, figure, cluster, err)
+                                         : append_paths(out, figure, cluster, err);
+}
+
+/* --- Boxes, lines, dots ------------------------------------------------------------------------ */
+
+static void append_box(struct attn_buffer *out, const struct attn_shape_box *box)
+{
+    attn_buffer_append_string(out, "<rect");
+    append_attribute(out, "x", box->x);
+    append_attribute(out, "y", box->y);
+    append_attribute(out, "width", box->width);
+    append_attribute(out, "height", box->height);
+    append_color(out, "fill", box->color);
+    attn_buffer_append_string(out, "/>\n");
+}
+
+static void append_dot(struct attn_buffer *out, const struct attn_shape_dot *dot)
+{
+    attn_buffer_append_string(out, "<circle");
+    append_attribute(out, "cx", dot->x);
+    append_attribute(out, "cy", dot->y);
+    append_attribute(out, "r", dot->radius);
+    append_color(out, "fill", dot->color);
+    attn_buffer_append_string(out, "/>\n");
+}
+
+static bool is_alike(const struct attn_shape_line *a, const struct attn_shape_line *b)
+{
+    return a->color == b->color && llround(a->width * 100) == llround(b->width * 100) &&
+           llround(a->opacity * 100) == llround(b->opacity * 100);
+}
+
+static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
+{
+    attn_buffer_append_char(out, 'M');
+    append_number(out, line->x);
+    attn_buffer_append_char(out, ' ');
+    append_number(out, line->y);
+    if (line->y == line->y2) {
+        attn_buffer_append_char(out, 'H');
+        append_number(out, line->x2);
+        return;
+    }
+    attn_buffer_append_char(out, line->x == line->x2 ? 'V' : 'L');
+    if (line->x != line->x2) {
+        append_number(out, line->x2);
+        attn_buffer_append_char(out, ' ');
+    }
+    append_number(out, line->y2);
+}
+
+/* The lines at the beginning of SHAPES [n] that look alike, as one path. Returns how many. */
+static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
+{
+    const struct attn_shape_line *first = &shapes[0].line;
+    size_t i = 0;
+
+    attn_buffer_append_string(out, "<path fill=\"none\"");
+    append_color(out, "stroke", first->color);
+    append_attribute(out, "stroke-width", first->width);
+    if (first->opacity < 1)
+        append_attribute(out, "stroke-opacity", first->opacity);
+    attn_buffer_append_string(out, " d=\"");
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE && is_alike(first, &shapes[i].line); i++)
+        append_stroke(out, &shapes[i].line);
+    attn_buffer_append_string(out, "\"/>\n");
+    return i;
+}
+
+/* --- Text -------------------------------------------------------------------------------------- */
+
+/* Whether text holds a letter that is written from right to left. */
+static bool is_right_to_left(const char *text, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        uint32_t c;
+        size_t length = attn_utf8_decode(text + at, n - at, &c);
+
+        if ((c >= 0x590 && c <= 0x8ff) || (c >= 0xfb1d && c <= 0xfdff) ||
+            (c >= 0xfe70 && c <= 0xfefc) || (c >= 0x10800 && c <= 0x10fff) ||
+            (c >= 0x1e800 && c <= 0x1efff))
+            return true;
+        at += length > 0 ? length : 1;
+    }
+    return false;
+}
+
+static bool has_same_style(const struct attn_shape_text *a, const struct attn_shape_text *b)
+{
+    return a->color == b->color && a->anchor == b->anchor && a->is_bold == b->is_bold &&
+           llround(a->size * 100) == llround(b->size * 100);
+}
+
+static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
+                        const struct attn_shape_text *text)
+{
+    const char *bytes = figure->text.data + text->first;
+
+    attn_buffer_append_string(out, "<text");
+    if (text->is_turned) {
+        attn_buffer_append_string(out, " transform=\"translate(");
+        append_number(out, text->x);
+        attn_buffer_append_char(out, ' ');
+        append_number(out, text->y);
+        attn_buffer_append_string(out, ")rotate(-90)\"");
+    } else {
+        append_attribute(out, "x", text->x);
+        append_attribute(out, "y", text->y);
+    }
+    if (is_right_to_left(bytes, text->n))
+        attn_buffer_append_string(out, " unicode-bidi=\"isolate\"");
+    attn_buffer_append_char(out, '>');
+    append_escaped(out, bytes, text->n);
+    attn_buffer_append_string(out, "</text>\n");
+}
+
+/* The texts at the beginning of SHAPES [n] that look alike, as a group. Returns how many. */
+static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *figure,
+                           const struct attn_shape *shapes, size_t n)
+{
+    static const char *const anchors[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+    const struct attn_shape_text *first = &shapes[0].text;
+    size_t i = 0;
+
+    attn_buffer_append_string(out, "<g");
+    append_attribute(out, "font-size", first->size);
+    append_color(out, "fill", first->color);
+    attn_buffer_append_string(out, anchors[first->anchor]);
+    attn_buffer_append_string(out, first->is_bold ? " font-weight=\"bold\">\n" : ">\n");
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_TEXT && has_same_style(first, &shapes[i].text);
+         i++)
+        append_text(out, figure, &shapes[i].text);
+    attn_buffer_append_string(out, "</g>\n");
+    return i;
+}
+
+/* --- The document ------------------------------------------------------------------------------ */
+
+/* `<NAME>` with the notes that are not the title, or the title alone. */
+static void append_said(struct attn_buffer *out, const struct attn_shapes *figure)
+{
+    size_t n;
+    const char *title = attn_shapes_note(figure, "Title", &n);
+
+    if (title) {
+        attn_buffer_append_string(out, "<title>");
+        append_escaped(out, title, n);
+        attn_buffer_append_string(out, "</title>\n");
+    }
+    attn_buffer_append_string(out, "<desc>");
+    for (size_t i = 0; i < figure->n_note; i++) {
+        const struct attn_shape_note *note = &figure->notes[i];
+
+        if (strcmp(note->name, "Title") == 0)
+            continue;
+        attn_buffer_append_string(out, note->name);
+        attn_buffer_append_string(out, ": ");
+        append_escaped(out, figure->text.data + note->first, note->n);
+        attn_buffer_append_char(out, '\n');
+    }
+    attn_buffer_append_string(out, "</desc>\n");
+}
+
+static void append_head(struct attn_buffer *out, const struct attn_shapes *figure)
+{
+    const double points = figure->points > 0 ? figure->points : ATTN_SHAPES_POINTS;
+
+    attn_buffer_append_string(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+                                   "xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"");
+    append_number(out, figure->width * points);
+    attn_buffer_append_string(out, "pt\" height=\"");
+    append_number(out, figure->height * points);
+    attn_buffer_append_string(out, "pt\" viewBox=\"0 0 ");
+    append_number(out, figure->width);
+    attn_buffer_append_char(out, ' ');
+    append_number(out, figure->height);
+    attn_buffer_append_string(out, "\" role=\"img\" xml:space=\"preserve\" font-family=\"" //
+                                   "DejaVu Sans Mono, Menlo, Consolas, monospace\">\n");
+    append_said(out, figure);
+    append_box(out, &(struct attn_shape_box){0, 0, figure->width, figure->height, figure->paper});
+}
+
+/* The shapes that begin at SHAPES [n] and are written together. *N_WRITTEN is how many. */
+static enum attn_status append_shapes(struct attn_buffer *out, const struct attn_shapes *figure,
+                                      const struct attn_shape *shapes, size_t n, size_t *n_written,
+                                      struct attn_error *err)
+{
+    struct attn_shape_cluster cluster;
+
+    *n_written = 1;
+    switch (shapes[0].kind) {
+    case ATTN_SHAPE_CELLS:
+        cluster = attn_shapes_cluster_of(shapes, n);
+        *n_written = cluster.n;
+        return append_cells(out, figure, &cluster, err);
+    case ATTN_SHAPE_BOX:
+        append_box(out, &shapes[0].box);
+        break;
+    case ATTN_SHAPE_DOT:
+        append_dot(out, &shapes[0].dot);
+        break;
+    case ATTN_SHAPE_LINE:
+        *n_written = append_lines(out, shapes, n);
+        break;
+    case ATTN_SHAPE_TEXT:
+        *n_written = append_texts(out, figure, shapes, n);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_figure_svg_write(const struct attn_shapes *figure, struct attn_sink *sink,
+                                       struct attn_error *err)
+{
+    struct attn_buffer out = {0};
+    size_t n, n_written;
+    const struct attn_shape *shapes = attn_shapes_list(figure, &n);
+    enum attn_status status = ATTN_OK;
+
+    append_head(&out, figure);
+    for (size_t i = 0; i < n && status == ATTN_OK; i += n_written) {
+        status = append_shapes(&out, figure, shapes + i, n - i, &n_written, err);
+        attn_sink_write(sink, out.data, out.size);
+        out.size = 0;
+    }
+    attn_buffer_append_string(&out, "</svg>\n");
+    attn_sink_write(sink, out.data, out.size);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&out, err);
+    attn_buffer_release(&out);
+    return status;
+}

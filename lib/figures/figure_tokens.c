@@ -1,0 +1,190 @@
+/*
+ * figure_tokens.c - the text, wrapped, each token on the color of its weight in one row, and the
+ * query framed. Tokens that the query does not see are grey.
+ */
+#include "figures/figure_internal.h"
+
+#include "encode/text_table.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    SIZE = 15,    /* of the font */
+    LINE = 28,    /* from one line of text to the next */
+    BOX = 22,     /* height of a token's box */
+    MARGIN = 3,   /* of text in its box */
+    COLUMNS = 72, /* of a line */
+};
+
+/* Where a token goes. */
+struct spot {
+    double x, y, width;
+};
+
+/* The text is laid out token by token. */
+struct layout {
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_axis keys;
+    double left, top, right; /* of all lines */
+    struct spot spot;        /* of the last token */
+    bool is_broken;          /* after it a line ends */
+};
+
+static bool has_own_keys(const struct attn_figure_pen *pen, const struct layout *layout)
+{
+    return attn_writer_has_own_keys(pen->content->writer, layout->matrix->layer);
+}
+
+/* The text of key I, with the blanks around it; its position where there are no tokens. */
+static const char *token_of(struct attn_figure_pen *pen, const struct layout *layout, size_t i,
+                            size_t *n)
+{
+    return layout->keys.texts ? attn_token_text(layout->keys.texts, i, n)
+                              : attn_figure_label(pen, &layout->keys, i, n);
+}
+
+/* Whether white space lies between the tokens I - 1 and I that belongs to neither. */
+static bool has_space(const struct attn_figure_pen *pen, const struct layout *layout, size_t i)
+{
+    const struct attn_labels *labels = &pen->content->writer->labels;
+
+    return !layout->keys.texts ||
+           (has_own_keys(pen, layout) && labels->begin && labels->begin[i] > labels->end[i - 1]);
+}
+
+static void begin(struct attn_figure_pen *pen, struct layout *layout)
+{
+    layout->left = ATTN_FIGURE_PAD;
+    layout->top = attn_figure_heading_height(pen) + 4;
+    layout->right = layout->left + attn_figure_text_width(COLUMNS, SIZE);
+    layout->spot = (struct spot){layout->left, layout->top, 0};
+    layout->is_broken = false;
+}
+
+/* Moves on to token I. */
+static struct spot next_spot(struct attn_figure_pen *pen, struct layout *layout, size_t i)
+{
+    size_t n;
+    const char *text = token_of(pen, layout, i, &n);
+    struct spot *spot = &layout->spot;
+    const double width = attn_figure_text_width(attn_text_width(text, n), SIZE) + 2 * MARGIN;
+
+    spot->x += spot->width + 2;
+    if (i > 0 && has_space(pen, layout, i))
+        spot->x += attn_figure_text_width(1, SIZE) - 2;
+    if (i == 0 || layout->is_broken || spot->x + width > layout->right) {
+        spot->y += i == 0 ? 0 : LINE;
+        spot->x = layout->left;
+    }
+    spot->width = width;
+    layout->is_broken = n >= 2 && memcmp(text + n - 2, "\\n", 2) == 0;
+    return *spot;
+}
+
+static void plan(struct attn_figure_pen *pen, struct layout *layout)
+{
+    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    double right = layout->left;
+
+    begin(pen, layout);
+    for (size_t i = 0; i < layout->matrix->n_column; i++) {
+        const struct spot spot = next_spot(pen, layout, i);
+
+        right = fmax(right, spot.x + spot.width);
+    }
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_ASIDE + legend.width + ATTN_FIGURE_PAD,
+                                   attn_figure_heading_width(pen)));
+    pen->shapes->height =
+        ceil(fmax(layout->spot.y + LINE, layout->top + legend.height) + ATTN_FIGURE_PAD);
+    layout->right = fmax(layout->right, right);
+}
+
+static void add_token(struct attn_figure_pen *pen, const struct layout *layout, size_t i,
+                      struct spot spot)
+{
+    float value = 0;
+    const enum attn_cell_kind kind = attn_level_cell(layout->matrix, 0, i, &value);
+    const bool is_value = kind == ATTN_CELL_VALUE;
+    const int level = is_value ? attn_figure_level(pen, layout->matrix, 0, (double)value) : 0;
+    const uint32_t color = is_value ? attn_figure_color(pen, level)
+                                    : attn_figure_nothing_color(kind, pen->options->theme);
+    struct attn_shape_text text = {
+        .x = spot.x + MARGIN, .y = spot.y + 0.5 * BOX + 0.35 * SIZE, .size = SIZE};
+    size_t n;
+    const char *bytes;
+
+    attn_figure_see(pen, kind);
+    attn_shapes_add_box(pen->shapes,
+                        (struct attn_shape_box){spot.x, spot.y, spot.width, BOX, color});
+    text.color = !is_value ? pen->faint : attn_figure_takes_black(pen, level) ? 0 : 0xffffff;
+    bytes = token_of(pen, layout, i, &n);
+    attn_shapes_add_text(pen->shapes, &text, bytes, n);
+}
+
+/* A thick line around the query. */
+static void add_query(struct attn_figure_pen *pen, struct spot spot)
+{
+    const uint32_t frame = pen->frame;
+
+    pen->frame = pen->ink;
+    attn_figure_add_frame(pen, spot.x, spot.y, spot.width, BOX);
+    attn_figure_add_frame(pen, spot.x - 1, spot.y - 1, spot.width + 2, BOX + 2);
+    pen->frame = frame;
+}
+
+/* "query 7 it; " */
+static void name_query(struct attn_figure_pen *pen, const struct layout *layout)
+{
+    const struct attn_figure_axis rows = attn_figure_rows(pen, layout->matrix);
+    size_t n;
+    const char *label = attn_figure_label(pen, &rows, 0, &n);
+
+    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_figure_position(&rows, 0));
+    if (rows.texts) {
+        attn_buffer_append_char(&pen->subtitle, ' ');
+        attn_buffer_append(&pen->subtitle, label, n);
+    }
+    attn_buffer_append_string(&pen->subtitle, "; ");
+}
+
+static enum attn_status check(const struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, 0);
+    enum attn_status status = attn_figure_check_keys(pen, err);
+
+    if (status != ATTN_OK || matrix->n_row == 1)
+        return status;
+    attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '--figure tokens' shows one",
+                   matrix->n_row);
+    attn_error_hint(err, "choose one: --queries -1 is the last");
+    return ATTN_INVALID;
+}
+
+enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct layout layout = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status = check(pen, err);
+    double right;
+
+    if (status != ATTN_OK)
+        return status;
+    pen->has_text = false;
+    name_query(pen, &layout);
+    layout.keys = attn_figure_columns(pen, layout.matrix);
+    plan(pen, &layout);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    right = pen->shapes->width - attn_figure_legend_size(pen).width - ATTN_FIGURE_PAD;
+    attn_figure_add_heading(pen);
+    begin(pen, &layout);
+    for (size_t i = 0; i < layout.matrix->n_column; i++) {
+        const struct spot spot = next_spot(pen, &layout, i);
+
+        add_token(pen, &layout, i, spot);
+        if (has_own_keys(pen, &layout) && i == pen->content->writer->queries[0])
+            add_query(pen, spot);
+    }
+    attn_figure_add_legend(pen, right, layout.top);
+    return ATTN_OK;
+}

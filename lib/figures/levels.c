@@ -1,0 +1,382 @@
+/* levels.c - see levels.h. A cell is kept as the bits of a float32, or of a float16 in a large
+ * matrix; three of the NaNs say what a cell without a value is. */
+#include "figures/levels.h"
+
+#include "base/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_WHOLE = 128 * 128 }; /* cells of a matrix that is kept in float32 */
+
+struct attn_levels {
+    struct attn_writer *writer;
+    uint64_t sites;
+    struct attn_levels_limits limits;
+    struct attn_level_matrix *items; /* [n] owns */
+    size_t n;
+    size_t *first_of_slot; /* [n_slot] owns; the first matrix of a site, SIZE_MAX: it is not kept */
+};
+
+/* --- One cell -------------------------------------------------------------------------------- */
+
+static const uint32_t float_nothing = 0x7fc00000;
+static const uint16_t half_nothing = 0x7e00;
+
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The nearest float16 of a finite number; the largest one for all that are larger. */
+static uint16_t half_of(float value)
+{
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    const float size = fminf(fabsf(value), 65504);
+    int exponent;
+
+    if (size < 0x1p-14F) /* steps of 2^-24 */
+        return (uint16_t)(sign | (uint16_t)lrintf(size * 0x1p24F));
+    frexpf(size, &exponent); /* size = f 2^exponent, 0.5 <= f < 1 */
+    return (uint16_t)(sign |
+                      (uint16_t)(((exponent + 13) << 10) + lrintf(ldexpf(size, 11 - exponent))));
+}
+
+static float number_of_half(uint16_t half)
+{
+    const int exponent = half >> 10 & 31, digits = half & 0x3ff;
+    const float size =
+        exponent == 0 ? ldexpf((float)digits, -24) : ldexpf((float)(digits + 0x400), exponent - 25);
+
+    return half & 0x8000 ? -size : size;
+}
+
+static bool is_whole(const struct attn_level_matrix *m)
+{
+    return m->n_row <= MOST_WHOLE && m->n_column <= MOST_WHOLE &&
+           m->n_cell_row * m->n_cell_column <= MOST_WHOLE;
+}
+
+/* What stands in cell I. */
+static enum attn_cell_kind get(const struct attn_level_matrix *m, size_t i, float *value)
+{
+    const uint32_t *whole = m->cells;
+    const uint16_t *half = m->cells;
+
+    if (is_whole(m) && (whole[i] & ~3U) == float_nothing && (whole[i] & 3U) != 0)
+        return (enum attn_cell_kind)(whole[i] & 3U);
+    if (!is_whole(m) && (half[i] & ~3U) == half_nothing && (half[i] & 3U) != 0)
+        return (enum attn_cell_kind)(half[i] & 3U);
+    *value = is_whole(m) ? float_of(whole[i]) : number_of_half(half[i]);
+    return ATTN_CELL_VALUE;
+}
+
+static void set(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind, float value)
+{
+    uint32_t *whole = m->cells;
+    uint16_t *half = m->cells;
+
+    if (is_whole(m))
+        whole[i] = kind == ATTN_CELL_VALUE ? bits_of(value) : float_nothing | (uint32_t)kind;
+    else
+        half[i] = kind == ATTN_CELL_VALUE ? half_of(value) : (uint16_t)(half_nothing | kind);
+}
+
+bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
+                         float other_value)
+{
+    static const int ranks[] = {[ATTN_CELL_MASKED] = 0,
+                                [ATTN_CELL_HIDDEN] = 1,
+                                [ATTN_CELL_VALUE] = 2,
+                                [ATTN_CELL_NOT_FINITE] = 3};
+
+    return ranks[kind] > ranks[other_kind] ||
+           (kind == ATTN_CELL_VALUE && other_kind == kind && fabsf(value) > fabsf(other_value));
+}
+
+/* Puts a cell of the matrix into cell I, which may hold others already. */
+static void put(struct attn_level_matrix *m, size_t i, enum attn_cell_kind kind, float value)
+{
+    float there = 0;
+    const enum attn_cell_kind old = get(m, i, &there);
+
+    if (attn_cell_outweighs(kind, value, old, there))
+        set(m, i, kind, value);
+}
+
+enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
+                                    size_t column, float *value)
+{
+    if (!matrix->cells)
+        return ATTN_CELL_MASKED;
+    return get(matrix, row * matrix->n_cell_column + column, value);
+}
+
+/* --- The matrices ---------------------------------------------------------------------------- */
+
+static size_t pooled(size_t n, size_t limit)
+{
+    return n == 0 ? 1 : (n - 1) / limit + 1;
+}
+
+static struct attn_level_matrix shape_of(const struct attn_levels *levels,
+                                         const struct attn_extent *extent)
+{
+    const struct attn_levels_limits *limits = &levels->limits;
+    struct attn_level_matrix m = {.n_row = extent->n_row,
+                                  .n_column = extent->n_col,
+                                  .row_k = pooled(extent->n_row, limits->n_row),
+                                  .column_k = pooled(extent->n_col, limits->n_column),
+                                  .least = INFINITY,
+                                  .most = -INFINITY};
+
+    if (limits->is_square && m.row_k < m.column_k)
+        m.row_k = m.column_k;
+    if (limits->is_square && m.column_k < m.row_k)
+        m.column_k = m.row_k;
+    m.n_cell_row = pooled(extent->n_row, m.row_k);
+    m.n_cell_column = pooled(extent->n_col, m.column_k);
+    return m;
+}
+
+static bool is_kept(const struct attn_levels *levels, enum attn_site site)
+{
+    return (levels->sites & ATTN_SITE_BIT(site)) != 0;
+}
+
+static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    struct attn_levels *levels = user;
+
+    (void)err;
+    if (is_kept(levels, site))
+        levels->n += attn_writer_extent(writer, site, layer).n_head;
+    return ATTN_OK;
+}
+
+static enum attn_status add_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                 int layer, struct attn_error *err)
+{
+    struct attn_levels *levels = user;
+    const struct attn_extent extent = attn_writer_extent(writer, site, layer);
+    const bool has_heads = attn_site_has_heads(site);
+    struct attn_level_matrix shape = shape_of(levels, &extent);
+
+    (void)err;
+    levels->first_of_slot[attn_writer_slot(site, layer)] = SIZE_MAX;
+    if (!is_kept(levels, site))
+        return ATTN_OK;
+    levels->first_of_slot[attn_writer_slot(site, layer)] = levels->n;
+    shape.site = site;
+    shape.layer = layer;
+    shape.head = has_heads ? -1 : ATTN_ALL_HEADS;
+    for (size_t h = 0; h < extent.n_head; h++) {
+        do
+            shape.head += has_heads;
+        while (has_heads && !attn_writer_has_head(writer, site, layer, shape.head));
+        levels->items[levels->n++] = shape;
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
+                                    const struct attn_levels_limits *limits,
+                                    struct attn_levels **levels, struct attn_error *err)
+{
+    struct attn_levels *made = attn_alloc(1, sizeof *made, err);
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->writer = writer;
+    made->sites = sites;
+    made->limits = *limits;
+    attn_writer_each_site(writer, count_site, made, err);
+    made->items = attn_alloc(made->n, sizeof *made->items, err);
+    made->first_of_slot = attn_alloc(attn_writer_n_slot(writer), sizeof *made->first_of_slot, err);
+    made->n = 0;
+    if (!made->items || !made->first_of_slot) {
+        attn_levels_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    attn_writer_each_site(writer, add_site, made, err);
+    *levels = made;
+    return ATTN_OK;
+}
+
+/* --- Taking ---------------------------------------------------------------------------------- */
+
+/* Room for the cells, all of them masked. */
+static enum attn_status open_cells(struct attn_level_matrix *m, struct attn_error *err)
+{
+    const size_t n = m->n_cell_row * m->n_cell_column;
+
+    if (m->cells)
+        return ATTN_OK;
+    m->cells = attn_alloc(n, is_whole(m) ? sizeof(uint32_t) : sizeof(uint16_t), err);
+    if (!m->cells)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        set(m, i, ATTN_CELL_MASKED, 0);
+    return ATTN_OK;
+}
+
+/* Neighbouring cells of a row, [n], that are one kept cell, I: of their finite values the farthest
+ * from 0. */
+static void take_group(struct attn_level_matrix *m, size_t i, const float *values, size_t n)
+{
+    float least = m->least, most = m->most, farthest = 0;
+    size_t n_not_finite = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        const float value = values[k];
+
+        if (!isfinite(value)) {
+            n_not_finite++;
+            continue;
+        }
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+        farthest = fabsf(value) > fabsf(farthest) ? value : farthest;
+    }
+    m->least = least;
+    m->most = most;
+    m->n_not_finite += n_not_finite;
+    m->n_value += n - n_not_finite;
+    if (n_not_finite > 0)
+        put(m, i, ATTN_CELL_NOT_FINITE, 0);
+    else
+        put(m, i, ATTN_CELL_VALUE, farthest);
+}
+
+struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
+                                         const struct attn_color_scale *scale, size_t row)
+{
+    double least = (double)matrix->least, most = (double)matrix->most;
+    float value;
+
+    if (scale->span != ATTN_SPAN_ROW)
+        return attn_color_range(scale, least, most);
+    least = HUGE_VAL;
+    most = -HUGE_VAL;
+    for (size_t c = 0; c < matrix->n_cell_column; c++)
+        if (attn_level_cell(matrix, row, c, &value) == ATTN_CELL_VALUE) {
+            least = fmin(least, (double)value);
+            most = fmax(most, (double)value);
+        }
+    return attn_color_range(scale, least, most);
+}
+
+enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
+                                          struct attn_level_matrix *matrix, struct attn_error *err)
+{
+    *matrix = (struct attn_level_matrix){.site = ATTN_SITE_PATTERN,
+                                         .layer = ATTN_NO_LAYER,
+                                         .head = ATTN_ALL_HEADS,
+                                         .n_row = n_row,
+                                         .n_column = n_column,
+                                         .row_k = 1,
+                                         .column_k = 1,
+                                         .n_cell_row = n_row,
+                                         .n_cell_column = n_column,
+                                         .least = INFINITY,
+                                         .most = -INFINITY};
+    return open_cells(matrix, err);
+}
+
+void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column, float value)
+{
+    take_group(matrix, row * matrix->n_cell_column + column, &value, 1);
+}
+
+/* Cells of a row of the matrix, whose kept cells begin at BEGIN. */
+static void take_cells(struct attn_level_matrix *m, size_t begin, const struct attn_cells *cells)
+{
+    const size_t k = m->column_k, end = cells->first + cells->n;
+
+    for (size_t c = cells->first, next; c < end; c = next) {
+        next = (c / k + 1) * k;
+        next = next < end ? next : end;
+        take_group(m, begin + c / k, cells->values + (c - cells->first), next - c);
+    }
+}
+
+/* Whether the first column of SITE is hidden: its cells do not come then. */
+static bool hides_first(const struct attn_levels *levels, enum attn_site site)
+{
+    return levels->writer->options.picture->hides_first && attn_site_has_keys(site);
+}
+
+enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_level_matrix *m;
+    enum attn_status status;
+
+    if (!is_kept(levels, event->site))
+        return ATTN_OK;
+    m = &levels->items[levels->first_of_slot[attn_writer_slot(event->site, event->layer)] +
+                       place->head];
+    status = open_cells(m, err);
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+        const size_t begin = (place->row + r) / m->row_k * m->n_cell_column;
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+
+        while (attn_row_next(&row, &cells))
+            take_cells(m, begin, &cells);
+        if (hides_first(levels, event->site) && m->n_column > 0)
+            put(m, begin, ATTN_CELL_HIDDEN, 0);
+    }
+    return status;
+}
+
+size_t attn_levels_n(const struct attn_levels *levels)
+{
+    return levels->n;
+}
+
+const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i)
+{
+    return &levels->items[i];
+}
+
+const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,
+                                                 enum attn_site site, int layer, int head)
+{
+    for (size_t i = 0; i < levels->n; i++) {
+        const struct attn_level_matrix *m = &levels->items[i];
+
+        if (m->site == site && m->layer == layer && m->head == head)
+            return m;
+    }
+    return NULL;
+}
+
+void attn_levels_drop(struct attn_levels *levels, size_t i)
+{
+    attn_free(levels->items[i].cells);
+    levels->items[i].cells = NULL;
+}
+
+void attn_levels_free(struct attn_levels *levels)
+{
+    if (!levels)
+        return;
+    for (size_t i = 0; levels->items && i < levels->n; i++)
+        attn_free(levels->items[i].cells);
+    attn_free(levels->items);
+    attn_free(levels->first_of_slot);
+    attn_free(levels);
+}

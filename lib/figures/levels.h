@@ -1,0 +1,93 @@
+/*
+ * levels.h - matrices on their way into pictures: each chosen matrix whole, or pooled so that it
+ * fits a given number of cells, as its events come.
+ *
+ *     struct attn_levels *levels;
+ *     attn_levels_create(writer, &limits, &levels, &err);            // in _open of a format
+ *     attn_levels_take(levels, event, place, &err);                  // in _event
+ *     for (size_t i = 0; i < attn_levels_n(levels); i++) {           // in _finish
+ *         const struct attn_level_matrix *m = attn_levels_at(levels, i);
+ *         float value;
+ *         if (attn_level_cell(m, row, column, &value) == ATTN_CELL_VALUE) ... value ...
+ *
+ * A cell is a value or one of three kinds of nothing (colormap.h); 0 is a value. A pooled cell holds
+ * of k x k cells the value farthest from 0: a mean would wash out single strong cells. It is masked
+ * or hidden when all of its cells are, and not finite when any is. Rows are the queries that are
+ * kept, or keys of sites with one row a key; columns are keys, or components.
+ *
+ * A matrix of at most 128 x 128 cells is kept as it came, 4 bytes a cell. A larger one takes 2 bytes
+ * a cell: 11 bits of each number, far less than a level of colour.
+ */
+#ifndef ATTN_FIGURES_LEVELS_H
+#define ATTN_FIGURES_LEVELS_H
+
+#include "encode/color_scale.h"
+#include "encode/colormap.h"
+#include "output/writer.h"
+
+struct attn_levels_limits {
+    size_t n_row, n_column; /* of a kept matrix, 1 or more; larger ones are pooled. SIZE_MAX: none
+                               are */
+    bool is_square;         /* rows and columns are pooled alike */
+};
+
+/* One chosen matrix: a head of a site in one layer, or a site without heads. */
+struct attn_level_matrix {
+    enum attn_site site;
+    int layer, head;                  /* ATTN_NO_LAYER, ATTN_ALL_HEADS where there are none */
+    size_t n_row, n_column;           /* that came, or will come */
+    size_t row_k, column_k;           /* cells that are pooled; 1: none */
+    size_t n_cell_row, n_cell_column; /* that are kept: n_row / row_k, rounded up */
+    float least, most;                /* of the finite values; least > most without any */
+    size_t n_not_finite;              /* cells, not pooled */
+    size_t n_value;                   /* cells that are values, not pooled */
+    void *cells;                      /* owns; NULL until the first row comes */
+};
+
+struct attn_levels;
+
+/* For the matrices of the selection of WRITER, which is borrowed, in the order of the events: layer,
+ * site, head. All sites with rows and columns count; only those of which ATTN_SITE_BIT is in SITES
+ * are kept. */
+enum attn_status attn_levels_create(struct attn_writer *writer, uint64_t sites,
+                                    const struct attn_levels_limits *limits,
+                                    struct attn_levels **levels, struct attn_error *err);
+
+/* Keeps the cells of an event, if its site is among those that are kept. */
+enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
+                                  const struct attn_place *place, struct attn_error *err);
+
+/* The matrices, I below attn_levels_n; borrowed. */
+size_t attn_levels_n(const struct attn_levels *levels);
+const struct attn_level_matrix *attn_levels_at(const struct attn_levels *levels, size_t i);
+
+/* The matrix of a head, or NULL when it was not chosen. */
+const struct attn_level_matrix *attn_levels_find(const struct attn_levels *levels,
+                                                 enum attn_site site, int layer, int head);
+
+/* A cell, below n_cell_row and n_cell_column. *VALUE is set for ATTN_CELL_VALUE alone. Cells of rows
+ * that did not come are masked. */
+enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
+                                    size_t column, float *value);
+
+/* The numbers that the first and the last colour of SCALE stand for in row ROW, or in all of MATRIX. */
+struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
+                                         const struct attn_color_scale *scale, size_t row);
+
+/* A matrix of N_ROW x N_COLUMN numbers that come from no trace, all of them masked; and a number of
+ * it. The caller frees its cells with attn_free. */
+enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
+                                          struct attn_level_matrix *matrix, struct attn_error *err);
+void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column,
+                           float value);
+
+/* Whether a cell of KIND and VALUE, and not the OTHER one, stands for both in a pooled cell. */
+bool attn_cell_outweighs(enum attn_cell_kind kind, float value, enum attn_cell_kind other_kind,
+                         float other_value);
+
+/* Frees the cells of a matrix that was drawn, when it is not needed any more. */
+void attn_levels_drop(struct attn_levels *levels, size_t i);
+
+void attn_levels_free(struct attn_levels *levels); /* NULL is allowed */
+
+#endif

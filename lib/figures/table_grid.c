@@ -1,0 +1,381 @@
+/* table_grid.c - see table_grid.h. */
+#include "figures/table_grid.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Columns of the table --------------------------------------------------------------------- */
+
+static bool find_column(const struct attn_table *table, const char *name, size_t *column)
+{
+    for (*column = 0; *column < attn_table_n_column(table); ++*column)
+        if (strcmp(attn_table_column(table, *column)->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_drawn(const struct attn_column *column)
+{
+    return column->type == ATTN_VALUE_INTEGER || column->type == ATTN_VALUE_REAL ||
+           column->type == ATTN_VALUE_BOOLEAN;
+}
+
+static enum attn_status refuse_values(const struct attn_table *table,
+                                      const struct attn_table_grid *grid, struct attn_error *err)
+{
+    struct attn_buffer names = {0};
+
+    for (size_t i = 0; i < attn_table_n_column(table); i++) {
+        const struct attn_column *column = attn_table_column(table, i);
+
+        if (is_drawn(column) && strcmp(column->name, grid->rows) != 0 &&
+            strcmp(column->name, grid->columns) != 0)
+            attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", column->name);
+    }
+    attn_error_set(err, ATTN_INVALID,
+                   "there is no column '%s' of numbers to draw, expected one of %s",
+                   attn_quote_string(grid->values).text, names.data ? names.data : "none");
+    attn_buffer_release(&names);
+    return ATTN_INVALID;
+}
+
+static enum attn_status find_values(const struct attn_table *table,
+                                    const struct attn_table_grid *grid, size_t *column,
+                                    struct attn_error *err)
+{
+    if (!find_column(table, grid->values, column) || !is_drawn(attn_table_column(table, *column)) ||
+        strcmp(grid->values, grid->rows) == 0 || strcmp(grid->values, grid->columns) == 0)
+        return refuse_values(table, grid, err);
+    return ATTN_OK;
+}
+
+static double number_of(const struct attn_cell *cell)
+{
+    return cell->type == ATTN_VALUE_REAL ? cell->real : (double)cell->integer;
+}
+
+/* --- Rows and columns of the picture ---------------------------------------------------------- */
+
+/* Columns of the table that tell of the rows, or the columns, of the picture. */
+struct axis_columns {
+    size_t key;
+    size_t other;                          /* of the other axis */
+    size_t detail, texts;                  /* SIZE_MAX: none */
+    const struct attn_token_texts *tokens; /* NULL unless the detail, or else the key, is a
+                                              position */
+};
+
+/* A row of the table, by what puts it into a row or a column of the picture. */
+struct key {
+    struct attn_cell cell, detail; /* detail: missing where there is none */
+    size_t row;                    /* of the table */
+};
+
+static int compare_cells(const struct attn_cell *a, const struct attn_cell *b)
+{
+    const size_t n = a->size < b->size ? a->size : b->size;
+    int order;
+
+    if (a->type != ATTN_VALUE_TEXT)
+        return a->integer < b->integer ? -1 : a->integer > b->integer;
+    order = n > 0 ? memcmp(a->text, b->text, n) : 0;
+    return order != 0 ? order : a->size < b->size ? -1 : a->size > b->size;
+}
+
+static bool is_same(const struct key *a, const struct key *b)
+{
+    return compare_cells(&a->cell, &b->cell) == 0 && compare_cells(&a->detail, &b->detail) == 0;
+}
+
+/* By the cell, then by details that are numbers; texts keep the order in which they came first. */
+static int by_cell(const void *a, const void *b)
+{
+    const struct key *x = a, *y = b;
+    int order = compare_cells(&x->cell, &y->cell);
+
+    if (order == 0 && x->detail.type == ATTN_VALUE_INTEGER && y->detail.type == ATTN_VALUE_INTEGER)
+        order = compare_cells(&x->detail, &y->detail);
+    return order != 0 ? order : x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* The keys [*n] of the rows of the table that have one, and a cell in the column OTHER; sorted. */
+static struct key *list_keys(const struct attn_table *table, const struct axis_columns *columns,
+                             size_t *n, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(table);
+    struct key *keys = attn_alloc(n_row, sizeof *keys, err);
+
+    *n = 0;
+    for (size_t i = 0; keys && i < n_row; i++) {
+        const struct attn_cell cell = attn_table_cell(table, i, columns->key);
+
+        if (cell.type == ATTN_VALUE_MISSING ||
+            attn_table_cell(table, i, columns->other).type == ATTN_VALUE_MISSING)
+            continue;
+        keys[*n] = (struct key){cell, attn_cell_missing(), i};
+        if (columns->detail != SIZE_MAX)
+            keys[*n].detail = attn_table_cell(table, i, columns->detail);
+        ++*n;
+    }
+    if (keys && *n > 0)
+        qsort(keys, *n, sizeof *keys, by_cell);
+    return keys;
+}
+
+/* The token at the position that CELL is; NULL when there is none. */
+static const char *token_at(const struct attn_token_texts *tokens, const struct attn_cell *cell,
+                            size_t *size)
+{
+    if (!tokens || cell->type != ATTN_VALUE_INTEGER || cell->integer < 0 ||
+        (size_t)cell->integer >= tokens->n)
+        return NULL;
+    return attn_token_text(tokens, (size_t)cell->integer, size);
+}
+
+/* A detail that is a number: "position 3", or "3 cat" where that is a token. */
+static void append_detail(struct attn_buffer *bytes, const char *name, int64_t number,
+                          const char *token, size_t size)
+{
+    if (!token) {
+        attn_buffer_append_format(bytes, "%s %" PRId64, name, number);
+        return;
+    }
+    for (; size > 1 && *token == ' '; size--)
+        token++;
+    attn_buffer_append_format(bytes, "%" PRId64 " ", number);
+    attn_buffer_append(bytes, token, size);
+}
+
+/* What the new row or column KEY is called: its detail, a text beside it, the token at the position
+ * that it is, or the text it is. */
+static void append_text(struct attn_table_axis *axis, const struct attn_table *table,
+                        const struct key *key, const struct axis_columns *columns)
+{
+    struct attn_buffer *bytes = &axis->texts.bytes;
+    const bool has_detail = columns->detail != SIZE_MAX;
+    struct attn_cell text = has_detail ? key->detail : key->cell;
+    size_t size = 0;
+    const char *token = token_at(columns->tokens, &text, &size);
+
+    if (columns->texts != SIZE_MAX)
+        text = attn_table_cell(table, key->row, columns->texts);
+    if (text.type == ATTN_VALUE_TEXT)
+        attn_escape_append(bytes, text.text, text.size);
+    else if (has_detail)
+        append_detail(bytes, attn_table_column(table, columns->detail)->name, text.integer, token,
+                      size);
+    else if (token)
+        attn_buffer_append(bytes, token, size);
+    axis->texts.ends[axis->texts.n++] = bytes->size;
+}
+
+/* The row or column that KEY belongs to, from the first one of its cell, BEGIN, on. */
+static size_t find_key(const struct key *found, size_t begin, size_t n, const struct key *key)
+{
+    while (begin < n && !is_same(&found[begin], key))
+        begin++;
+    return begin;
+}
+
+/* Gives each key its row or column, and each of those its name. */
+static void place_keys(struct attn_table_axis *axis, const struct attn_table *table,
+                       struct key *keys, size_t n, const struct axis_columns *columns)
+{
+    size_t n_found = 0, begin = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct key key = keys[i];
+        size_t at;
+
+        if (n_found > 0 && compare_cells(&keys[n_found - 1].cell, &key.cell) != 0)
+            begin = n_found;
+        at = find_key(keys, begin, n_found, &key);
+        axis->of_rows[key.row] = at;
+        if (at < n_found)
+            continue;
+        keys[n_found] = key; /* those before are placed */
+        axis->positions[n_found++] = key.cell.type == ATTN_VALUE_INTEGER && key.cell.integer > 0
+                                         ? (size_t)key.cell.integer
+                                         : 0;
+        append_text(axis, table, &key, columns);
+    }
+    axis->axis.n = n_found;
+}
+
+static enum attn_status allocate(struct attn_table_axis *axis, size_t n, struct attn_error *err)
+{
+    axis->positions = attn_alloc(n, sizeof *axis->positions, err);
+    axis->of_rows = attn_alloc(n, sizeof *axis->of_rows, err);
+    axis->texts.ends = attn_alloc(n, sizeof *axis->texts.ends, err);
+    for (size_t i = 0; axis->of_rows && i < n; i++)
+        axis->of_rows[i] = SIZE_MAX;
+    return axis->positions && axis->of_rows && axis->texts.ends ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status read_axis(const struct attn_table *table,
+                                  const struct axis_columns *columns, struct attn_table_axis *axis,
+                                  struct attn_error *err)
+{
+    const struct attn_column *column = attn_table_column(table, columns->key);
+    size_t n;
+    struct key *keys;
+    enum attn_status status = allocate(axis, attn_table_n_row(table), err);
+
+    if (status != ATTN_OK)
+        return status;
+    keys = list_keys(table, columns, &n, err);
+    if (!keys)
+        return ATTN_NO_MEMORY;
+    place_keys(axis, table, keys, n, columns);
+    attn_free(keys);
+    axis->axis.title = column->name;
+    axis->axis.positions = axis->positions;
+    axis->axis.has_own_texts = true;
+    axis->axis.is_named = column->type == ATTN_VALUE_TEXT;
+    axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
+/* The column NAME, which may be NULL; SIZE_MAX when there is none. */
+static size_t column_or_none(const struct attn_table *table, const char *name)
+{
+    size_t column;
+
+    return name && find_column(table, name, &column) ? column : SIZE_MAX;
+}
+
+static enum attn_status find_axes(const struct attn_table *table,
+                                  const struct attn_table_grid *grid, struct axis_columns *rows,
+                                  struct axis_columns *columns, struct attn_error *err)
+{
+    if (!find_column(table, grid->rows, &rows->key) ||
+        !find_column(table, grid->columns, &columns->key))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no columns '%s' and '%s' to be drawn by", grid->rows,
+                              grid->columns);
+    rows->other = columns->key;
+    columns->other = rows->key;
+    rows->detail = column_or_none(table, grid->detail);
+    columns->texts = column_or_none(table, grid->texts);
+    rows->texts = columns->detail = SIZE_MAX;
+    return ATTN_OK;
+}
+
+/* The tokens of grid->run, for the axis that has its positions. */
+static enum attn_status find_tokens(const struct attn_table *table,
+                                    const struct attn_table_grid *grid,
+                                    struct attn_token_texts *tokens, struct axis_columns *rows,
+                                    struct axis_columns *columns, struct attn_error *err)
+{
+    const size_t positions = column_or_none(table, grid->positions);
+
+    if (!grid->run || positions == SIZE_MAX)
+        return ATTN_OK;
+    rows->tokens = positions == rows->detail ? tokens : NULL;
+    columns->tokens = positions == columns->key ? tokens : NULL;
+    return attn_token_labels_init(tokens, grid->run, err);
+}
+
+static enum attn_status read_axes(const struct attn_table *table,
+                                  const struct attn_table_grid *grid,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct axis_columns rows = {0}, columns = {0};
+    struct attn_token_texts tokens = {0};
+    enum attn_status status = find_axes(table, grid, &rows, &columns, err);
+
+    if (status == ATTN_OK)
+        status = find_tokens(table, grid, &tokens, &rows, &columns, err);
+    if (status == ATTN_OK)
+        status = read_axis(table, &rows, &cells->rows, err);
+    if (status == ATTN_OK)
+        status = read_axis(table, &columns, &cells->columns, err);
+    if (status == ATTN_OK && cells->rows.axis.n == 0)
+        status = attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw", grid->rows,
+                                grid->columns);
+    attn_token_texts_release(&tokens);
+    return status;
+}
+
+/* --- The numbers ------------------------------------------------------------------------------ */
+
+static enum attn_status read_values(const struct attn_table *table, size_t column,
+                                    struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct attn_level_matrix *matrix = &cells->figure.matrix;
+    enum attn_status status =
+        attn_level_matrix_create(cells->rows.axis.n, cells->columns.axis.n, matrix, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
+        const size_t row = cells->rows.of_rows[i], at = cells->columns.of_rows[i];
+        const struct attn_cell cell = attn_table_cell(table, i, column);
+        float there;
+
+        if (row == SIZE_MAX || at == SIZE_MAX || cell.type == ATTN_VALUE_MISSING ||
+            attn_level_cell(matrix, row, at, &there) != ATTN_CELL_MASKED)
+            continue;
+        attn_level_matrix_put(matrix, row, at, (float)number_of(&cell));
+    }
+    return status;
+}
+
+/* So many that the largest number has two figures, and none of whole numbers. */
+static int digits_for(const struct attn_column *column, const struct attn_level_matrix *matrix)
+{
+    enum { MOST_DIGITS = 4, MANY = 1000 };
+    const double most = fmax(fabs((double)matrix->least), fabs((double)matrix->most));
+    const bool is_whole = column->type != ATTN_VALUE_REAL;
+
+    if (is_whole || !isfinite(most) || most >= MANY)
+        return 0;
+    return most >= 1 ? 1 : most > 0 ? (int)fmin(1 - floor(log10(most)), MOST_DIGITS) : 1;
+}
+
+enum attn_status attn_table_cells_read(const struct attn_table *table,
+                                       const struct attn_table_grid *grid,
+                                       struct attn_color_scale asked,
+                                       struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_column *column;
+    size_t values;
+    enum attn_status status = find_values(table, grid, &values, err);
+
+    if (status != ATTN_OK)
+        return status;
+    status = read_axes(table, grid, cells, err);
+    if (status == ATTN_OK)
+        status = read_values(table, values, cells, err);
+    if (status != ATTN_OK)
+        return status;
+    column = attn_table_column(table, values);
+    cells->figure.rows = &cells->rows.axis;
+    cells->figure.columns = &cells->columns.axis;
+    cells->figure.name = column->name;
+    cells->figure.model = grid->model;
+    cells->figure.text = grid->text;
+    cells->figure.n_text = grid->n_text;
+    cells->figure.scale = attn_color_scale_of(asked, column->range, false);
+    cells->figure.is_share = column->range == ATTN_RANGE_SHARE;
+    cells->figure.digits = digits_for(column, &cells->figure.matrix);
+    return ATTN_OK;
+}
+
+static void release_axis(struct attn_table_axis *axis)
+{
+    attn_token_texts_release(&axis->texts);
+    attn_free(axis->positions);
+    attn_free(axis->of_rows);
+}
+
+void attn_table_cells_release(struct attn_table_cells *cells)
+{
+    release_axis(&cells->rows);
+    release_axis(&cells->columns);
+    attn_free(cells->figure.matrix.cells);
+    *cells = (struct attn_table_cells){0};
+}

@@ -1,0 +1,51 @@
+/*
+ * table_picture.h - tables as pictures: one column of numbers, laid out by two others.
+ *
+ *     const struct attn_table_grid grid = {
+ *         .rows = "layer", .columns = "head", .values = "effect", .model = "fable"};
+ *     attn_table_picture_check(&output, &err);                            // before the table is made
+ *     attn_table_picture_write(table, &grid, &picture, &output, &err);
+ *
+ * Each value of the columns `rows` and `columns` that the table has is a row and a column of the
+ * picture, ascending; a row of the table without one of them is left out. Where several rows of the
+ * table fall on one cell, the first counts. Cells without a value look like masked ones. Colours
+ * follow from the range of the column (base/table.h): shares from 0 to 1 by their square root, other
+ * numbers from 0, or symmetric about 0, to the largest.
+ */
+#ifndef ATTN_FIGURES_TABLE_PICTURE_H
+#define ATTN_FIGURES_TABLE_PICTURE_H
+
+#include "base/table.h"
+#include "output/output.h"
+#include "output/outputs.h"
+#include "output/picture.h"
+
+/* The columns of a table by their names. Borrowed. */
+struct attn_table_grid {
+    const char *rows;    /* of whole numbers: "layer" */
+    const char *detail;  /* that rows are told apart by, too: "site"; or NULL */
+    const char *columns; /* of whole numbers or texts: "head" */
+    const char *texts;   /* what the columns are called: "token"; or NULL */
+    const char *values;  /* numbers: what is drawn */
+    const char *model;   /* that they are of, for the title; or NULL */
+    const char *text;    /* [n_text] likewise, for the subtitle; or NULL */
+    size_t n_text;
+    const struct attn_labels *run; /* whose tokens the positions are called; or NULL */
+    const char *positions; /* the columns, or the detail, that holds them: "position"; or NULL */
+};
+
+/* Whether OUTPUT can be written: one file of png, svg, pdf or html, or heatmap as text, whose
+ * libraries are there. Errors have a stage. */
+ATTN_API enum attn_status attn_table_picture_check(const struct attn_output *output,
+                                                   struct attn_error *err);
+
+/* Draws TABLE into OUTPUT: a file, or a sink. PICTURE may be NULL. Errors have a stage: ATTN_INVALID
+ * at that of options for a column that is not there or holds no numbers, for a table without a cell
+ * to draw, and for a picture that would be too large. */
+ATTN_API enum attn_status attn_table_picture_write(const struct attn_table *table,
+                                                   const struct attn_table_grid *grid,
+                                                   const struct attn_picture_options *picture,
+                                                   const struct attn_output *output,
+                                                   struct attn_error *err);
+
+#endif

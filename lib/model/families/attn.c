@@ -1,0 +1,362 @@
+/*
+ * attn.c - our own model type: every part of a block is a key, most of them off by default;
+ * tensors have TransformerLens's names.
+ *
+ * A key that is not known is refused, since a typing error would otherwise silently run another
+ * model. Projections hold one matrix a head, with the input first: W_Q [H, D, E], W_O [H, Ev, D]; D is
+ * d_out there, when the model is attention alone.
+ */
+#include "base/escape.h"
+#include "model/family.h"
+#include "model/weights.h"
+
+#include <string.h>
+
+/* Keys that are allowed; those behind the gap are read elsewhere or ignored. */
+static const char *const known_keys[] = {"d_model",     "n_head",      "n_kv_head",
+                                         "d_head",      "d_value",     "n_layer",
+                                         "n_ctx",       "n_vocab",     "d_mlp",
+                                         "d_source",    "act_fn",      "norm",
+                                         "positions",   "residual",    "causal",
+                                         "bias",        "qkv_bias",    "out_proj",
+                                         "out_bias",    "projections", "scale",
+                                         "eps",         "blocks",      "output",
+                                         "final_norm",  "gated_mlp",   "parallel_residual",
+                                         "qk_norm",     "n_source",    "source_positions",
+                                         "d_out",
+
+                                         "model_type",  "tokenizer",   "architectures",
+                                         "torch_dtype", "dtype",       "transformers_version"};
+
+/* A value that is one of a few words. */
+struct word {
+    const char *text;
+    int value;
+};
+
+/* A key that holds one, and what is said when it holds another: words without a kernel are left out
+ * there. */
+struct choice {
+    const char *key, *expected;
+    struct word words[4]; /* end with a NULL text */
+};
+
+static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
+{
+    const struct attn_node *node = attn_node_first(attn_json_root(json));
+
+    for (; node != NULL; node = attn_node_next(node)) {
+        size_t i = 0;
+
+        while (i < sizeof known_keys / sizeof *known_keys &&
+               strcmp(attn_node_key(node), known_keys[i]) != 0)
+            i++;
+        if (i == sizeof known_keys / sizeof *known_keys && attn_node_key(node)[0] != '_')
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "'%s' in '%s' is not a key of model_type 'attn'",
+                                  attn_quote_string(attn_node_key(node)).text,
+                                  attn_quote_string(attn_json_name(json)).text);
+    }
+    return ATTN_OK;
+}
+
+/* Stores the value of the word that is chosen; absent leaves *value alone. */
+static enum attn_status get_word(const struct attn_json *json, const struct choice *choice,
+                                 int *value, struct attn_error *err)
+{
+    const char *text = NULL;
+    enum attn_status status =
+        attn_json_get_string(json, attn_json_root(json), choice->key, &text, err);
+
+    if (status != ATTN_OK || text == NULL)
+        return status;
+    for (const struct word *word = choice->words; word->text != NULL; word++)
+        if (strcmp(text, word->text) == 0) {
+            *value = word->value;
+            return ATTN_OK;
+        }
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", choice->key,
+                          attn_quote_string(attn_json_name(json)).text,
+                          attn_quote_string(text).text, choice->expected);
+}
+
+static enum attn_status read_sizes(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    const struct {
+        const char *key;
+        size_t max;
+        size_t *value;
+        bool is_required;
+    } sizes[] = {
+        {"d_model", ATTN_MAX_WIDTH, &config->d_model, true},
+        {"n_vocab", ATTN_MAX_VOCAB, &config->n_vocab, true},
+        {"n_layer", ATTN_MAX_LAYER, &config->n_layer, false},
+        {"n_head", ATTN_MAX_WIDTH, &config->n_head, false},
+        {"n_kv_head", ATTN_MAX_WIDTH, &config->n_kv_head, false},
+        {"d_head", ATTN_MAX_WIDTH, &config->d_head, false},
+        {"d_value", ATTN_MAX_WIDTH, &config->d_value, false},
+        {"d_out", ATTN_MAX_WIDTH, &config->d_out, false},
+        {"d_mlp", ATTN_MAX_WIDTH, &config->d_mlp, false},
+        {"d_source", ATTN_MAX_WIDTH, &config->d_source, false},
+        {"n_ctx", ATTN_MAX_CTX, &config->n_ctx, config->positions == ATTN_POSITIONS_LEARNED},
+        {"n_source", ATTN_MAX_CTX, &config->n_source,
+         config->source_positions == ATTN_POSITIONS_LEARNED},
+    };
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+
+    config->n_layer = config->n_head = 1;
+    config->n_ctx = SIZE_MAX;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t before = *sizes[i].value;
+        const enum attn_status status = attn_json_get_size(json, attn_json_root(json), sizes[i].key,
+                                                           strcmp(sizes[i].key, "d_mlp") != 0,
+                                                           sizes[i].max, sizes[i].value, err);
+
+        if (status != ATTN_OK)
+            return status;
+        if (sizes[i].is_required && *sizes[i].value == before)
+            return attn_error_set(err, ATTN_FORMAT, "'%s' is missing in '%s'", sizes[i].key,
+                                  name.text);
+    }
+    if (config->d_head == 0 && config->d_model % config->n_head != 0) {
+        attn_error_set(err, ATTN_FORMAT,
+                       "n_head %zu does not divide d_model %zu in '%s', and there is no d_head",
+                       config->n_head, config->d_model, name.text);
+        attn_error_hint(err, "n_head %zu divides it; with d_head any n_head will do",
+                        attn_config_nearest_divisor(config->d_model, config->n_head));
+        return ATTN_FORMAT;
+    }
+    if (config->d_head == 0)
+        config->d_head = config->d_model / config->n_head;
+    if (config->d_value == 0)
+        config->d_value = config->d_head;
+    if (config->n_kv_head == 0)
+        config->n_kv_head = config->n_head;
+    if (config->d_source == 0)
+        config->d_source = config->d_model;
+    return ATTN_OK;
+}
+
+static enum attn_status read_words(const struct attn_json *json, struct attn_config *config,
+                                   struct attn_error *err)
+{
+    static const struct choice norms = {"norm",
+                                        "'none' or 'layernorm'",
+                                        {{"none", ATTN_NORM_NONE},
+                                         {"layernorm", ATTN_NORM_LAYERNORM},
+                                         {"rmsnorm", ATTN_NORM_RMSNORM}}};
+    static const struct choice positions = {"positions",
+                                            "'none' or 'learned'",
+                                            {{"none", ATTN_POSITIONS_NONE},
+                                             {"learned", ATTN_POSITIONS_LEARNED},
+                                             {"rotary", ATTN_POSITIONS_ROTARY}}};
+    static const struct choice source_positions = {
+        "source_positions",
+        "'none' or 'learned'",
+        {{"none", ATTN_POSITIONS_NONE}, {"learned", ATTN_POSITIONS_LEARNED}}};
+    static const struct choice outputs = {
+        "output",
+        "'none', 'tied' or 'own'",
+        {{"none", ATTN_OUTPUT_NONE}, {"tied", ATTN_OUTPUT_TIED}, {"own", ATTN_OUTPUT_OWN}}};
+    static const struct choice projections = {
+        "projections", "'none' or 'qkv'", {{"none", false}, {"qkv", true}}};
+    int norm = ATTN_NORM_NONE, position = ATTN_POSITIONS_NONE, output = ATTN_OUTPUT_NONE;
+    int source_position = ATTN_POSITIONS_NONE, has_projections = true;
+    enum attn_status status = get_word(json, &norms, &norm, err);
+
+    if (status == ATTN_OK)
+        status = get_word(json, &positions, &position, err);
+    if (status == ATTN_OK)
+        status = get_word(json, &source_positions, &source_position, err);
+    if (status == ATTN_OK)
+        status = get_word(json, &outputs, &output, err);
+    if (status == ATTN_OK)
+        status = get_word(json, &projections, &has_projections, err);
+    config->norm = (enum attn_norm)norm;
+    config->positions = (enum attn_positions)position;
+    config->source_positions = (enum attn_positions)source_position;
+    config->output = (enum attn_output_layer)output;
+    config->has_projections = has_projections;
+    return status;
+}
+
+static enum attn_status read_switches(const struct attn_json *json, struct attn_config *config,
+                                      struct attn_attention *attention, struct attn_error *err)
+{
+    bool has_bias = false, has_qk_norm = false, is_causal = true;
+    const struct {
+        const char *key;
+        bool *value;
+    } switches[] = {
+        {"qkv_bias", &config->has_qkv_bias},
+        {"out_proj", &config->has_out_proj},
+        {"out_bias", &config->has_out_bias},
+        {"residual", &config->has_residual},
+        {"final_norm", &config->has_final_norm},
+        {"gated_mlp", &config->has_gated_mlp},
+        {"parallel_residual", &config->has_parallel_residual},
+        {"qk_norm", &has_qk_norm},
+        {"scale", &attention->is_scaled},
+        {"causal", &is_causal},
+    };
+    enum attn_status status =
+        attn_json_get_bool(json, attn_json_root(json), "bias", &has_bias, err);
+
+    config->has_qkv_bias = config->has_out_bias = has_bias;
+    config->has_final_norm = config->norm != ATTN_NORM_NONE;
+    for (size_t i = 0; status == ATTN_OK && i < sizeof switches / sizeof *switches; i++)
+        status =
+            attn_json_get_bool(json, attn_json_root(json), switches[i].key, switches[i].value, err);
+    config->qk_norm = has_qk_norm ? ATTN_QK_NORM_PER_HEAD : ATTN_QK_NORM_NONE;
+    config->has_qkv_bias = config->has_qkv_bias && config->has_projections;
+    config->has_out_bias = config->has_out_bias && config->has_out_proj;
+    config->has_final_norm = config->has_final_norm && config->norm != ATTN_NORM_NONE;
+    attention->mask = is_causal ? ATTN_MASK_CAUSAL : ATTN_MASK_NONE;
+    return status;
+}
+
+/* Which blocks read the source: a list of "self" and "cross", one a layer. */
+static enum attn_status read_blocks(const struct attn_json *json, const struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *blocks = attn_node_find(attn_json_root(json), "blocks");
+    const struct attn_quote name = attn_quote_string(attn_json_name(json));
+    const struct attn_node *node;
+    size_t n = 0;
+
+    if (blocks == NULL || attn_node_is_null(blocks))
+        return ATTN_OK;
+    if (!attn_node_is_array(blocks))
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
+    for (node = attn_node_first(blocks); node != NULL; node = attn_node_next(node), n++) {
+        const char *text = attn_node_string(node);
+        const bool is_cross = text != NULL && strcmp(text, "cross") == 0;
+
+        if (!is_cross && (text == NULL || strcmp(text, "self") != 0))
+            return attn_error_set(err, ATTN_FORMAT,
+                                  "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
+                                  name.text);
+        if (n < config->n_layer)
+            layers->is_cross[n] = is_cross;
+    }
+    if (n != config->n_layer)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "'blocks' in '%s' has %zu items, expected one for each of n_layer %zu", name.text, n,
+            config->n_layer);
+    return ATTN_OK;
+}
+
+/* Positions of a source that no block reads are a mistake. */
+static enum attn_status check_source_positions(const struct attn_json *json,
+                                               const struct attn_config *config,
+                                               struct attn_error *err)
+{
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return ATTN_OK;
+    if (config->source_positions == ATTN_POSITIONS_NONE)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT,
+                   "'source_positions' in '%s' is 'learned', but no block attends to a source",
+                   attn_quote_string(attn_json_name(json)).text);
+    attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
+    return ATTN_FORMAT;
+}
+
+/* Parts that the decoder has, and our own names of tensors have not. */
+static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct {
+        bool is_used;
+        const char *part;
+    } lacking[] = {
+        {config->norm == ATTN_NORM_RMSNORM, "RMSNorm"},
+        {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
+        {config->qk_norm != ATTN_QK_NORM_NONE, "normalized queries and keys"},
+        {config->has_gated_mlp, "a gated MLP"},
+        {config->has_parallel_residual, "a parallel residual"},
+    };
+
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        if (lacking[i].is_used)
+            return attn_error_set(err, ATTN_UNSUPPORTED,
+                                  "'%s' asks for %s, which model_type 'attn' does not have",
+                                  attn_quote_string(attn_json_name(json)).text, lacking[i].part);
+    return ATTN_OK;
+}
+
+static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL, .is_scaled = true, .factor = 1};
+    const char *activation = "gelu_new";
+    double norm_eps = 1e-5;
+    enum attn_status status = check_keys(json, err);
+
+    if (status == ATTN_OK)
+        status = read_words(json, config, err);
+    if (status == ATTN_OK)
+        status = read_sizes(json, config, err);
+    if (status == ATTN_OK)
+        status = read_switches(json, config, &attention, err);
+    if (status == ATTN_OK)
+        status = refuse_parts(json, config, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_string(json, root, "act_fn", &activation, err);
+    if (status == ATTN_OK)
+        status = attn_config_set_activation(json, config, "act_fn", activation, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_double(json, root, "eps", 0, 1, &norm_eps, err);
+    if (status == ATTN_OK)
+        status = attn_config_allocate_layers(config, layers, &attention, err);
+    if (status == ATTN_OK)
+        status = read_blocks(json, config, layers, err);
+    if (status == ATTN_OK)
+        status = check_source_positions(json, config, err);
+    config->norm_eps = (float)norm_eps;
+    return status;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+#define B(member) offsetof(struct attn_block_weights, member)
+#define W(member) offsetof(struct attn_weights, member)
+
+static const struct attn_weight_rule rules[] = {
+    {"embed.W_E", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"pos_embed.W_pos", "PD", ATTN_PART_POSITIONS, ATTN_WEIGHT_TENSOR, W(positions)},
+    {"source_pos_embed.W_pos", "NX", ATTN_PART_SOURCE_POSITIONS, ATTN_WEIGHT_TENSOR,
+     W(source_positions)},
+    {"blocks.#.ln1.w", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
+    {"blocks.#.ln1.b", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
+    {"blocks.#.attn.W_Q", "HDE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(q.weight)},
+    {"blocks.#.attn.b_Q", "HE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(q.bias)},
+    {"blocks.#.attn.W_K", "GSE", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(k.weight)},
+    {"blocks.#.attn.b_K", "GE", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(k.bias)},
+    {"blocks.#.attn.W_V", "GSU", ATTN_PART_PROJECTIONS, ATTN_WEIGHT_HEADS, B(v.weight)},
+    {"blocks.#.attn.b_V", "GU", ATTN_PART_QKV_BIAS, ATTN_WEIGHT_VECTOR, B(v.bias)},
+    {"blocks.#.attn.W_O", "HUO", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_IN_OUT, B(out.weight)},
+    {"blocks.#.attn.b_O", "O", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
+    {"blocks.#.ln2.w", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.w)},
+    {"blocks.#.ln2.b", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR, B(ln2.b)},
+    {"blocks.#.mlp.W_in", "DF", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_in.weight)},
+    {"blocks.#.mlp.b_in", "F", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_in.bias)},
+    {"blocks.#.mlp.W_out", "FD", ATTN_PART_MLP, ATTN_WEIGHT_IN_OUT, B(mlp_out.weight)},
+    {"blocks.#.mlp.b_out", "D", ATTN_PART_MLP_BIAS_FOUND, ATTN_WEIGHT_VECTOR, B(mlp_out.bias)},
+    {"ln_final.w", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
+    {"ln_final.b", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
+    {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, W(unembed.weight)},
+    {"unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, ATTN_WEIGHT_VECTOR, W(unembed.bias)},
+};
+
+const struct attn_family attn_family_attn = {.model_type = "attn",
+                                             .read_config = read_config,
+                                             .prefix = NULL,
+                                             .rules = rules,
+                                             .n_rule = sizeof rules / sizeof *rules,
+                                             .vocabulary_key = "n_vocab"};

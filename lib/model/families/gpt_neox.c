@@ -1,0 +1,101 @@
+/*
+ * gpt_neox.c - GPT-NeoX as Hugging Face writes it (configuration_gpt_neox.py,
+ * modeling_gpt_neox.py): Pythia and its kin.
+ *
+ *     post = pre + attention(norm1(pre)) + mlp(norm2(pre)), or with use_parallel_residual false
+ *     mid  = pre + attention(norm1(pre)), post = mid + mlp(norm2(mid))
+ *
+ * LayerNorm; the first quarter of each head is turned by its position. Traps: rows of
+ * query_key_value go head by head, q, k and v of each; attention.bias is a mask, but
+ * attention.dense.bias is a bias; older configs write rotary_pct and rotary_emb_base, older files
+ * embed_out.
+ */
+#include "model/config_keys.h"
+#include "model/config_rope.h"
+#include "model/family.h"
+#include "model/weights.h"
+
+static const struct attn_config_keys keys = {
+    .n_vocab = 50432,
+    .d_model = 6144,
+    .d_mlp = 24576,
+    .n_layer = 44,
+    .n_head = 64,
+    .n_ctx = 2048,
+    .is_plain = true,
+    .is_divided = true,
+    .activation_key = "hidden_act",
+    .activation = "gelu",
+    .eps_key = "layer_norm_eps",
+    .eps = 1e-5,
+};
+
+static const struct attn_rope_keys rope_keys = {"rotary_emb_base", 10000, "rotary_pct", 0.25};
+
+static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
+                                    struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    enum attn_status status;
+
+    config->norm = ATTN_NORM_LAYERNORM;
+    config->has_final_norm = config->has_projections = config->has_out_proj = true;
+    config->has_residual = config->has_parallel_residual = true;
+    config->has_qkv_bias = config->has_mlp_bias = true;
+    status = attn_config_read_keys(json, &keys, config, layers, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_bool(json, root, "use_parallel_residual",
+                                    &config->has_parallel_residual, err);
+    if (status == ATTN_OK)
+        status = attn_json_get_bool(json, root, "attention_bias", &config->has_qkv_bias, err);
+    config->has_out_bias = config->has_qkv_bias;
+    return status == ATTN_OK ? attn_config_read_rope(json, &rope_keys, config, layers, err)
+                             : status;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+
+#define B(member) offsetof(struct attn_block_weights, member)
+#define W(member) offsetof(struct attn_weights, member)
+
+static const struct attn_weight_rule rules[] = {
+    {"embed_in.weight", "VD", ATTN_PART_EMBEDDING, ATTN_WEIGHT_TENSOR, W(embed)},
+    {"layers.#.input_layernorm.weight", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.w)},
+    {"layers.#.input_layernorm.bias", "D", ATTN_PART_NORM, ATTN_WEIGHT_VECTOR, B(ln1.b)},
+    {"layers.#.attention.query_key_value.weight", "AD", ATTN_PART_PROJECTIONS,
+     ATTN_WEIGHT_QKV_HEADS, 0},
+    {"layers.#.attention.query_key_value.bias", "A", ATTN_PART_QKV_BIAS,
+     ATTN_WEIGHT_QKV_HEADS_VECTOR, 0},
+    {"layers.#.attention.dense.weight", "DZ", ATTN_PART_OUT_PROJ, ATTN_WEIGHT_OUT_IN,
+     B(out.weight)},
+    {"layers.#.attention.dense.bias", "D", ATTN_PART_OUT_BIAS, ATTN_WEIGHT_VECTOR, B(out.bias)},
+    {"layers.#.post_attention_layernorm.weight", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR,
+     B(ln2.w)},
+    {"layers.#.post_attention_layernorm.bias", "D", ATTN_PART_MLP_NORM, ATTN_WEIGHT_VECTOR,
+     B(ln2.b)},
+    {"layers.#.mlp.dense_h_to_4h.weight", "FD", ATTN_PART_MLP, ATTN_WEIGHT_OUT_IN,
+     B(mlp_in.weight)},
+    {"layers.#.mlp.dense_h_to_4h.bias", "F", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR,
+     B(mlp_in.bias)},
+    {"layers.#.mlp.dense_4h_to_h.weight", "DF", ATTN_PART_MLP, ATTN_WEIGHT_OUT_IN,
+     B(mlp_out.weight)},
+    {"layers.#.mlp.dense_4h_to_h.bias", "D", ATTN_PART_MLP_BIAS, ATTN_WEIGHT_VECTOR,
+     B(mlp_out.bias)},
+    {"final_layer_norm.weight", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.w)},
+    {"final_layer_norm.bias", "D", ATTN_PART_FINAL_NORM, ATTN_WEIGHT_VECTOR, W(ln_final.b)},
+    {"/lm_head.weight|/embed_out.weight", "VD", ATTN_PART_OUTPUT_FOUND, ATTN_WEIGHT_OUT_IN,
+     W(unembed.weight)},
+    {"/lm_head.bias|/embed_out.bias", "V", ATTN_PART_OUTPUT_BIAS, ATTN_WEIGHT_VECTOR,
+     W(unembed.bias)},
+    {"layers.#.attention.bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+    {"layers.#.attention.masked_bias", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+    {"layers.#.attention.rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+    {"rotary_emb.inv_freq", "", ATTN_PART_IGNORED, ATTN_WEIGHT_TENSOR, 0},
+};
+
+const struct attn_family attn_family_gpt_neox = {.model_type = "gpt_neox",
+                                                 .read_config = read_config,
+                                                 .prefix = "gpt_neox.",
+                                                 .rules = rules,
+                                                 .n_rule = sizeof rules / sizeof *rules,
+                                                 .vocabulary_key = "vocab_size"};

@@ -1,0 +1,196 @@
+/* page_data.c - see page_data.h. */
+#include "page/page_data.h"
+
+#include "base/memory.h"
+#include "base/pieces.h"
+#include "encode/base64.h"
+
+#include <string.h>
+#define ZLIB_CONST /* input is read only */
+#include <zlib.h>
+
+enum {
+    PIECE_SIZE = 1 << 16,   /* bytes that are deflated together */
+    WAITING_SIZE = 1 << 20, /* bytes that wait before the threads take them */
+    LEVEL = 1,              /* of deflate: 6 makes 6 % less of it in twice to four times the time */
+    ID_SIZE = 32
+};
+
+struct piece {
+    size_t begin, end; /* bytes of `waiting` */
+    char id[ID_SIZE];  /* of the block that begins with it; "": it goes on with the last one */
+    bool is_last;      /* of its block */
+};
+
+struct attn_page_data {
+    struct attn_pieces *threads; /* owns */
+    struct attn_sink *sink;
+    struct attn_buffer waiting;
+    struct piece *pieces; /* [n_piece] owns; the last one grows while a block is open */
+    size_t n_piece, capacity;
+    bool is_open;    /* a block is */
+    bool has_failed; /* there was no memory */
+};
+
+enum attn_status attn_page_data_create(struct attn_pool *pool, struct attn_sink *sink,
+                                       struct attn_page_data **data, struct attn_error *err)
+{
+    struct attn_page_data *made = attn_alloc(1, sizeof *made, err);
+
+    if (!made)
+        return ATTN_NO_MEMORY;
+    made->sink = sink;
+    if (attn_pieces_create(pool, &made->threads, err) != ATTN_OK) {
+        attn_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    *data = made;
+    return ATTN_OK;
+}
+
+void attn_page_data_free(struct attn_page_data *data)
+{
+    if (!data)
+        return;
+    attn_pieces_free(data->threads);
+    attn_buffer_release(&data->waiting);
+    attn_free(data->pieces);
+    attn_free(data);
+}
+
+/* --- Taking ---------------------------------------------------------------------------------- */
+
+static void begin_piece(struct attn_page_data *data, const char *id)
+{
+    struct piece *piece;
+
+    if (attn_grow((void **)&data->pieces, &data->capacity, data->n_piece + 1, sizeof *data->pieces,
+                  NULL) != ATTN_OK) {
+        data->has_failed = true;
+        return;
+    }
+    piece = &data->pieces[data->n_piece++];
+    *piece = (struct piece){.begin = data->waiting.size, .end = data->waiting.size};
+    for (size_t i = 0; i + 1 < sizeof piece->id && id[i] != '\0'; i++)
+        piece->id[i] = id[i];
+}
+
+void attn_page_data_begin(struct attn_page_data *data, const char *id)
+{
+    begin_piece(data, id);
+    data->is_open = true;
+}
+
+unsigned char *attn_page_data_reserve(struct attn_page_data *data, size_t n)
+{
+    struct piece *piece;
+    char *room;
+
+    if (!data->has_failed) {
+        piece = &data->pieces[data->n_piece - 1];
+        if (piece->end - piece->begin >= PIECE_SIZE)
+            begin_piece(data, "");
+    }
+    room = data->has_failed ? NULL : attn_buffer_reserve(&data->waiting, n);
+    if (!room) {
+        data->has_failed = true;
+        return NULL;
+    }
+    data->waiting.size += n;
+    data->pieces[data->n_piece - 1].end += n;
+    return (unsigned char *)room;
+}
+
+void attn_page_data_end(struct attn_page_data *data)
+{
+    if (!data->has_failed)
+        data->pieces[data->n_piece - 1].is_last = true;
+    data->is_open = false;
+}
+
+/* --- Deflating ------------------------------------------------------------------------------- */
+
+/* zlib's memory comes through our door. */
+static voidpf allocate(voidpf user, uInt count, uInt size)
+{
+    (void)user;
+    return attn_alloc(count, size, NULL);
+}
+
+static void release(voidpf user, voidpf block)
+{
+    (void)user;
+    attn_free(block);
+}
+
+/* Appends BYTES [n] deflated, as the end of a stream or so that more can follow. */
+static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n, bool is_last)
+{
+    static const char empty_block[5] = {0, 0, 0, (char)0xff, (char)0xff};
+    z_stream stream = {.zalloc = allocate, .zfree = release};
+    size_t room;
+    char *to;
+
+    if (deflateInit2(&stream, LEVEL, Z_DEFLATED, -MAX_WBITS, MAX_MEM_LEVEL - 1,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        out->has_failed = true;
+        return;
+    }
+    room = deflateBound(&stream, n) + 16; /* 16: what a flush adds */
+    to = attn_buffer_reserve(out, room);
+    if (to) {
+        stream.next_in = (const Bytef *)bytes;
+        stream.avail_in = (uInt)n;
+        stream.next_out = (Bytef *)to;
+        stream.avail_out = (uInt)room;
+        deflate(&stream, is_last ? Z_FINISH : Z_FULL_FLUSH);
+        out->size += room - stream.avail_out;
+    }
+    deflateEnd(&stream);
+    while (!is_last && out->size % 3 != 0 && !out->has_failed)
+        attn_buffer_append(out, empty_block, sizeof empty_block);
+}
+
+/* An attn_piece_fn. */
+static void append_piece(const void *context, size_t i, struct attn_buffer *text)
+{
+    const struct attn_page_data *data = context;
+    const struct piece *piece = &data->pieces[i];
+    struct attn_buffer deflated = {0};
+
+    if (piece->id[0] != '\0')
+        attn_buffer_append_format(text, "<script type=\"text/plain\" id=\"%s\">", piece->id);
+    append_deflated(&deflated, data->waiting.data + piece->begin, piece->end - piece->begin,
+                    piece->is_last);
+    attn_base64_append(text, deflated.data, deflated.size);
+    text->has_failed |= deflated.has_failed;
+    attn_buffer_release(&deflated);
+    if (piece->is_last)
+        attn_buffer_append_string(text, "</script>\n");
+}
+
+/* Writes what waits. The last piece of an open block is not its end. */
+static enum attn_status write_waiting(struct attn_page_data *data, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (data->has_failed)
+        return attn_error_no_memory(err);
+    status = attn_pieces_write(data->threads, data->n_piece, append_piece, data, data->sink, err);
+    data->waiting.size = data->n_piece = 0;
+    if (status == ATTN_OK && data->is_open)
+        begin_piece(data, "");
+    return status;
+}
+
+enum attn_status attn_page_data_flush(struct attn_page_data *data, struct attn_error *err)
+{
+    if (!data->has_failed && data->waiting.size < WAITING_SIZE)
+        return ATTN_OK;
+    return write_waiting(data, err);
+}
+
+enum attn_status attn_page_data_finish(struct attn_page_data *data, struct attn_error *err)
+{
+    return data->n_piece > 0 || data->has_failed ? write_waiting(data, err) : ATTN_OK;
+}

@@ -1,0 +1,25 @@
+/*
+ * page_files.S - the files of the page, byte for byte. Paths are those of the repository, from whose
+ * root everything is compiled; viewer.policy is made in the build folder.
+ */
+
+    .macro embed symbol, file
+    .section .rodata
+    .globl  \symbol
+    .hidden \symbol
+    .type   \symbol, @object
+\symbol:
+    .incbin "\file"
+    .size   \symbol, . - \symbol
+    .globl  \symbol\()_end
+    .hidden \symbol\()_end
+\symbol\()_end:
+    .byte 0
+    .endm
+
+    embed attn_page_html, "lib/page/viewer.html"
+    embed attn_page_css, "lib/page/viewer.css"
+    embed attn_page_js, "lib/page/viewer.js"
+    embed attn_page_policy, "lib/page/viewer.policy"
+
+    .section .note.GNU-stack, "", @progbits

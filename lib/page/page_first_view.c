@@ -1,0 +1,256 @@
+/* page_first_view.c - see page_first_view.h. */
+#include "page/page_first_view.h"
+
+#include "base/memory.h"
+#include "encode/base64.h"
+#include "encode/png_file.h"
+
+#include <math.h>
+#include <string.h>
+
+void attn_html_append(struct attn_buffer *out, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        switch (text[i]) {
+        case '<':
+            attn_buffer_append_string(out, "&lt;");
+            break;
+        case '>':
+            attn_buffer_append_string(out, "&gt;");
+            break;
+        case '&':
+            attn_buffer_append_string(out, "&amp;");
+            break;
+        case '"':
+            attn_buffer_append_string(out, "&quot;");
+            break;
+        default:
+            attn_buffer_append_char(out, text[i]);
+        }
+    }
+}
+
+void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_head *head,
+                                const struct attn_labels *labels)
+{
+    if (!labels->axes || labels->axes->rank == 4)
+        attn_buffer_append_format(out, "%s %d, ", labels->axes ? "batch" : "layer", head->group);
+    attn_buffer_append_format(out, "head %d", head->number);
+}
+
+/* --- The picture ----------------------------------------------------------------------------- */
+
+enum {
+    GAP = 4,         /* pixels between heads */
+    USUAL_SIDE = 48, /* pixels of a head, or what its cells make of it */
+    MASKED = 0,      /* colours of the palette; between them those of weights */
+    GROUND = 255,
+};
+
+struct picture {
+    const struct attn_page_head **places; /* [n_down * n_across] owns; NULL: a gap */
+    size_t n_down, n_across;
+    size_t cell, side; /* pixels of a cell, and of a head */
+    uint32_t palette[256];
+};
+
+static size_t largest_thumb(const struct attn_page_heads *heads)
+{
+    size_t side = 1;
+
+    for (size_t i = 0; i < heads->n; i++) {
+        const struct attn_page_head *head = &heads->items[i];
+
+        side = head->n_thumb_row > side ? head->n_thumb_row : side;
+        side = head->n_thumb_col > side ? head->n_thumb_col : side;
+    }
+    return side;
+}
+
+/* Groups of heads follow one another; heads stand in the column of their number. */
+static enum attn_status place_heads(struct picture *picture, const struct attn_page_heads *heads,
+                                    struct attn_error *err)
+{
+    int group = -1;
+
+    for (size_t i = 0; i < heads->n; i++) {
+        picture->n_down += heads->items[i].group != group;
+        group = heads->items[i].group;
+        if ((size_t)heads->items[i].number + 1 > picture->n_across)
+            picture->n_across = (size_t)heads->items[i].number + 1;
+    }
+    picture->places =
+        attn_alloc(picture->n_down * picture->n_across, sizeof(const struct attn_page_head *), err);
+    if (!picture->places)
+        return ATTN_NO_MEMORY;
+    group = -1;
+    for (size_t i = 0, down = 0; i < heads->n; i++) {
+        down += group != -1 && heads->items[i].group != group;
+        group = heads->items[i].group;
+        picture->places[down * picture->n_across + (size_t)heads->items[i].number] =
+            &heads->items[i];
+    }
+    picture->side = largest_thumb(heads);
+    picture->cell = picture->side < USUAL_SIDE ? USUAL_SIDE / picture->side : 1;
+    picture->side *= picture->cell;
+    return ATTN_OK;
+}
+
+static uint32_t number_of(struct attn_rgb color)
+{
+    return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
+}
+
+/* Colours of weights are 1 .. 254, in equal steps of the square root. */
+static void fill_palette(struct picture *picture, const struct attn_picture_options *options)
+{
+    const struct attn_color_scale scale =
+        attn_color_scale_of(options->color_scale, ATTN_RANGE_SHARE, false);
+    const struct attn_color_range range = attn_color_range(&scale, 0, 1);
+    const enum attn_theme theme = options->theme;
+    const struct attn_colormap *map =
+        attn_picture_colormap(options, &scale, theme == ATTN_THEME_DARK ? "viridis" : "blues");
+
+    picture->palette[MASKED] = number_of(attn_cell_color(ATTN_CELL_MASKED, theme));
+    picture->palette[GROUND] = theme == ATTN_THEME_DARK ? 0x101317 : 0xffffff;
+    for (int i = 1; i < GROUND; i++) {
+        const double root = (i - 1) / 253.0;
+
+        picture->palette[i] = number_of(
+            attn_colormap_color(map, theme, attn_color_level(&scale, range, root * root)));
+    }
+}
+
+/* An attn_png_row_fn. */
+static void fill_row(void *user, size_t y, unsigned char *row)
+{
+    const struct picture *picture = user;
+    const size_t step = picture->side + GAP, down = y / step, r = y % step / picture->cell;
+
+    memset(row, GROUND, picture->n_across * step - GAP);
+    for (size_t i = 0; i < picture->n_across; i++) {
+        const struct attn_page_head *head = picture->places[down * picture->n_across + i];
+
+        if (!head || y % step >= picture->side || r >= head->n_thumb_row)
+            continue;
+        for (size_t x = 0; x < head->n_thumb_col * picture->cell; x++) {
+            const unsigned level = head->thumb[r * head->n_thumb_col + x / picture->cell];
+
+            row[i * step + x] = (unsigned char)(level == 0 ? MASKED : 1 + (level - 1) * 253 / 254);
+        }
+    }
+}
+
+static enum attn_status write_png(struct picture *picture, struct attn_buffer *out,
+                                  struct attn_error *err)
+{
+    const size_t step = picture->side + GAP;
+    const struct attn_png_image image = {.width = picture->n_across * step - GAP,
+                                         .height = picture->n_down * step - GAP,
+                                         .palette = picture->palette,
+                                         .n_color = 256,
+                                         .fill_row = fill_row,
+                                         .user = picture};
+    struct attn_sink *sink;
+    enum attn_status status = attn_sink_create_memory(&sink, err);
+    size_t size;
+
+    if (status != ATTN_OK)
+        return status;
+    status = attn_png_write(&image, sink, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(sink, err);
+    if (status == ATTN_OK) {
+        const void *bytes = attn_sink_bytes(sink, &size);
+
+        attn_base64_append(out, bytes, size);
+    }
+    attn_sink_free(sink);
+    return status;
+}
+
+static enum attn_status append_picture(const struct attn_page_first_view *view,
+                                       struct attn_buffer *out, struct attn_error *err)
+{
+    struct picture picture = {0};
+    enum attn_status status = place_heads(&picture, view->heads, err);
+
+    if (status != ATTN_OK)
+        return status;
+    fill_palette(&picture, view->writer->options.picture);
+    attn_buffer_append_string(
+        out, "<p>The weights of all heads: of each queries down and keys across, the darker the "
+             "larger on light ground. With a script they can be looked at one by one.</p>\n"
+             "<p><img alt=\"The weights of all heads as a picture\" src=\"data:image/png;base64,");
+    status = write_png(&picture, out, err);
+    attn_buffer_append_string(out, "\"></p>\n");
+    attn_free(picture.places);
+    return status;
+}
+
+/* --- The table ------------------------------------------------------------------------------- */
+
+static void append_label(struct attn_buffer *out, const struct attn_token_texts *texts,
+                         size_t position)
+{
+    size_t size;
+    const char *text = attn_token_text(texts, position, &size);
+
+    attn_buffer_append_format(out, "<th>%zu ", position);
+    if (size > 0) {
+        attn_buffer_append_string(out, "<bdi>");
+        attn_html_append(out, text, size);
+        attn_buffer_append_string(out, "</bdi>");
+    }
+    attn_buffer_append_string(out, "</th>");
+}
+
+static void append_row(const struct attn_page_first_view *view, size_t r, struct attn_buffer *out)
+{
+    const struct attn_page_head *head = view->head;
+
+    attn_buffer_append_string(out, "<tr>");
+    append_label(out, view->tokens, view->writer->queries[r]);
+    for (size_t c = 0; c < head->n_column; c++) {
+        const float w = view->cells[r * head->n_column + c];
+
+        if (isnan(w))
+            attn_buffer_append_string(out, "<td></td>");
+        else if (isinf(w))
+            attn_buffer_append_string(out, "<td>!!</td>");
+        else
+            attn_buffer_append_format(out, "<td>%.*f</td>", view->n_digit, (double)w);
+    }
+    attn_buffer_append_string(out, "</tr>\n");
+}
+
+static void append_table(const struct attn_page_first_view *view, struct attn_buffer *out)
+{
+    const struct attn_page_head *head = view->head;
+
+    attn_buffer_append_string(out, "<table class=\"plain\">\n<caption>");
+    attn_page_head_append_name(out, head, &view->writer->labels);
+    attn_buffer_append_string(out, ": queries down, keys across</caption>\n<tr><td></td>");
+    for (size_t c = 0; c < head->n_column; c++)
+        append_label(out, head->is_source ? view->source_tokens : view->tokens, c);
+    attn_buffer_append_string(out, "</tr>\n");
+    for (size_t r = 0; r < head->n_row; r++)
+        append_row(view, r, out);
+    attn_buffer_append_string(out, "</table>\n");
+}
+
+enum attn_status attn_page_first_view_write(const struct attn_page_first_view *view,
+                                            struct attn_sink *sink, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    enum attn_status status = append_picture(view, &text, err);
+
+    if (view->cells)
+        append_table(view, &text);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_sink_write(sink, text.data, text.size);
+    attn_buffer_release(&text);
+    return status;
+}

@@ -1,0 +1,663 @@
+/*
+ * page_writer.c - one web page that shows the patterns of all chosen heads, for a browser that asks
+ * nothing of a network.
+ *
+ * The page is page/viewer.html with its marks replaced: style and script, which its policy names by
+ * their hashes, the data, and a first view for where no script runs. Data comes as the heads do: a
+ * block of each (page_data.h) with a byte a cell, 0 where it is masked, else 1 + round(254 sqrt(w)).
+ * A page of few cells has two bytes: first the high ones of all cells, then the low ones, of
+ * 1 + round(65534 sqrt(w)). Of a run that is compared each block is followed by that of exact
+ * attention. Then follow the run (page_run.h), the thumbnails, the first view, and
+ * the script.
+ */
+#include "output/view.h"
+#include "output/writer.h"
+#include "page/page_data.h"
+#include "page/page_figure.h"
+#include "page/page_files.h"
+#include "page/page_first_view.h"
+#include "page/page_run.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/quantity.h"
+#include "base/version.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MOST_CELLS = 160000000,
+    MOST_WIDE_CELLS = 200000, /* of two bytes */
+    MOST_TEXT = 160,          /* bytes of the text that stand below the title */
+};
+
+struct page_writer {
+    struct attn_writer base;
+    struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
+    struct attn_sink *svg;      /* owns; what it writes */
+    struct attn_page_heads heads;
+    struct attn_page_data *data; /* owns */
+    struct attn_token_texts tokens, source_tokens;
+    struct attn_token_texts names, source_names; /* of tokens, for people */
+    struct attn_buffer title, text, predictions; /* title is terminated */
+    const char *rest;                            /* of the document, from the next mark on */
+    float top;                                   /* the level of 1, without that of 0 */
+    int n_byte;                                  /* of a cell */
+
+    /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
+    float *row, *exact_row;
+    struct attn_buffer low;                   /* low bytes of the head that comes */
+    struct attn_buffer exact_high, exact_low; /* all bytes of its exact attention */
+    size_t n_row;                             /* of it that came */
+
+    /* Cells [n_kept] of the head that comes, and of the head that is shown first. Owns. */
+    float *cells, *best;
+    size_t n_kept; /* 0: no head is small enough */
+    size_t start;  /* the head that is shown first */
+    bool has_best; /* its cells are kept */
+};
+
+/* --- Before the data ------------------------------------------------------------------------- */
+
+static bool is_comparison(const struct page_writer *w)
+{
+    return w->base.options.picture->is_difference;
+}
+
+/* Of all blocks; SIZE_MAX when they are more than can be counted. */
+static size_t count_cells(const struct page_writer *w)
+{
+    const size_t n_set = is_comparison(w) ? 2 : 1;
+
+    return w->heads.n_cell <= SIZE_MAX / n_set ? n_set * w->heads.n_cell : SIZE_MAX;
+}
+
+static enum attn_status check_selection(const struct page_writer *w, struct attn_error *err)
+{
+    const size_t n = count_cells(w);
+    char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+
+    if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
+        attn_error_set(err, ATTN_INVALID, "a page shows the pattern, which is not selected");
+        attn_error_hint(err, "add it to --sites");
+        return ATTN_INVALID;
+    }
+    if (is_comparison(w) && attn_view_is_wanted(w->base.options.picture)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "a page shows both patterns of a comparison as they are, without a view");
+        attn_error_hint(err, "the page itself leaves the first token out, and divides rows");
+        return ATTN_INVALID;
+    }
+    if (n <= MOST_CELLS)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "a page of %zu heads would have %s cells, expected %s at most", w->heads.n,
+                   attn_quantity_count(n, n_cell), attn_quantity_count(MOST_CELLS, most));
+    attn_error_hint(err, "choose some with --layers, --heads or --queries");
+    return ATTN_INVALID;
+}
+
+/* All tokens one after the other, with a blank where the text has something between them. */
+static void join_tokens(struct page_writer *w)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    struct attn_buffer bytes = {0};
+
+    for (size_t p = 0; p < w->tokens.n; p++) {
+        if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
+            attn_buffer_append_char(&bytes, ' ');
+        attn_buffer_append(&bytes, labels->tokens[p], labels->token_sizes[p]);
+    }
+    attn_escape_append(&w->text, bytes.data, bytes.size);
+    w->text.has_failed |= bytes.has_failed;
+    attn_buffer_release(&bytes);
+}
+
+static void make_title(struct page_writer *w)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    const char *given = w->base.options.picture->title;
+
+    if (given) {
+        attn_escape_append(&w->title, given, strlen(given));
+    } else {
+        if (labels->model) {
+            size_t size;
+            const char *model = attn_path_last(labels->model, &size);
+
+            attn_escape_append(&w->title, model, size);
+            attn_buffer_append_string(&w->title, ": ");
+        }
+        if (w->heads.n == 1) {
+            attn_page_head_append_name(&w->title, &w->heads.items[0], labels);
+            attn_buffer_append_string(&w->title, ": ");
+        }
+        attn_buffer_append_string(&w->title,
+                                  is_comparison(w) ? "pattern, chosen and exact" : "pattern");
+    }
+    attn_buffer_append_char(&w->title, '\0');
+}
+
+static size_t widest(const struct page_writer *w)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->heads.n; i++)
+        n = w->heads.items[i].n_column > n ? w->heads.items[i].n_column : n;
+    return n;
+}
+
+static bool has_table(const struct attn_page_head *head)
+{
+    return head->n_row <= ATTN_PAGE_MOST_ROWS && head->n_column <= ATTN_PAGE_MOST_ROWS;
+}
+
+static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
+{
+    for (size_t i = 0; i < w->heads.n; i++)
+        if (has_table(&w->heads.items[i]))
+            w->n_kept = (size_t)ATTN_PAGE_MOST_ROWS * ATTN_PAGE_MOST_ROWS;
+    w->row = attn_alloc_uninitialized(widest(w), sizeof *w->row, err);
+    w->exact_row = attn_alloc_uninitialized(widest(w), sizeof *w->exact_row, err);
+    w->cells = attn_alloc(w->n_kept, sizeof *w->cells, err);
+    w->best = attn_alloc(w->n_kept, sizeof *w->best, err);
+    return w->row && w->exact_row && w->cells && w->best ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* --- The document ---------------------------------------------------------------------------- */
+
+static void append_title(struct page_writer *w, struct attn_buffer *out)
+{
+    const bool is_empty = w->title.size <= 1;
+
+    attn_html_append(out, is_empty ? "attention" : w->title.data,
+                     is_empty ? strlen("attention") : w->title.size - 1);
+}
+
+static void append_heading(struct page_writer *w, struct attn_buffer *out)
+{
+    if (w->title.size <= 1)
+        return;
+    attn_buffer_append_string(out, "<h1><bdi>");
+    attn_html_append(out, w->title.data, w->title.size - 1);
+    attn_buffer_append_string(out, "</bdi></h1>\n");
+}
+
+static void append_count(struct attn_buffer *out, size_t n, const char *what)
+{
+    attn_buffer_append_format(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* The beginning of the text, which ends between characters. */
+static size_t shortened(const struct attn_buffer *text)
+{
+    size_t n = text->size;
+
+    if (n > MOST_TEXT)
+        for (n = MOST_TEXT; n > 0 && ((unsigned char)text->data[n] & 0xc0) == 0x80;)
+            n--;
+    return n;
+}
+
+/* TEXT from outside, printable and with references; releases it. */
+static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
+{
+    struct attn_buffer printable = {0};
+
+    attn_escape_append(&printable, text->data, text->size);
+    attn_html_append(out, printable.data, printable.size);
+    out->has_failed |= text->has_failed || printable.has_failed;
+    attn_buffer_release(&printable);
+    attn_buffer_release(text);
+}
+
+/* Sizes, the text, and the options that shaped the run. */
+static void append_about(struct page_writer *w, struct attn_buffer *out)
+{
+    const struct attn_labels *labels = &w->base.labels;
+    static const char *const tokens[] = {"token", "tokens"}, *const queries[] = {"query",
+                                                                                 "queries"};
+    const char *const *rows = labels->axes ? queries : tokens;
+    const size_t n = shortened(&w->text);
+
+    append_count(out, w->heads.n, "head");
+    attn_buffer_append_string(out, ", ");
+    attn_buffer_append_format(out, "%zu %s", w->base.n_position, rows[w->base.n_position != 1]);
+    if (labels->axes) {
+        attn_buffer_append_string(out, ", ");
+        append_count(out, w->heads.items[0].n_column, "key");
+    } else if (n > 0) {
+        attn_buffer_append_string(out, ": <bdi>");
+        attn_html_append(out, w->text.data, n);
+        attn_buffer_append_string(out, n < w->text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
+    }
+    for (size_t i = 0; i < labels->n_option; i++) {
+        struct attn_buffer option = {0};
+        size_t size;
+        const char *value = attn_path_last(labels->options[i].value, &size);
+
+        attn_buffer_append_format(&option, "%s %.*s", labels->options[i].name, (int)size, value);
+        attn_buffer_append_string(out, i == 0 ? " <span class=\"options\">(" : ", ");
+        append_escaped(out, &option);
+    }
+    attn_buffer_append_string(out, labels->n_option > 0 ? ")</span>" : "");
+}
+
+static void append_theme(struct page_writer *w, struct attn_buffer *out)
+{
+    if (w->base.options.picture->theme == ATTN_THEME_DARK)
+        attn_buffer_append_string(out, " data-theme=\"dark\"");
+}
+
+static void append_file(struct attn_buffer *out, const char *begin, const char *end)
+{
+    attn_buffer_append(out, begin, (size_t)(end - begin));
+}
+
+static void append_policy(struct page_writer *w, struct attn_buffer *out)
+{
+    (void)w;
+    append_file(out, attn_page_policy, attn_page_policy_end);
+}
+
+static void append_version(struct page_writer *w, struct attn_buffer *out)
+{
+    (void)w;
+    attn_buffer_append_string(out, ATTN_VERSION);
+}
+
+static void append_style(struct page_writer *w, struct attn_buffer *out)
+{
+    (void)w;
+    append_file(out, attn_page_css, attn_page_css_end);
+}
+
+static void append_script(struct page_writer *w, struct attn_buffer *out)
+{
+    (void)w;
+    append_file(out, attn_page_js, attn_page_js_end);
+}
+
+/* What stands in the place of a mark; NULL: the mark is a place to stop at. */
+static const struct mark {
+    const char *name;
+    void (*append)(struct page_writer *w, struct attn_buffer *out);
+} marks[] = {
+    {"@THEME@", append_theme},
+    {"@POLICY@", append_policy},
+    {"@VERSION@", append_version},
+    {"@TITLE@", append_title},
+    {"@STYLE@", append_style},
+    {"@HEADING@", append_heading},
+    {"@ABOUT@", append_about},
+    {"@DATA@", NULL},
+    {"@STATIC@", NULL},
+    {"@SCRIPT@", append_script},
+};
+
+static const struct mark *find_mark(const char *at)
+{
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strncmp(at, marks[i].name, strlen(marks[i].name)) == 0)
+            return &marks[i];
+    return NULL;
+}
+
+/* Writes the document up to a mark to stop at, or its end. */
+static enum attn_status write_document(struct page_writer *w, struct attn_error *err)
+{
+    struct attn_buffer out = {0};
+    enum attn_status status;
+
+    for (bool is_going_on = true; is_going_on && w->rest < attn_page_html_end;) {
+        const char *at = memchr(w->rest, '@', (size_t)(attn_page_html_end - w->rest));
+        const struct mark *mark = at ? find_mark(at) : NULL;
+
+        append_file(&out, w->rest, at ? at : attn_page_html_end);
+        w->rest = !at ? attn_page_html_end : at + (mark ? strlen(mark->name) : 1);
+        if (mark && mark->append)
+            mark->append(w, &out);
+        else if (at && !mark)
+            attn_buffer_append_char(&out, '@');
+        is_going_on = !mark || mark->append;
+    }
+    status = attn_buffer_check(&out, err);
+    if (status == ATTN_OK)
+        attn_sink_write(w->base.sink, out.data, out.size);
+    attn_buffer_release(&out);
+    return status;
+}
+
+/* --- Rows ------------------------------------------------------------------------------------ */
+
+/* Row R of EVENT to ROW [n], with NaN where it is masked and infinity where it is not finite. */
+static void read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
+{
+    struct attn_row from = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    for (size_t c = 0; c < n; c++)
+        row[c] = NAN;
+    while (attn_row_next(&from, &cells))
+        for (size_t i = 0; i < cells.n; i++)
+            row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
+}
+
+/* Levels of ROW [n]: one byte each to HIGH, or the high one, and the low one to LOW. */
+static void put_levels(const struct page_writer *w, const float *row, size_t n, unsigned char *high,
+                       struct attn_buffer *low)
+{
+    unsigned char *lower = w->n_byte == 2 ? (unsigned char *)attn_buffer_reserve(low, n) : NULL;
+
+    if (!high || (w->n_byte == 2 && !lower))
+        return;
+    for (size_t c = 0; c < n; c++) {
+        const float weight = row[c] > 0 ? row[c] : 0;
+        unsigned level = 0;
+
+        if (isfinite(row[c]))
+            level = attn_page_level(sqrtf(weight < 1 ? weight : 1), w->top);
+        high[c] = (unsigned char)(w->n_byte == 2 ? level >> 8 : level);
+        if (lower)
+            lower[c] = (unsigned char)level;
+    }
+    low->size += lower ? n : 0;
+}
+
+/* Adds BYTES to the open block, and empties them. */
+static void move_bytes(struct page_writer *w, struct attn_buffer *bytes)
+{
+    unsigned char *to = bytes->size > 0 ? attn_page_data_reserve(w->data, bytes->size) : NULL;
+
+    if (to)
+        memcpy(to, bytes->data, bytes->size);
+    bytes->size = 0;
+}
+
+/* The block of exact attention, which waited for the end of that of the chosen. */
+static void write_exact(struct page_writer *w, const struct attn_page_head *head)
+{
+    char id[ATTN_PAGE_ID_SIZE + sizeof ATTN_PAGE_EXACT];
+
+    snprintf(id, sizeof id, "%s" ATTN_PAGE_EXACT, head->id);
+    attn_page_data_begin(w->data, id);
+    move_bytes(w, &w->exact_high);
+    move_bytes(w, &w->exact_low);
+    attn_page_data_end(w->data);
+}
+
+static enum attn_status end_head(struct page_writer *w, struct attn_page_head *head,
+                                 struct attn_error *err)
+{
+    const size_t i = (size_t)(head - w->heads.items);
+    const bool has_failed =
+        w->low.has_failed || w->exact_high.has_failed || w->exact_low.has_failed;
+
+    move_bytes(w, &w->low);
+    attn_page_data_end(w->data);
+    if (is_comparison(w))
+        write_exact(w, head);
+    attn_page_heads_end(&w->heads, head);
+    if (i == 0 || head->values[ATTN_PAGE_far] > w->heads.items[w->start].values[ATTN_PAGE_far]) {
+        w->start = i;
+        w->has_best = has_table(head);
+        if (w->has_best)
+            memcpy(w->best, w->cells, head->n_row * head->n_column * sizeof *w->cells);
+    }
+    w->n_row = 0;
+    return has_failed ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+/* The row that was read into w->row. */
+static void take_row(struct page_writer *w, struct attn_page_head *head)
+{
+    const size_t n = head->n_column;
+
+    if (w->n_row == 0)
+        attn_page_data_begin(w->data, head->id);
+    attn_page_head_take_row(head, w->n_row, w->row);
+    put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+    if (has_table(head))
+        memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
+}
+
+static void take_exact_row(struct page_writer *w, struct attn_page_head *head)
+{
+    const size_t n = head->n_column;
+    unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
+
+    attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
+    put_levels(w, w->exact_row, n, high, &w->exact_low);
+    w->exact_high.size += high ? n : 0;
+}
+
+/* Takes an event, or two of the same rows. */
+static enum attn_status take_event(struct page_writer *w, const struct attn_trace_event *event,
+                                   const struct attn_trace_event *exact,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_page_head *head = attn_page_heads_find(&w->heads, event, place);
+    enum attn_status status = ATTN_OK;
+
+    attn_page_heads_measure(&w->heads, event);
+    for (size_t r = 0; r < event->n_row && status == ATTN_OK; r++) {
+        read_row(event, r, w->row, head->n_column);
+        take_row(w, head);
+        if (exact) {
+            read_row(exact, r, w->exact_row, head->n_column);
+            take_exact_row(w, head);
+        }
+        if (++w->n_row == head->n_row)
+            status = end_head(w, head, err);
+        if (status == ATTN_OK)
+            status = attn_page_data_flush(w->data, err);
+    }
+    return status;
+}
+
+static enum attn_status event_page(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+
+    if (w->figure)
+        return attn_writer_event(w->figure, event, err);
+    return event->site == ATTN_SITE_PATTERN ? take_event(w, event, NULL, place, err) : ATTN_OK;
+}
+
+static enum attn_status pair_page(struct attn_writer *writer, const struct attn_trace_event *chosen,
+                                  const struct attn_trace_event *exact,
+                                  const struct attn_place *place, struct attn_error *err)
+{
+    return take_event((struct page_writer *)writer, chosen, exact, place, err);
+}
+
+static enum attn_status predictions_page(struct attn_writer *writer,
+                                         const struct attn_predictions *predictions,
+                                         struct attn_error *err)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+
+    attn_page_append_predictions(&w->predictions, predictions);
+    return attn_buffer_check(&w->predictions, err);
+}
+
+/* --- The format ------------------------------------------------------------------------------ */
+
+/* Figures that the page has no view for. */
+static bool is_figure(const struct attn_picture_options *picture)
+{
+    return picture->figure == ATTN_FIGURE_POINTS || picture->figure == ATTN_FIGURE_PATCHES;
+}
+
+static enum attn_status open_figure(struct page_writer *w, struct attn_error *err)
+{
+    enum attn_status status;
+
+    if (is_comparison(w))
+        return attn_error_set(err, ATTN_INVALID, "a page of a comparison shows no '%s'",
+                              attn_figure_name(w->base.options.picture->figure));
+    status = attn_sink_create_memory(&w->svg, err);
+    return status == ATTN_OK
+               ? attn_writer_create_sink(attn_format_find("svg"), w->svg, &w->base.labels,
+                                         &w->base.options, &w->figure, err)
+               : status;
+}
+
+static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
+{
+    enum attn_status status = attn_writer_finish(w->figure, err);
+    const char *svg;
+    size_t n;
+
+    if (status == ATTN_OK)
+        status = attn_sink_check(w->svg, err);
+    if (status != ATTN_OK)
+        return status;
+    svg = attn_sink_bytes(w->svg, &n);
+    attn_page_figure_write(svg, n, w->base.sink);
+    return ATTN_OK;
+}
+
+static enum attn_status open_page(struct attn_writer *writer, struct attn_error *err)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+    enum attn_status status;
+
+    if (is_figure(writer->options.picture))
+        return open_figure(w, err);
+    status = attn_page_heads_init(&w->heads, writer, err);
+    writer->is_in_order = true;
+    w->rest = attn_page_html;
+    if (status == ATTN_OK)
+        status = check_selection(w, err);
+    if (status == ATTN_OK)
+        status = attn_token_texts_init(&w->tokens, &writer->labels, err);
+    if (status == ATTN_OK)
+        status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
+    if (status == ATTN_OK)
+        status = attn_token_labels_init(&w->names, &writer->labels, err);
+    if (status == ATTN_OK)
+        status = attn_token_labels_init_source(&w->source_names, &writer->labels, err);
+    if (status == ATTN_OK)
+        status = find_room(w, err);
+    if (status == ATTN_OK)
+        status = attn_page_data_create(writer->options.pool, writer->sink, &w->data, err);
+    if (status != ATTN_OK)
+        return status;
+    w->n_byte = count_cells(w) <= MOST_WIDE_CELLS ? 2 : 1;
+    w->top = w->n_byte == 2 ? 65534 : 254;
+    join_tokens(w);
+    make_title(w);
+    status = attn_buffer_check(w->text.has_failed ? &w->text : &w->title, err);
+    return status == ATTN_OK ? write_document(w, err) : status;
+}
+
+static enum attn_status write_thumbs(struct page_writer *w, struct attn_error *err)
+{
+    attn_page_data_begin(w->data, "thumbs-data");
+    for (size_t i = 0; i < w->heads.n; i++) {
+        const struct attn_page_head *head = &w->heads.items[i];
+        const size_t n = head->n_thumb * head->n_thumb_row * head->n_thumb_col;
+        unsigned char *out = attn_page_data_reserve(w->data, n);
+
+        if (out)
+            memcpy(out, head->thumb, n);
+    }
+    attn_page_data_end(w->data);
+    return attn_page_data_finish(w->data, err);
+}
+
+static enum attn_status finish_patterns(struct page_writer *w, struct attn_error *err)
+{
+    const struct attn_writer *writer = &w->base;
+    const struct attn_page_run run = {.writer = writer,
+                                      .heads = &w->heads,
+                                      .tokens = &w->tokens,
+                                      .source_tokens = &w->source_tokens,
+                                      .names = &w->names,
+                                      .source_names = &w->source_names,
+                                      .title = w->title.data,
+                                      .text = w->text.data,
+                                      .n_text = w->text.size,
+                                      .start = w->start,
+                                      .n_byte = w->n_byte,
+                                      .predictions = &w->predictions};
+    const struct attn_page_first_view view = {.writer = writer,
+                                              .heads = &w->heads,
+                                              .tokens = &w->names,
+                                              .source_tokens = &w->source_names,
+                                              .head = &w->heads.items[w->start],
+                                              .cells = w->has_best ? w->best : NULL,
+                                              .n_digit = w->n_byte == 2 ? 4 : 2};
+    enum attn_status status = attn_buffer_check(&w->title, err);
+
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&w->text, err);
+    if (status == ATTN_OK)
+        status = write_thumbs(w, err);
+    if (status == ATTN_OK)
+        status = attn_page_run_write(&run, writer->sink, err);
+    if (status == ATTN_OK)
+        status = write_document(w, err); /* up to the first view */
+    if (status == ATTN_OK)
+        status = attn_page_first_view_write(&view, writer->sink, err);
+    return status == ATTN_OK ? write_document(w, err) : status;
+}
+
+static enum attn_status finish_page(struct attn_writer *writer, struct attn_error *err)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+
+    return w->figure ? finish_figure(w, err) : finish_patterns(w, err);
+}
+
+static void release_page(struct attn_writer *writer)
+{
+    struct page_writer *w = (struct page_writer *)writer;
+
+    attn_writer_free(w->figure);
+    attn_sink_free(w->svg);
+    attn_page_data_free(w->data);
+    attn_page_heads_release(&w->heads);
+    attn_token_texts_release(&w->tokens);
+    attn_token_texts_release(&w->source_tokens);
+    attn_token_texts_release(&w->names);
+    attn_token_texts_release(&w->source_names);
+    attn_buffer_release(&w->title);
+    attn_buffer_release(&w->text);
+    attn_buffer_release(&w->predictions);
+    attn_buffer_release(&w->low);
+    attn_buffer_release(&w->exact_high);
+    attn_buffer_release(&w->exact_low);
+    attn_free(w->row);
+    attn_free(w->exact_row);
+    attn_free(w->cells);
+    attn_free(w->best);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct page_writer),
+    .open = open_page,
+    .event = event_page,
+    .pair = pair_page,
+    .finish = finish_page,
+    .predictions = predictions_page,
+    .draw = attn_page_figure_draw,
+    .release = release_page,
+};
+
+const struct attn_format attn_html_format = {
+    .name = "html",
+    .argument = "FILE",
+    .help = "write a web page of the patterns of all chosen heads: one file that any browser shows "
+            "and that asks nothing of a network",
+    .title = "HTML",
+    .has_predictions = true,
+    .is_picture = true,
+    .draws_differences = true,
+    .tensors = &ops,
+};

@@ -1,0 +1,74 @@
+/* record_csv.c - a line a selected head of a record: id, layer, head, n_token, the measures. */
+#include "encode/csv_field.h"
+#include "encode/float_text.h"
+#include "records/record_format.h"
+#include "records/record_id.h"
+
+#include <math.h>
+#include <string.h>
+
+static enum attn_status begin_csv(struct attn_record_writer *writer, struct attn_error *err)
+{
+    (void)err;
+    if (!attn_record_writer_is_empty(writer))
+        return ATTN_OK;
+    attn_buffer_append_string(&writer->text, "id,layer,head,n_token");
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (writer->form->measures & ATTN_MEASURE_BIT(m))
+            attn_buffer_append_format(&writer->text, ",%s",
+                                      attn_measure_name((enum attn_measure)m));
+    attn_buffer_append_char(&writer->text, '\n');
+    return ATTN_OK;
+}
+
+/* Appends the measures of the head I = layer * H + head; nothing in place of what is no number. */
+static void append_measures(struct attn_record_writer *writer, const float *measures, size_t i)
+{
+    const struct attn_records_form *form = writer->form;
+    const int n = attn_measures_count(form->measures);
+    struct attn_buffer *text = &writer->text;
+    char *to = attn_buffer_reserve(text, (size_t)n * (1 + ATTN_NUMBER_TEXT_SIZE));
+
+    for (int m = 0; to && m < n; m++) {
+        const float value = measures[(size_t)m * form->n_layer * form->n_head + i];
+
+        *to++ = ',';
+        if (isfinite(value))
+            to += attn_number_text(value, form->precision, to);
+        text->size = (size_t)(to - text->data);
+    }
+}
+
+static enum attn_status write_csv(struct attn_record_writer *writer,
+                                  const struct attn_outcome *outcome, struct attn_error *err)
+{
+    const size_t n_head = writer->form->n_head;
+    struct attn_buffer id = {0};
+    enum attn_status status;
+
+    if (outcome->failure || !outcome->measures)
+        return ATTN_OK;
+    attn_record_id_append(writer, &id, outcome);
+    for (size_t i = 0; i < writer->form->n_layer * n_head; i++) {
+        const int layer = (int)(i / n_head), head = (int)(i % n_head);
+
+        if (!attn_selection_has_layer(outcome->labels->selection, layer) ||
+            !attn_selection_has_head(outcome->labels->selection, layer, head))
+            continue;
+        attn_buffer_append(&writer->text, id.data, id.size);
+        attn_buffer_append_format(&writer->text, ",%d,%d,%zu", layer, head, outcome->n_token);
+        append_measures(writer, outcome->measures, i);
+        attn_buffer_append_char(&writer->text, '\n');
+    }
+    status = attn_buffer_check(&id, err);
+    attn_buffer_release(&id);
+    return status;
+}
+
+const struct attn_record_format attn_record_format_csv = {
+    .name = "csv",
+    .size = sizeof(struct attn_record_writer),
+    .is_text = true,
+    .begin = begin_csv,
+    .write = write_csv,
+};

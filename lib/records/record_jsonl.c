@@ -1,0 +1,207 @@
+/* record_jsonl.c - a line of JSON a record, with the keys in one order: id, n_token, the fields that
+ * were chosen, error. */
+#include "output/json_numbers.h"
+#include "output/labels_json.h"
+#include "records/record_arrays.h"
+#include "records/record_format.h"
+
+#include "base/escape.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void append(struct attn_buffer *out, const char *text)
+{
+    attn_buffer_append_string(out, text);
+}
+
+static void append_id(struct attn_buffer *out, const struct attn_outcome *outcome)
+{
+    append(out, "{\"id\":");
+    if (!outcome->id)
+        attn_buffer_append_format(out, "%zu", outcome->number);
+    else if (outcome->has_text_id)
+        attn_json_append_string(out, outcome->id, outcome->n_id);
+    else
+        attn_buffer_append(out, outcome->id, outcome->n_id);
+}
+
+static void append_error(struct attn_buffer *out, const struct attn_outcome *outcome)
+{
+    append(out, ",\"error\":{\"code\":");
+    attn_json_append_string(out, outcome->failure, strlen(outcome->failure));
+    append(out, ",\"message\":");
+    attn_json_append_string(out, outcome->message, strlen(outcome->message));
+    append(out, "}");
+}
+
+static enum attn_status append_tokens(struct attn_buffer *out, const struct attn_outcome *outcome,
+                                      struct attn_error *err)
+{
+    struct attn_token_texts texts = {0};
+    enum attn_status status = attn_token_texts_init(&texts, outcome->labels, err);
+
+    attn_json_append_tokens(out, &texts);
+    attn_token_texts_release(&texts);
+    return status;
+}
+
+/* {"entropy":[[0.41,...],...],...} */
+static void append_measures(struct attn_buffer *out, const struct attn_records_form *form,
+                            const float *values)
+{
+    const char *separator = "{\"";
+
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if (!(form->measures & ATTN_MEASURE_BIT(m)))
+            continue;
+        append(out, separator);
+        append(out, attn_measure_name((enum attn_measure)m));
+        separator = ",\"";
+        for (size_t layer = 0; layer < form->n_layer; layer++, values += form->n_head) {
+            append(out, layer == 0 ? "\":[" : ",");
+            attn_json_append_row(out, (struct attn_row){.values = values, .n = form->n_head},
+                                 form->n_head, form->precision);
+        }
+        append(out, "]");
+    }
+    append(out, *separator == '{' ? "{}" : "}");
+}
+
+static void append_surprisal(struct attn_buffer *out, const struct attn_outcome *outcome,
+                             int precision)
+{
+    for (size_t i = 0; i < outcome->n_token; i++) {
+        attn_buffer_append_char(out, i > 0 ? ',' : '[');
+        attn_json_append_number(out, (float)outcome->surprisal[i], precision);
+    }
+    append(out, outcome->n_token > 0 ? "]" : "[]");
+}
+
+/* ,"queries":[0,4]: which rows or heads narrowed tensors hold. */
+static void append_integers(struct attn_buffer *out, const struct attn_array *array)
+{
+    const int64_t *values = (const int64_t *)(const void *)array->data;
+
+    for (size_t i = 0; i < array->shape[0]; i++)
+        attn_buffer_append_format(out, i > 0 ? ",%" PRId64 : "[%" PRId64, values[i]);
+    attn_buffer_append_char(out, ']');
+}
+
+/* [[[0.5,null],...],...],...]: as many brackets as the tensor has axes. */
+static void append_tensor(struct attn_buffer *out, const struct attn_record_arrays *arrays,
+                          size_t i, int precision)
+{
+    const struct attn_array *array = attn_record_array(arrays, i);
+    const size_t width = array->shape[array->rank - 1], n_inner = array->shape[array->rank - 2];
+    const size_t n_row = array->rank == 3 ? array->shape[0] * n_inner : n_inner;
+
+    append(out, array->rank == 3 ? "[[" : "[");
+    for (size_t r = 0; r < n_row; r++) {
+        if (r > 0)
+            append(out, r % n_inner == 0 ? "],[" : ",");
+        attn_json_append_row(out, attn_record_array_cells(arrays, i, r), width, precision);
+    }
+    append(out, array->rank == 3 ? "]]" : "]");
+}
+
+/* {"queries":[0,4],"blocks.0.attn.hook_pattern":[...],...}: as the JSON of a run has them. */
+static enum attn_status append_tensors(struct attn_buffer *out, const struct attn_outcome *outcome,
+                                       int precision, struct attn_error *err)
+{
+    struct attn_record_arrays *arrays;
+    enum attn_status status = attn_record_arrays_create(outcome, &arrays, err);
+    const char *separator = "{";
+
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
+        const struct attn_array *array = attn_record_array(arrays, i);
+
+        if (array->data && (strcmp(array->name, "ids") == 0 || strcmp(array->dtype, "<i8") != 0))
+            continue; /* ids and tokens are fields of their own */
+        append(out, separator);
+        separator = ",";
+        attn_json_append_string(out, array->name, strlen(array->name));
+        append(out, ":");
+        if (array->data)
+            append_integers(out, array);
+        else
+            append_tensor(out, arrays, i, precision);
+    }
+    append(out, *separator == '{' ? "{}" : "}");
+    attn_record_arrays_free(arrays);
+    return ATTN_OK;
+}
+
+/* Appends a field; null where the outcome has no such thing. */
+static enum attn_status append_field(struct attn_record_writer *writer,
+                                     enum attn_record_field field,
+                                     const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct attn_buffer *out = &writer->text;
+    const struct attn_records_form *form = writer->form;
+
+    switch (field) {
+    case ATTN_RECORD_FIELD_IDS:
+        attn_json_append_ids(out, outcome->labels, outcome->n_token);
+        return ATTN_OK;
+    case ATTN_RECORD_FIELD_TOKENS:
+        return append_tokens(out, outcome, err);
+    case ATTN_RECORD_FIELD_OFFSETS:
+        attn_json_append_offsets(out, outcome->labels, outcome->n_token);
+        return ATTN_OK;
+    case ATTN_RECORD_FIELD_MEASURES:
+        if (outcome->measures)
+            append_measures(out, form, outcome->measures);
+        break;
+    case ATTN_RECORD_FIELD_SURPRISAL:
+        if (outcome->surprisal)
+            append_surprisal(out, outcome, form->precision);
+        break;
+    case ATTN_RECORD_FIELD_PREDICTIONS:
+        if (outcome->predictions)
+            attn_json_append_predictions(out, outcome->predictions, form->precision, false);
+        break;
+    case ATTN_RECORD_FIELD_TENSORS:
+        return outcome->capture ? append_tensors(out, outcome, form->precision, err) : ATTN_OK;
+    case ATTN_N_RECORD_FIELD:
+        break;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status write_jsonl(struct attn_record_writer *writer,
+                                    const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct attn_buffer *out = &writer->text;
+    enum attn_status status = ATTN_OK;
+
+    append_id(out, outcome);
+    if (outcome->failure) {
+        append_error(out, outcome);
+        append(out, "}\n");
+        return ATTN_OK;
+    }
+    attn_buffer_append_format(out, ",\"n_token\":%zu", outcome->n_token);
+    for (int f = 0; f < ATTN_N_RECORD_FIELD && status == ATTN_OK; f++) {
+        const enum attn_record_field field = (enum attn_record_field)f;
+        size_t before;
+
+        if (!(writer->form->fields & UINT64_C(1) << f))
+            continue;
+        attn_buffer_append_format(out, ",\"%s\":", attn_record_field_name(field));
+        before = out->size;
+        status = append_field(writer, field, outcome, err);
+        append(out, out->size == before ? "null" : "");
+    }
+    append(out, "}\n");
+    return status;
+}
+
+const struct attn_record_format attn_record_format_jsonl = {
+    .name = "jsonl",
+    .size = sizeof(struct attn_record_writer),
+    .is_text = true,
+    .write = write_jsonl,
+};

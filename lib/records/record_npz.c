@@ -1,0 +1,203 @@
+/*
+ * record_npz.c - one archive of all records: members 000000007/blocks.0.attn.hook_pattern.npy and so
+ * on, as many a record as the archive of a run has.
+ *
+ * A member is written whole, header first, since its numbers are there. What the end of the archive
+ * lists, a central header a member, grows in a file beside it, NAME.members.part, and is copied behind
+ * the last member when all are there. So memory does not grow with the records, and a run that is
+ * gone on with needs to read that file once, to count.
+ */
+#include "encode/crc32.h"
+#include "encode/npy_header.h"
+#include "encode/zip_archive.h"
+#include "records/record_arrays.h"
+#include "records/record_format.h"
+
+#include "base/escape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ARCHIVE, MEMBERS }; /* the parts */
+
+struct npz_writer {
+    struct attn_record_writer base;
+    struct attn_crc32 crc;
+    uint64_t n_member; /* so far */
+};
+
+static struct attn_sink *sink_of(const struct npz_writer *w, int part)
+{
+    return attn_part_sink(w->base.parts[part]);
+}
+
+/* --- Opening ----------------------------------------------------------------------------------- */
+
+static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
+                                 bool is_resumed, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_buffer members = {0};
+    enum attn_status status = attn_record_writer_add_part(writer, path, is_resumed, err);
+
+    attn_crc32_init(&w->crc);
+    if (status == ATTN_OK && attn_part_is_stream(writer->parts[ARCHIVE]))
+        status = attn_error_set(err, ATTN_IO,
+                                "cannot write '%s': it is no file, and an archive of records grows "
+                                "in one",
+                                attn_quote_string(path).text);
+    attn_buffer_append_format(&members, "%s.members", path);
+    if (status == ATTN_OK && !attn_buffer_string(&members))
+        status = attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        status = attn_record_writer_add_part(writer, members.data, is_resumed, err);
+    writer->n_inner = 1;
+    attn_buffer_release(&members);
+    return status;
+}
+
+enum { CENTRAL_SIZE = 46, NAME_SIZE_AT = 28, EXTRA_SIZE_AT = 30 }; /* of a central header */
+
+static size_t get_16(const unsigned char *at)
+{
+    return (size_t)at[0] | (size_t)at[1] << 8;
+}
+
+/* Counts the central headers that are there. */
+static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_part *members = writer->parts[MEMBERS];
+    const uint64_t size = attn_part_size(members);
+    unsigned char block[1 << 16];
+    uint64_t at = 0, block_at = 0;
+    size_t n_block = 0;
+    enum attn_status status = ATTN_OK;
+
+    for (w->n_member = 0; at < size; w->n_member++) {
+        const unsigned char *header = block + (at - block_at);
+
+        if (at + CENTRAL_SIZE > block_at + n_block) { /* the block ends within the header */
+            block_at = at;
+            n_block = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
+            header = block;
+            status = attn_part_read_at(members, at, block, n_block, err);
+        }
+        if (status != ATTN_OK)
+            return status;
+        if (n_block < CENTRAL_SIZE || memcmp(header, "PK\1\2", 4) != 0)
+            return attn_error_set(err, ATTN_IO, "'%s' does not hold members of an archive",
+                                  attn_quote_string(attn_part_path(members)).text);
+        at += CENTRAL_SIZE + get_16(header + NAME_SIZE_AT) + get_16(header + EXTRA_SIZE_AT);
+    }
+    return ATTN_OK;
+}
+
+/* --- Members ------------------------------------------------------------------------------------ */
+
+/* The numbers of array I as they lie in the archive, handed to TAKE row by row. */
+typedef void (*take_fn)(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
+                        struct attn_zip_entry *entry);
+
+static void add_to_crc(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
+                       struct attn_zip_entry *entry)
+{
+    entry->crc ^= attn_crc32_piece(&w->crc, bytes, size, n_after);
+}
+
+static void put(struct npz_writer *w, const void *bytes, size_t size, uint64_t n_after,
+                struct attn_zip_entry *entry)
+{
+    (void)n_after;
+    (void)entry;
+    attn_sink_write(sink_of(w, ARCHIVE), bytes, size);
+}
+
+static void take_array(struct npz_writer *w, const struct attn_record_arrays *arrays, size_t i,
+                       take_fn take, struct attn_zip_entry *entry)
+{
+    const struct attn_array *array = attn_record_array(arrays, i);
+    const size_t row = array->shape[array->rank - 1] * sizeof(float);
+    size_t n = attn_record_array_n_together(arrays, i);
+
+    if (array->data) {
+        take(w, array->data, array->size, 0, entry);
+        return;
+    }
+    for (size_t r = 0, left = array->size; left > 0; r += n) {
+        left -= n * row;
+        take(w, attn_record_array_row(arrays, i, r), n * row, left, entry);
+    }
+}
+
+static enum attn_status write_member(struct npz_writer *w, size_t number,
+                                     const struct attn_record_arrays *arrays, size_t i,
+                                     struct attn_error *err)
+{
+    const struct attn_array *array = attn_record_array(arrays, i);
+    unsigned char record[ATTN_ZIP_RECORD_SIZE];
+    char header[ATTN_NPY_HEADER_SIZE];
+    const size_t header_size = attn_npy_header(array->dtype, array->shape, array->rank, header);
+    struct attn_zip_entry entry = {.size = header_size + array->size,
+                                   .offset = attn_part_size(w->base.parts[ARCHIVE])};
+
+    snprintf(entry.name, sizeof entry.name, "%09zu/%s.npy", number, array->name);
+    entry.crc =
+        attn_crc32_begin(entry.size) ^ attn_crc32_piece(&w->crc, header, header_size, array->size);
+    take_array(w, arrays, i, add_to_crc, &entry);
+    attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_local_header(&entry, record));
+    attn_sink_write(sink_of(w, ARCHIVE), header, header_size);
+    take_array(w, arrays, i, put, &entry);
+    attn_sink_write(sink_of(w, MEMBERS), record, attn_zip_central_header(&entry, record));
+    w->n_member++;
+    return attn_sink_check(sink_of(w, ARCHIVE), err);
+}
+
+static enum attn_status write_npz(struct attn_record_writer *writer,
+                                  const struct attn_outcome *outcome, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_record_arrays *arrays;
+    enum attn_status status;
+
+    if (outcome->failure || !outcome->capture)
+        return ATTN_OK;
+    status = attn_record_arrays_create(outcome, &arrays, err);
+    if (status != ATTN_OK)
+        return status;
+    for (size_t i = 0; i < attn_record_arrays_n(arrays) && status == ATTN_OK; i++)
+        status = write_member(w, outcome->number, arrays, i, err);
+    attn_record_arrays_free(arrays);
+    return status == ATTN_OK ? attn_sink_check(sink_of(w, MEMBERS), err) : status;
+}
+
+/* --- The end ------------------------------------------------------------------------------------ */
+
+static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_part *members = writer->parts[MEMBERS];
+    const uint64_t offset = attn_part_size(writer->parts[ARCHIVE]), size = attn_part_size(members);
+    unsigned char block[1 << 16], record[ATTN_ZIP_RECORD_SIZE];
+    enum attn_status status = attn_part_flush(members, false, err);
+
+    for (uint64_t at = 0; at < size && status == ATTN_OK;) {
+        const size_t n = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
+
+        status = attn_part_read_at(members, at, block, n, err);
+        if (status == ATTN_OK)
+            attn_sink_write(sink_of(w, ARCHIVE), block, n);
+        at += n;
+    }
+    attn_sink_write(sink_of(w, ARCHIVE), record, attn_zip_end(w->n_member, offset, size, record));
+    return status == ATTN_OK ? attn_sink_check(sink_of(w, ARCHIVE), err) : status;
+}
+
+const struct attn_record_format attn_record_format_npz = {
+    .name = "npz",
+    .size = sizeof(struct npz_writer),
+    .open = open_npz,
+    .begin = begin_npz,
+    .write = write_npz,
+    .finish = finish_npz,
+};

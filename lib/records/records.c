@@ -1,0 +1,421 @@
+/* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names parts. */
+#include "records/records.h"
+
+#include "records/record_format.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/target.h"
+#include "run/prediction.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct attn_record_format *const formats[] = {
+#define LIST(name) &attn_record_format_##name,
+    ATTN_RECORD_FORMAT_MAP(LIST)
+#undef LIST
+};
+
+struct attn_records {
+    struct attn_records_form form;
+    struct attn_record_writer **writers; /* [n] owns; in the order of the items */
+    size_t n;
+    bool has_noted_id; /* form.on_note was told of an id */
+};
+
+/* --- Lists of fields --------------------------------------------------------------------------- */
+
+static const char *const field_names[] = {
+#define NAME(id, name) name,
+    ATTN_RECORD_FIELD_MAP(NAME)
+#undef NAME
+};
+
+const char *attn_record_field_name(enum attn_record_field field)
+{
+    return field_names[field];
+}
+
+static uint64_t find_field(const char *name, size_t size)
+{
+    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
+        if (strlen(field_names[i]) == size && memcmp(field_names[i], name, size) == 0)
+            return UINT64_C(1) << i;
+    return 0;
+}
+
+static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
+{
+    char names[200] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s",
+                                 field_names[i]);
+    return attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
+                          attn_quote(item, size).text, names);
+}
+
+enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
+                                          struct attn_error *err)
+{
+    uint64_t found = 0;
+
+    for (const char *item = list;; item++) {
+        const size_t size = strcspn(item, ",");
+        const uint64_t bit = find_field(item, size);
+
+        if (bit == 0)
+            return report_unknown(item, size, err);
+        found |= bit;
+        item += size;
+        if (*item == '\0')
+            break;
+    }
+    *fields = found;
+    return ATTN_OK;
+}
+
+/* --- A writer ---------------------------------------------------------------------------------- */
+
+static const struct attn_record_format *find_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+/* Where a text goes. */
+static struct attn_sink *sink_of(const struct attn_record_writer *writer)
+{
+    return writer->n_part > 0 ? attn_part_sink(writer->parts[0]) : writer->sink;
+}
+
+/* Whether nobody reads any more what goes into a pipe. */
+static bool is_closed(const struct attn_record_writer *writer)
+{
+    return attn_sink_is_closed_pipe(sink_of(writer));
+}
+
+/* Hands the text that was made to where it goes. */
+static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct attn_sink *sink = sink_of(writer);
+    enum attn_status status = attn_buffer_check(&writer->text, err);
+
+    if (status != ATTN_OK)
+        return status;
+    attn_sink_write(sink, writer->text.data, writer->text.size);
+    attn_buffer_reset(&writer->text);
+    return attn_sink_check(sink, err);
+}
+
+static enum attn_status begin_writer(struct attn_record_writer *writer, struct attn_error *err)
+{
+    enum attn_status status = writer->format->begin ? writer->format->begin(writer, err) : ATTN_OK;
+
+    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+}
+
+static enum attn_status open_writer(struct attn_records *records,
+                                    const struct attn_records_item *item, bool is_resumed,
+                                    struct attn_record_writer **writer, struct attn_error *err)
+{
+    const struct attn_record_format *format = find_format(item->format);
+
+    if (!format)
+        return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
+                              attn_quote_string(item->format).text);
+    if (!item->path && !format->is_text)
+        return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", format->name);
+    *writer = attn_alloc(1, format->size, err);
+    if (!*writer)
+        return ATTN_NO_MEMORY;
+    (*writer)->format = format;
+    (*writer)->form = &records->form;
+    (*writer)->has_noted_id = &records->has_noted_id;
+    (*writer)->sink = item->sink;
+    if (!item->path)
+        return ATTN_OK;
+    return format->open ? format->open(*writer, item->path, is_resumed, err)
+                        : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
+}
+
+static void free_writer(struct attn_record_writer *writer, void (*free_part)(struct attn_part *))
+{
+    if (!writer)
+        return;
+    if (writer->format->release)
+        writer->format->release(writer);
+    for (size_t i = 0; i < writer->n_part; i++)
+        free_part(writer->parts[i]);
+    attn_free(writer->parts);
+    attn_buffer_release(&writer->text);
+    attn_free(writer);
+}
+
+static enum attn_status commit_writer(const struct attn_record_writer *writer,
+                                      struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < writer->n_part && status == ATTN_OK; i++)
+        status = i + writer->n_inner < writer->n_part ? attn_part_commit(writer->parts[i], err)
+                                                      : attn_part_remove(writer->parts[i], err);
+    return status;
+}
+
+/* --- All of them ------------------------------------------------------------------------------- */
+
+static void free_records(struct attn_records *records, void (*free_part)(struct attn_part *))
+{
+    if (!records)
+        return;
+    for (size_t i = 0; records->writers && i < records->n; i++)
+        free_writer(records->writers[i], free_part);
+    attn_free(records->writers);
+    attn_free(records);
+}
+
+void attn_records_free(struct attn_records *records)
+{
+    free_records(records, attn_part_free);
+}
+
+static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < records->n && status == ATTN_OK; i++) {
+        records->writers[i]->n_record = n_record;
+        status = begin_writer(records->writers[i], err);
+    }
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+/* Whether two outputs have one name. */
+static enum attn_status check_two(const char *a, const char *b, struct attn_error *err)
+{
+    struct attn_target of_a = {0}, of_b = {0};
+    enum attn_status status = attn_target_find(a, &of_a, err);
+
+    if (status == ATTN_OK)
+        status = attn_target_find(b, &of_b, err);
+    if (status == ATTN_OK && attn_target_is_same(&of_a, &of_b)) {
+        status = attn_error_set(err, ATTN_INVALID, "'%s' and '%s', two outputs, are the same file",
+                                attn_quote_string(a).text, attn_quote_string(b).text);
+        attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    }
+    attn_target_release(&of_a);
+    attn_target_release(&of_b);
+    return status;
+}
+
+static enum attn_status check_items(const struct attn_records_item *items, size_t n,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i && status == ATTN_OK; j++)
+            if (items[i].path && items[j].path)
+                status = check_two(items[j].path, items[i].path, err);
+    return status;
+}
+
+enum attn_status attn_records_open(const struct attn_records_item *items, size_t n,
+                                   const struct attn_records_form *form, bool is_resumed,
+                                   struct attn_records **records, struct attn_error *err)
+{
+    struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
+    enum attn_status status = attn_options_read(form, &known, err);
+    struct attn_records *opened;
+
+    if (status != ATTN_OK)
+        return status;
+    opened = attn_alloc(1, sizeof *opened, err);
+    if (!opened)
+        return ATTN_NO_MEMORY;
+    opened->form = known;
+    opened->n = n;
+    opened->writers = attn_alloc(n, sizeof *opened->writers, err);
+    status = opened->writers ? check_items(items, n, err) : ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        status = open_writer(opened, &items[i], is_resumed, &opened->writers[i], err);
+    if (status == ATTN_OK && !is_resumed)
+        status = begin(opened, 0, err);
+    if (status != ATTN_OK) {
+        free_records(opened, attn_part_discard);
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    }
+    *records = opened;
+    return ATTN_OK;
+}
+
+/* Part I of all, those of the first item last. NULL: there are I. */
+static struct attn_part *find_part(const struct attn_records *records, size_t i, bool *is_inner)
+{
+    for (size_t k = 1; k <= records->n; k++) {
+        const struct attn_record_writer *writer = records->writers[k % records->n];
+
+        for (size_t p = 0; p < writer->n_part; p++) {
+            if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
+                continue;
+            *is_inner = p + writer->n_inner >= writer->n_part;
+            return writer->parts[p];
+        }
+    }
+    return NULL;
+}
+
+bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
+{
+    bool is_inner;
+    const struct attn_part *found = find_part(records, i, &is_inner);
+
+    if (!found)
+        return false;
+    part->target = is_inner ? NULL : attn_part_target(found);
+    part->path = attn_part_path(found);
+    part->size = attn_part_size(found);
+    return true;
+}
+
+enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
+                                    const uint64_t *sizes, size_t n_size, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+    struct attn_part *part;
+    size_t i = 0;
+    bool is_inner;
+
+    for (; status == ATTN_OK && (part = find_part(records, i, &is_inner)) != NULL; i++) {
+        if (sizes && i >= n_size)
+            break;
+        status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
+    }
+    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &is_inner) != NULL))
+        status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return begin(records, sizes ? n_record : 0, err);
+}
+
+/* Something that is done to each writer. */
+typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const void *argument,
+                                    struct attn_error *err);
+
+/* Takes STEP of all writers, but of those into pipes that nobody reads. That a pipe is closed is a
+ * failure when nothing else is written. */
+static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
+                                  struct attn_error *err)
+{
+    for (size_t i = 0; i < records->n; i++) {
+        struct attn_error found = {0};
+        enum attn_status status = ATTN_OK;
+
+        if (!is_closed(records->writers[i]) || attn_records_is_abandoned(records))
+            status = step(records->writers[i], argument, &found);
+        if (status == ATTN_OK ||
+            (is_closed(records->writers[i]) && !attn_records_is_abandoned(records)))
+            continue;
+        attn_error_copy(err, &found);
+        return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    }
+    return ATTN_OK;
+}
+
+/* ARGUMENT is the outcome. */
+static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    enum attn_status status = writer->format->write(writer, argument, err);
+
+    return status == ATTN_OK && writer->format->is_text ? write_text(writer, err) : status;
+}
+
+enum attn_status attn_records_write(struct attn_records *records,
+                                    const struct attn_outcome *outcome, struct attn_error *err)
+{
+    enum attn_status status = take_step(records, write_outcome, outcome, err);
+
+    for (size_t i = 0; i < records->n; i++)
+        records->writers[i]->n_record++;
+    return status;
+}
+
+/* ARGUMENT says whether devices are waited for. */
+static enum attn_status flush_writer(struct attn_record_writer *writer, const void *argument,
+                                     struct attn_error *err)
+{
+    const bool *is_synced = argument;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+        status = attn_part_flush(writer->parts[p], *is_synced, err);
+    if (writer->n_part > 0)
+        return status;
+    attn_sink_flush(writer->sink);
+    return attn_sink_check(writer->sink, err);
+}
+
+enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
+                                    struct attn_error *err)
+{
+    return take_step(records, flush_writer, &is_synced, err);
+}
+
+static enum attn_status finish_writer(struct attn_record_writer *writer, const void *argument,
+                                      struct attn_error *err)
+{
+    const bool *is_synced = argument;
+    enum attn_status status = ATTN_OK;
+
+    if (writer->format->finish)
+        status = writer->format->finish(writer, err);
+    for (size_t p = 0; p < writer->n_part && status == ATTN_OK; p++)
+        status = attn_part_finish(writer->parts[p], *is_synced, err);
+    return status == ATTN_OK && writer->n_part == 0 ? flush_writer(writer, argument, err) : status;
+}
+
+enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
+                                     struct attn_error *err)
+{
+    return take_step(records, finish_writer, &is_synced, err);
+}
+
+enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t k = 1; k <= records->n && status == ATTN_OK; k++)
+        status = commit_writer(records->writers[k % records->n], err);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+bool attn_records_is_abandoned(const struct attn_records *records)
+{
+    for (size_t i = 0; i < records->n; i++)
+        if (!is_closed(records->writers[i]))
+            return false;
+    return true;
+}
+
+struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
+                                              const struct attn_config *config)
+{
+    const struct attn_question *predict = &options->request->predict;
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+
+    form.fields = ATTN_RECORD_FIELD_BIT(IDS) | ATTN_RECORD_FIELD_BIT(MEASURES);
+    if (attn_question_is_asked(predict))
+        form.fields |= ATTN_RECORD_FIELD_BIT(PREDICTIONS);
+    form.measures = options->measures;
+    form.n_layer = config->n_layer;
+    form.n_head = config->n_head;
+    form.n_top = predict->top < config->n_vocab ? predict->top : config->n_vocab;
+    return form;
+}

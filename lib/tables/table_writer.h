@@ -1,0 +1,56 @@
+/*
+ * table_writer.h - writes tables (base/table.h): for reading, for spreadsheets, for programs.
+ *
+ *     attn_table_write(table, ATTN_TABLE_CSV, -1, sink, &err);
+ *
+ * Aligned text has a line of column names, two blanks between columns, and `-` for what is missing;
+ * numbers stand to the right. Tab-separated lines have no names. CSV has a line of names, fields as
+ * RFC 4180 wants them, and empty fields for what is missing. JSON is one document,
+ * {"schema": 1, "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines are one object a
+ * row. There, what is missing, NaN and infinities are null.
+ *
+ * Texts are escaped as base/escape.h has it; in CSV one that begins with = + - or @ begins with its
+ * code instead, \x3d, so that no spreadsheet runs it. Booleans are true and false in JSON, yes and
+ * no in aligned text, else 1 and 0; lists are [1, 2]. Reals follow their column's notation. Where
+ * that is fixed digits, aligned text shows 0 as 0, and what these digits say nothing about by its
+ * magnitude, 1.2e-07.
+ */
+#ifndef ATTN_TABLES_TABLE_WRITER_H
+#define ATTN_TABLES_TABLE_WRITER_H
+
+#include "base/sink.h"
+#include "base/table.h"
+
+/* "schema" of every JSON document: it grows when a name or its meaning changes. */
+enum { ATTN_JSON_SCHEMA = 1 };
+
+enum attn_table_form {
+    ATTN_TABLE_ALIGNED,
+    ATTN_TABLE_TABBED,
+    ATTN_TABLE_CSV,
+    ATTN_TABLE_JSON,
+    ATTN_TABLE_JSON_LINES
+};
+
+/*
+ * Writes all of TABLE to SINK. PRECISION 0..17 are digits after the point for reals whose notation
+ * is shortest or fixed; -1: as their notation has it. ATTN_INVALID for another precision; a failure
+ * of the sink is the sink's to report (attn_sink_check).
+ */
+ATTN_API enum attn_status attn_table_write(const struct attn_table *table,
+                                           enum attn_table_form form, int precision,
+                                           struct attn_sink *sink, struct attn_error *err);
+
+/* --- Inside the library: not installed -------------------------------------------------------- */
+
+/*
+ * Writes one row as it stands in FORM: a line, or in JSON an object without the end of a line, for
+ * a document that the caller makes around it. Rows can be written as they come: CSV of a table
+ * without rows is its line of names. ATTN_INVALID for aligned text, whose columns are as wide as
+ * all rows.
+ */
+enum attn_status attn_table_write_row(const struct attn_table *table, size_t row,
+                                      enum attn_table_form form, int precision,
+                                      struct attn_sink *sink, struct attn_error *err);
+
+#endif

@@ -1,0 +1,282 @@
+/*
+ * screen_writer.c - the first screen of a run: its tokens, all heads as thumbnails, and one head
+ * with its numbers: the one that looks hardest at something that is not the first token, the
+ * previous one or the token itself. It is a place to start. At most 60 lines, unless the terminal
+ * is narrow.
+ *
+ * Patterns are kept pooled to what a line holds, and of each head's context vectors what the table
+ * will show; which head is drawn is known when all have come.
+ */
+#include "terminal/panel_table.h"
+#include "terminal/thumbnails.h"
+
+#include "analysis/metric.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "output/matrix_name.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_LINES = 60,
+    MOST_TOKEN_LINES = 4,
+    MOST_ROWS = 16,      /* of numbers */
+    MOST_HALF_ROWS = 32, /* of half blocks: 16 lines */
+    LEAST_VECTORS = 2,   /* context vectors that are shown, before thumbnails become smaller */
+    N_COMPONENT = 8,
+    MOST_DIGITS = 4,
+    LEAST_DIGITS = 2,
+    /* the model, what is empty between the parts, the names of both tables, why this head, the
+     * header of the vectors, where to go next */
+    N_FIXED = 10
+};
+
+struct screen_writer {
+    struct attn_writer base;
+    struct attn_heatmap map;
+    struct attn_panel_table table;
+    struct attn_levels *levels; /* owns; of the pattern */
+    struct attn_thumbnails thumbnails;
+    struct attn_measurement *far; /* owns */
+    struct attn_text_limits limits;
+    struct attn_text_panels *vectors; /* [n_layer] owns; of z */
+    enum attn_site site;              /* of the matrices */
+};
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+/* How many context vectors and which thumbnails fit. */
+static void plan(struct screen_writer *w)
+{
+    const struct attn_level_matrix *first = attn_levels_at(w->levels, 0);
+    const size_t n_position = w->base.n_position;
+    const size_t n_matrix = attn_heatmap_n_line(&w->map, first);
+    const size_t n_token = attn_heatmap_n_item_line(&w->map, &w->map.tokens, 0, MOST_TOKEN_LINES);
+    size_t n_vector, left = MOST_LINES - N_FIXED - n_token;
+
+    left = left > n_matrix ? left - n_matrix : 1;
+    n_vector = n_position <= LEAST_VECTORS ? n_position : LEAST_VECTORS + 1; /* with "..." */
+    attn_thumbnails_plan(&w->thumbnails, &w->map, w->levels, w->site,
+                         left > n_vector ? left - n_vector : 1);
+    left = left > w->thumbnails.n_line ? left - w->thumbnails.n_line : 0;
+    if (left < n_vector)
+        left = n_vector;
+    w->limits = (struct attn_text_limits){left, N_COMPONENT};
+    if (n_position > left) /* one line is "..." */
+        w->limits.positions = left - 1;
+    if (w->limits.positions > MOST_ROWS)
+        w->limits.positions = MOST_ROWS;
+}
+
+static enum attn_status open_screen(struct attn_writer *writer, struct attn_error *err)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
+    const uint64_t sites = attn_heatmap_sites(writer);
+    struct attn_levels_limits limits = attn_heatmap_limits(writer);
+    enum attn_status status = attn_heatmap_init(&w->map, writer, writer->sink, err);
+
+    limits.n_row = MOST_HALF_ROWS;
+    w->map.most_number_rows = MOST_ROWS;
+    w->site =
+        sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
+    if (status == ATTN_OK)
+        status = attn_panel_table_init_labels(&w->table, writer, err);
+    if (status == ATTN_OK)
+        status = attn_levels_create(writer, ATTN_SITE_BIT(w->site), &limits, &w->levels, err);
+    if (status == ATTN_OK)
+        status = attn_measurement_create(attn_metric_find("far"), &settings, selection,
+                                         writer->options.pool, &w->far, err);
+    if (status != ATTN_OK)
+        return status;
+    w->vectors = attn_alloc(attn_selection_dims(selection)->n_layer, sizeof *w->vectors, err);
+    if (!w->vectors)
+        return ATTN_NO_MEMORY;
+    plan(w);
+    return ATTN_OK;
+}
+
+static enum attn_status event_screen(struct attn_writer *writer,
+                                     const struct attn_trace_event *event,
+                                     const struct attn_place *place, struct attn_error *err)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+
+    if (event->site == ATTN_SITE_Z) {
+        const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
+
+        return attn_text_panels_keep(&w->vectors[event->layer], &shape, event, place, err);
+    }
+    if (event->site == ATTN_SITE_PATTERN)
+        attn_measurement_add(w->far, event, NULL);
+    return attn_levels_take(w->levels, event, place, err);
+}
+
+/* --- Printing -------------------------------------------------------------------------------- */
+
+static enum attn_status end_line(struct screen_writer *w, struct attn_error *err)
+{
+    return attn_color_line_write(&w->map.line, w->base.sink, err);
+}
+
+static void append_label(struct screen_writer *w)
+{
+    attn_color_line_append(&w->map.line, w->map.label.data, w->map.label.size);
+    w->map.label.size = 0;
+}
+
+static const char *row_noun(const struct screen_writer *w)
+{
+    if (w->base.options.picture->merges_words)
+        return "word";
+    return w->base.labels.ids ? "token" : "position";
+}
+
+/* "fable: 4 layers of 8 heads, 7 tokens", of Llama also ", 1 of them added by the tokenizer" */
+static enum attn_status draw_model(struct screen_writer *w, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+    const char *model = w->base.labels.model;
+    const size_t n_added = w->base.labels.n_front + w->base.labels.n_back;
+
+    w->map.label.size = 0;
+    if (model)
+        attn_buffer_append_format(&w->map.label, "%s: ", attn_quote_string(model).text);
+    attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s, %zu %s%s", dims->n_layer,
+                              dims->n_layer == 1 ? "" : "s", dims->n_head,
+                              dims->n_head == 1 ? "" : "s", w->base.n_position, row_noun(w),
+                              w->base.n_position == 1 ? "" : "s");
+    if (n_added > 0)
+        attn_buffer_append_format(&w->map.label, ", %zu of them added by the tokenizer", n_added);
+    append_label(w);
+    return end_line(w, err);
+}
+
+/* The matrix of the head with the largest `far`, the first of equal ones. */
+static const struct attn_level_matrix *choose(const struct screen_writer *w, double *largest)
+{
+    const struct attn_level_matrix *chosen = attn_levels_at(w->levels, 0);
+
+    *largest = 0;
+    for (size_t i = 0; i < attn_levels_n(w->levels); i++) {
+        const struct attn_level_matrix *m = attn_levels_at(w->levels, i);
+        double far;
+
+        attn_measurement_find(w->far, m->layer, m->head, &far);
+        if (far > *largest) {
+            *largest = far;
+            chosen = m;
+        }
+    }
+    return chosen;
+}
+
+static enum attn_status draw_head(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                  double far, struct attn_error *err)
+{
+    enum attn_status status = attn_heatmap_name(&w->map, matrix, err);
+
+    if (far > 0)
+        attn_color_line_string(&w->map.line, "(of all heads it looks hardest past the first, the "
+                                             "previous and the same token)");
+    else
+        attn_color_line_string(&w->map.line,
+                               "(no head looks past the first, the previous and the same token)");
+    if (status == ATTN_OK)
+        status = end_line(w, err);
+    return status == ATTN_OK ? attn_heatmap_draw(&w->map, matrix, err) : status;
+}
+
+static enum attn_status draw_vectors(struct screen_writer *w,
+                                     const struct attn_level_matrix *matrix, struct attn_error *err)
+{
+    const struct attn_text_panel *panel =
+        attn_text_panels_find(&w->vectors[matrix->layer], ATTN_SITE_Z, matrix->layer, matrix->head);
+    enum attn_status status;
+
+    if (!panel)
+        return ATTN_OK;
+    attn_sink_write(w->base.sink, "\n", 1);
+    w->map.label.size = 0;
+    attn_matrix_name_append(&w->base, ATTN_SITE_Z, matrix->layer, matrix->head, &w->map.label);
+    attn_buffer_append_string(&w->map.label, ", the context vectors");
+    append_label(w);
+    status = end_line(w, err);
+    w->table.digits = MOST_DIGITS;
+    while (w->table.digits > LEAST_DIGITS &&
+           attn_panel_table_width(&w->table, panel) > w->map.width)
+        w->table.digits--;
+    return status == ATTN_OK ? attn_panel_table_write(&w->table, panel, w->base.sink, err) : status;
+}
+
+/* "--heads 3.2: another head   --html FILE: all, in a browser   --csv DIR: numbers" */
+static enum attn_status draw_next(struct screen_writer *w, const struct attn_level_matrix *matrix,
+                                  struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
+    const int n_head = (int)dims->n_head, step = n_head > 2 ? 2 : 1;
+    const char *gap = dims->n_layer > 10 || n_head > 10 ? "  " : "   ";
+    const int layer = n_head > 1 ? matrix->layer : (matrix->layer + 1) % (int)dims->n_layer;
+
+    attn_sink_write(w->base.sink, "\n", 1);
+    w->map.label.size = 0;
+    attn_buffer_append_format(&w->map.label,
+                              "--heads %d.%d: another head%s--html FILE: all, in a browser%s"
+                              "--csv DIR: numbers",
+                              layer, (matrix->head + step) % n_head, gap, gap);
+    append_label(w);
+    return end_line(w, err);
+}
+
+static enum attn_status finish_screen(struct attn_writer *writer, struct attn_error *err)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+    double far;
+    const struct attn_level_matrix *matrix = choose(w, &far);
+    enum attn_status status = draw_model(w, err);
+
+    if (status == ATTN_OK && w->map.tokens.n > 0)
+        status = attn_heatmap_draw_items(&w->map, &w->map.tokens, "", MOST_TOKEN_LINES, err);
+    attn_sink_write(writer->sink, "\n", 1);
+    if (status == ATTN_OK)
+        status = attn_thumbnails_draw(&w->thumbnails, err);
+    attn_sink_write(writer->sink, "\n", 1);
+    if (status == ATTN_OK)
+        status = draw_head(w, matrix, far, err);
+    if (status == ATTN_OK)
+        status = draw_vectors(w, matrix, err);
+    if (status == ATTN_OK)
+        status = draw_next(w, matrix, err);
+    return status == ATTN_OK ? attn_buffer_check(&w->map.label, err) : status;
+}
+
+static void release_screen(struct attn_writer *writer)
+{
+    struct screen_writer *w = (struct screen_writer *)writer;
+    const size_t n_layer = attn_selection_dims(writer->labels.selection)->n_layer;
+
+    for (size_t i = 0; w->vectors && i < n_layer; i++)
+        attn_text_panels_release(&w->vectors[i]);
+    attn_free(w->vectors);
+    attn_heatmap_release(&w->map);
+    attn_panel_table_release(&w->table);
+    attn_levels_free(w->levels);
+    attn_measurement_free(w->far);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct screen_writer),
+    .open = open_screen,
+    .event = event_screen,
+    .finish = finish_screen,
+    .release = release_screen,
+};
+
+const struct attn_format attn_screen_format = {
+    .name = "screen",
+    .title = "screen",
+    .is_picture = true,
+    .tensors = &ops,
+};

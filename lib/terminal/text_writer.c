@@ -1,0 +1,296 @@
+/*
+ * text_writer.c - tables for reading: the tokens, then layer by layer what was watched.
+ *
+ *     layer 0, head 0: pattern
+ *        query    Life      is   short
+ *     0  Life   1.0000       .       .
+ *     1  is     0.6012  0.3988       .
+ *
+ * Large things are shortened in the middle as numpy does, so only the cells that will be shown are
+ * kept: a panel for each site and shown head. The sites of a layer may come interleaved in blocks
+ * of rows; the layer is printed when all of it has come, in the order of sites and heads. When
+ * anything was left out the last line says so.
+ */
+#include "output/matrix_name.h"
+#include "terminal/panel_table.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+/* What is printed together: a layer, or the sites of the model before or after them. */
+struct group {
+    struct attn_text_panels panels;
+    size_t n_site_left; /* sites that are not complete */
+};
+
+struct text_writer {
+    struct attn_writer base;
+    struct attn_panel_table table;
+    struct attn_text_limits limits;
+    struct attn_buffer label; /* scratch */
+    struct group *groups;     /* [n_group] owns: embed, the layers, ln_final and logits */
+    size_t n_group;
+    bool has_printed; /* so that the next table has an empty line before it */
+    /* the largest of each that was shortened; 0: none was */
+    size_t most_positions, most_projected, most_components;
+};
+
+static struct group *group_of(struct text_writer *w, enum attn_site site, int layer)
+{
+    if (attn_site_is_in_layer(site))
+        return &w->groups[layer + 1];
+    return &w->groups[site == ATTN_SITE_EMBED ? 0 : w->n_group - 1];
+}
+
+static enum attn_status count_site(struct attn_writer *writer, void *user, enum attn_site site,
+                                   int layer, struct attn_error *err)
+{
+    (void)user;
+    (void)err;
+    group_of((struct text_writer *)writer, site, layer)->n_site_left++;
+    return ATTN_OK;
+}
+
+static void note_shortened(struct window window, size_t *most)
+{
+    if (is_shortened(window) && window.n > *most)
+        *most = window.n;
+}
+
+static void note_what_is_left_out(struct text_writer *w, const struct attn_text_panel *panel)
+{
+    enum attn_site_layout layout = attn_site_layout(panel->site);
+
+    note_shortened(panel->rows, &w->most_positions);
+    note_shortened(panel->columns, attn_site_has_keys(panel->site) ? &w->most_positions
+                                   : layout == ATTN_LAYOUT_RANK    ? &w->most_projected
+                                                                   : &w->most_components);
+}
+
+/* --- Printing ------------------------------------------------------------------------------ */
+
+static void print(struct text_writer *w, const char *text)
+{
+    attn_sink_write(w->base.sink, text, strlen(text));
+}
+
+/* Empties the label; unlike a reset of the buffer this keeps a failure, for finish_text to find. */
+static void begin_label(struct text_writer *w)
+{
+    w->label.size = 0;
+}
+
+/* The empty line between two things, the first of which may be nothing. */
+static void print_separator(struct text_writer *w)
+{
+    if (w->has_printed)
+        print(w, "\n");
+    w->has_printed = true;
+}
+
+static enum attn_status print_panel(struct text_writer *w, const struct attn_text_panel *panel,
+                                    struct attn_error *err)
+{
+    print_separator(w);
+    begin_label(w);
+    attn_matrix_name_append(&w->base, panel->site, panel->layer, panel->head, &w->label);
+    attn_buffer_append_char(&w->label, '\n');
+    attn_sink_write(w->base.sink, w->label.data, w->label.size);
+    return attn_panel_table_write(&w->table, panel, w->base.sink, err);
+}
+
+static enum attn_status print_group(struct text_writer *w, struct group *group,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    attn_text_panels_sort(&group->panels);
+    for (size_t i = 0; i < group->panels.n && status == ATTN_OK; i++)
+        status = print_panel(w, &group->panels.items[i], err);
+    attn_text_panels_release(&group->panels);
+    return status;
+}
+
+/* Whether any token begins or ends with a blank, so that only quotes show where it ends. */
+static bool needs_quotes(const struct text_writer *w)
+{
+    for (size_t p = 0; p < w->table.tokens.n; p++) {
+        size_t size;
+        const char *text = attn_token_text(&w->table.tokens, p, &size);
+
+        if (size == 0 || text[0] == ' ' || text[size - 1] == ' ')
+            return true;
+    }
+    return false;
+}
+
+/* Whether the tokenizer added tokens of its own, which the table of tokens tells then. */
+static bool has_added(const struct text_writer *w)
+{
+    return w->base.labels.n_front + w->base.labels.n_back > 0;
+}
+
+static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
+{
+    attn_text_table_number(&w->table.table, position);
+    if (w->base.labels.ids)
+        attn_text_table_number(&w->table.table, (size_t)w->base.labels.ids[position]);
+    if (attn_panel_table_has_tokens(&w->table)) {
+        size_t size;
+        const char *text = attn_token_text(&w->table.tokens, position, &size);
+        const char *quote = is_quoted ? "'" : "";
+
+        begin_label(w);
+        attn_buffer_append_string(&w->label, quote);
+        attn_buffer_append(&w->label, text, size);
+        attn_buffer_append_string(&w->label, quote);
+        attn_text_table_cell(&w->table.table, w->label.data, w->label.size);
+    }
+    if (has_added(w))
+        attn_text_table_string(&w->table.table,
+                               attn_token_is_added(&w->base.labels, position) ? "added" : "");
+}
+
+static enum attn_status print_tokens(struct text_writer *w, struct attn_error *err)
+{
+    const bool has_tokens = attn_panel_table_has_tokens(&w->table);
+    size_t n_column = 1 + (w->base.labels.ids != NULL) + has_tokens + has_added(w);
+    struct window rows = window_of(w->base.n_position, w->limits.positions);
+    bool is_quoted = needs_quotes(w);
+
+    if (n_column == 1)
+        return ATTN_OK;
+    print_separator(w);
+    note_shortened(rows, &w->most_positions);
+    attn_text_table_begin(&w->table.table, n_column);
+    for (size_t c = n_column - has_tokens - has_added(w); c < n_column; c++)
+        attn_text_table_flush_left(&w->table.table, c);
+    attn_text_table_string(&w->table.table, "position");
+    if (w->base.labels.ids)
+        attn_text_table_string(&w->table.table, "id");
+    if (has_tokens)
+        attn_text_table_string(&w->table.table, "token");
+    if (has_added(w))
+        attn_text_table_string(&w->table.table, "");
+    for (size_t r = 0; r < rows.n_shown; r++) {
+        if (has_gap(rows, r))
+            attn_panel_table_add_gap(&w->table);
+        add_token_row(w, window_thing(rows, r), is_quoted);
+    }
+    return attn_text_table_write(&w->table.table, w->base.sink, err);
+}
+
+/* The options that write all numbers: "--csv DIR or --npz FILE". */
+static void append_suggested(struct attn_buffer *out)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+
+        if (!format->is_suggested)
+            continue;
+        attn_buffer_append_format(out, "%s--%s %s", separator, format->name, format->argument);
+        separator = " or ";
+    }
+}
+
+/* "Shortened: 6 of 12 heads, 16 of 60 positions are shown; ..." */
+static void print_what_is_left_out(struct text_writer *w)
+{
+    const struct {
+        size_t most, limit;
+        const char *what;
+    } parts[] = {
+        {w->most_positions, w->limits.positions, "positions"},
+        {w->most_projected, w->limits.positions, "projected keys"},
+        {w->most_components, w->limits.components, "vector components"},
+    };
+    const char *separator = "Shortened: ";
+
+    begin_label(w);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].most == 0)
+            continue;
+        attn_buffer_append_format(&w->label, "%s%zu of %zu %s", separator, parts[i].limit,
+                                  parts[i].most, parts[i].what);
+        separator = ", ";
+    }
+    if (w->label.size == 0)
+        return;
+    attn_buffer_append_string(&w->label, " are shown; ");
+    append_suggested(&w->label);
+    attn_buffer_append_string(&w->label, " writes all\n");
+    print_separator(w);
+    attn_sink_write(w->base.sink, w->label.data, w->label.size);
+}
+
+/* --- The format ---------------------------------------------------------------------------- */
+
+static enum attn_status open_text(struct attn_writer *writer, struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+    enum attn_status status;
+
+    w->n_group = attn_selection_dims(writer->labels.selection)->n_layer + 2;
+    w->groups = attn_alloc(w->n_group, sizeof *w->groups, err);
+    if (!w->groups)
+        return ATTN_NO_MEMORY;
+    status = attn_writer_each_site(writer, count_site, NULL, err);
+    w->limits = attn_text_limits(writer->options.picture->is_full);
+    if (status == ATTN_OK)
+        status = attn_panel_table_init(&w->table, writer, err);
+    return status == ATTN_OK ? print_tokens(w, err) : status;
+}
+
+static enum attn_status event_text(struct attn_writer *writer, const struct attn_trace_event *event,
+                                   const struct attn_place *place, struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+    struct group *group = group_of(w, event->site, event->layer);
+    struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
+    enum attn_status status = attn_text_panels_keep(&group->panels, &shape, event, place, err);
+
+    if (status != ATTN_OK)
+        return status;
+    note_what_is_left_out(w, &shape);
+    if (place->is_last && --group->n_site_left == 0)
+        return print_group(w, group, err);
+    return ATTN_OK;
+}
+
+static enum attn_status finish_text(struct attn_writer *writer, struct attn_error *err)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+
+    print_what_is_left_out(w);
+    return attn_buffer_check(&w->label, err);
+}
+
+static void release_text(struct attn_writer *writer)
+{
+    struct text_writer *w = (struct text_writer *)writer;
+
+    for (size_t i = 0; w->groups && i < w->n_group; i++)
+        attn_text_panels_release(&w->groups[i].panels);
+    attn_free(w->groups);
+    attn_panel_table_release(&w->table);
+    attn_buffer_release(&w->label);
+}
+
+static const struct attn_writer_ops ops = {
+    .size = sizeof(struct text_writer),
+    .open = open_text,
+    .event = event_text,
+    .finish = finish_text,
+    .release = release_text,
+};
+
+const struct attn_format attn_text_format = {
+    .name = "text",
+    .title = "text",
+    .tensors = &ops,
+    .has_tables = true,
+    .table_form = ATTN_TABLE_ALIGNED,
+};

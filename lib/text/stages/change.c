@@ -1,0 +1,284 @@
+/* change.c - see change.h. */
+#include "text/stages/change.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/alphabet.h"
+#include "text/stages/lowercase.h"
+#include "text/stages/nfc.h"
+
+#include <string.h>
+
+/* Reads the character at AT of SLICE; bytes that are none count as one of one byte each. */
+static size_t next_character(const char *text, size_t size, size_t at, uint32_t *code_point)
+{
+    size_t length = attn_utf8_decode(text + at, size - at, code_point);
+
+    if (length > 0)
+        return length;
+    *code_point = UINT32_MAX;
+    return 1;
+}
+
+/* --- Bytes that are not UTF-8 ----------------------------------------------------------------- */
+
+static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+
+    if (walk->options->invalid != ATTN_INVALID_TEXT_REPLACE)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i < size;) {
+        size_t n_valid = attn_utf8_valid_length(text + i, size - i);
+        uint32_t n_bad;
+
+        attn_layer_keep(layer, i, n_valid);
+        i += n_valid;
+        if (i == size)
+            break;
+        (void)attn_utf8_decode(text + i, size - i, &n_bad);
+        attn_layer_put(layer, replacement, sizeof replacement - 1, i, n_bad);
+        i += n_bad;
+    }
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_stage_kind attn_change_invalid = {run_invalid, attn_layer_scratch_begin,
+                                                    attn_layer_scratch_end, NULL};
+
+/* --- Normal form C ---------------------------------------------------------------------------- */
+
+static enum attn_status run_nfc(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                struct attn_error *err)
+{
+    struct attn_layer *layer = walk->scratch[at];
+    enum attn_status status;
+
+    if (attn_nfc_is_normal(attn_slice_text(slice), attn_slice_size(slice)))
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_begin(layer, slice);
+    status = attn_nfc_apply(layer, attn_slice_size(slice), err);
+    return status == ATTN_OK ? attn_walk_next_layer(walk, at, layer, err) : status;
+}
+
+const struct attn_stage_kind attn_change_nfc = {run_nfc, attn_layer_scratch_begin,
+                                                attn_layer_scratch_end, NULL};
+
+/* --- Lower case ------------------------------------------------------------------------------- */
+
+static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                      struct attn_error *err)
+{
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    size_t kept = 0;
+
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0, length; i < size; i += length) {
+        uint32_t code_point, lower[2];
+        char out[8];
+        size_t n;
+
+        length = next_character(text, size, i, &code_point);
+        n = attn_lowercase(code_point, lower);
+        if (n == 1 && lower[0] == code_point)
+            continue;
+        attn_layer_keep(layer, kept, i - kept);
+        kept = i + length;
+        for (size_t k = 0; k < n; k++)
+            attn_layer_put(layer, out, attn_utf8_encode(lower[k], out), i, length);
+    }
+    if (kept == 0)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_stage_kind attn_change_lowercase = {run_lowercase, attn_layer_scratch_begin,
+                                                      attn_layer_scratch_end, NULL};
+
+/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
+
+static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                     struct attn_error *err)
+{
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    struct attn_alphabet alphabet;
+
+    attn_alphabet_init(&alphabet);
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i < size; i++) {
+        char out[2];
+
+        attn_layer_put(layer, out, attn_alphabet_from_bytes(&alphabet, text + i, 1, out), i, 1);
+    }
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_stage_kind attn_change_alphabet = {run_alphabet, attn_layer_scratch_begin,
+                                                     attn_layer_scratch_end, NULL};
+
+/* --- White space at the ends ------------------------------------------------------------------ */
+
+struct strip {
+    bool is_left, is_right;
+};
+
+static enum attn_status run_strip(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                  struct attn_error *err)
+{
+    const struct strip *strip = walk->stages->list[at].data;
+    const char *text = slice.layer->text;
+    uint32_t code_point;
+
+    while (strip->is_left && slice.begin < slice.end) {
+        size_t length = next_character(text, slice.end, slice.begin, &code_point);
+
+        if (!attn_utf8_is_white_space(code_point))
+            break;
+        slice.begin += length;
+    }
+    while (strip->is_right && slice.begin < slice.end) {
+        size_t last = slice.end - 1;
+
+        while (last > slice.begin && ((unsigned char)text[last] & 0xc0) == 0x80)
+            last--;
+        (void)next_character(text, slice.end, last, &code_point);
+        if (!attn_utf8_is_white_space(code_point))
+            break;
+        slice.end = last;
+    }
+    return attn_walk_next(walk, at, slice, err);
+}
+
+const struct attn_stage_kind attn_change_strip = {.run = run_strip, .free = attn_free};
+
+void *attn_change_strip_create(bool is_left, bool is_right, struct attn_error *err)
+{
+    struct strip *strip = attn_alloc(1, sizeof *strip, err);
+
+    if (strip)
+        *strip = (struct strip){is_left, is_right};
+    return strip;
+}
+
+/* --- Replacing -------------------------------------------------------------------------------- */
+
+struct replace {
+    size_t n_pattern, n_content;
+    size_t last;  /* where in the pattern its last character begins: the content stands for that */
+    char bytes[]; /* pattern, then content */
+};
+
+static enum attn_status run_replace(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                    struct attn_error *err)
+{
+    const struct replace *replace = walk->stages->list[at].data;
+    const char *text = attn_slice_text(slice), *found;
+    const size_t size = attn_slice_size(slice), n = replace->n_pattern;
+    struct attn_layer *layer = walk->scratch[at];
+    size_t kept = 0;
+
+    attn_layer_begin(layer, slice);
+    for (size_t i = 0; i + n <= size; i++) {
+        found = memchr(text + i, replace->bytes[0], size - n + 1 - i);
+        if (!found)
+            break;
+        i = (size_t)(found - text);
+        if (memcmp(found, replace->bytes, n) != 0)
+            continue;
+        attn_layer_keep(layer, kept, i - kept);
+        if (replace->n_content > 0)
+            attn_layer_put(layer, replace->bytes + n, replace->n_content, i + replace->last,
+                           n - replace->last);
+        kept = i + n;
+        i = kept - 1;
+    }
+    if (kept == 0)
+        return attn_walk_next(walk, at, slice, err);
+    attn_layer_keep(layer, kept, size - kept);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_stage_kind attn_change_replace = {run_replace, attn_layer_scratch_begin,
+                                                    attn_layer_scratch_end, attn_free};
+
+void *attn_change_replace_create(const char *pattern, size_t n_pattern, const char *content,
+                                 size_t n_content, struct attn_error *err)
+{
+    struct replace *replace = attn_alloc(1, sizeof *replace + n_pattern + n_content, err);
+
+    if (!replace)
+        return NULL;
+    replace->n_pattern = n_pattern;
+    replace->n_content = n_content;
+    replace->last = n_pattern - 1;
+    while (replace->last > 0 && ((unsigned char)pattern[replace->last] & 0xc0) == 0x80)
+        replace->last--;
+    memcpy(replace->bytes, pattern, n_pattern);
+    memcpy(replace->bytes + n_pattern, content, n_content);
+    return replace;
+}
+
+/* --- Text in front ---------------------------------------------------------------------------- */
+
+struct prefix {
+    enum attn_prefix when;
+    size_t size;
+    char text[];
+};
+
+static bool is_wanted(const struct prefix *prefix, struct attn_slice slice)
+{
+    if (prefix->when == ATTN_PREFIX_ALWAYS)
+        return true;
+    if (prefix->size <= attn_slice_size(slice) &&
+        memcmp(attn_slice_text(slice), prefix->text, prefix->size) == 0)
+        return false;
+    return prefix->when == ATTN_PREFIX_UNLESS_THERE ||
+           attn_layer_origin(slice.layer, slice.begin) == 0;
+}
+
+static enum attn_status run_prefix(struct attn_walk *walk, size_t at, struct attn_slice slice,
+                                   struct attn_error *err)
+{
+    const struct prefix *prefix = walk->stages->list[at].data;
+    const char *text = attn_slice_text(slice);
+    const size_t size = attn_slice_size(slice);
+    struct attn_layer *layer = walk->scratch[at];
+    uint32_t code_point;
+    size_t length;
+
+    if (walk->options->place == ATTN_TEXT_CONTINUES || !is_wanted(prefix, slice))
+        return attn_walk_next(walk, at, slice, err);
+    length = next_character(text, size, 0, &code_point);
+    attn_layer_begin(layer, slice);
+    attn_layer_put(layer, prefix->text, prefix->size, 0, length);
+    attn_layer_put(layer, text, length, 0, length);
+    attn_layer_keep(layer, length, size - length);
+    return attn_walk_next_layer(walk, at, layer, err);
+}
+
+const struct attn_stage_kind attn_change_prefix = {run_prefix, attn_layer_scratch_begin,
+                                                   attn_layer_scratch_end, attn_free};
+
+void *attn_change_prefix_create(const char *text, size_t size, enum attn_prefix when,
+                                struct attn_error *err)
+{
+    struct prefix *prefix = attn_alloc(1, sizeof *prefix + size, err);
+
+    if (!prefix)
+        return NULL;
+    prefix->when = when;
+    prefix->size = size;
+    memcpy(prefix->text, text, size);
+    return prefix;
+}

@@ -1,0 +1,277 @@
+/* decode.c - see decode.h. */
+#include "text/stages/decode.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/alphabet.h"
+
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+/* --- Strings ---------------------------------------------------------------------------------- */
+
+/* Ends a string whose bytes are appended. */
+static void end_string(struct attn_strings *strings)
+{
+    void *ends = strings->ends;
+
+    if (attn_grow(&ends, &strings->capacity, strings->n + 1, sizeof *strings->ends, NULL) !=
+        ATTN_OK) {
+        strings->has_failed = true;
+        return;
+    }
+    strings->ends = ends;
+    strings->ends[strings->n++] = strings->bytes.size;
+}
+
+void attn_strings_append(struct attn_strings *strings, const char *text, size_t size)
+{
+    attn_buffer_append(&strings->bytes, text, size);
+    end_string(strings);
+}
+
+void attn_strings_release(struct attn_strings *strings)
+{
+    attn_buffer_release(&strings->bytes);
+    attn_free(strings->ends);
+    *strings = (struct attn_strings){0};
+}
+
+static const char *string_at(const struct attn_strings *strings, size_t i, size_t *size)
+{
+    const size_t begin = i > 0 ? strings->ends[i - 1] : 0;
+
+    *size = strings->ends[i] - begin;
+    return *size > 0 ? strings->bytes.data + begin : "";
+}
+
+/* --- The list --------------------------------------------------------------------------------- */
+
+enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_decode_step step,
+                                 const char *a, const char *b, struct attn_error *err)
+{
+    struct attn_decode_step *added = &decoder->steps[decoder->n];
+
+    if (decoder->n == ATTN_DECODE_MAX)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer has more than %d decoders, which is not supported",
+                              ATTN_DECODE_MAX);
+    *added = step;
+    added->a = a ? attn_strndup(a, step.n_a, err) : NULL;
+    added->b = b ? attn_strndup(b, step.n_b, err) : NULL;
+    decoder->n++; /* released with the others also when half of it is there */
+    return (a && !added->a) || (b && !added->b) ? ATTN_NO_MEMORY : ATTN_OK;
+}
+
+void attn_decode_release(struct attn_decode_steps *decoder)
+{
+    for (size_t i = 0; i < decoder->n; i++) {
+        attn_free(decoder->steps[i].a);
+        attn_free(decoder->steps[i].b);
+    }
+    *decoder = (struct attn_decode_steps){0};
+}
+
+enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
+                                 struct attn_strings *strings, struct attn_error *err)
+{
+    for (size_t i = 0; i < decoder->n; i++) {
+        struct attn_strings out = {0};
+
+        if (strings->has_failed || strings->bytes.has_failed)
+            break;
+        decoder->steps[i].run(&decoder->steps[i], strings, &out);
+        attn_strings_release(strings);
+        *strings = out;
+    }
+    return strings->has_failed ? attn_error_no_memory(err)
+                               : attn_buffer_check(&strings->bytes, err);
+}
+
+/* --- The steps -------------------------------------------------------------------------------- */
+
+/* Appends TEXT with B in place of each A. */
+static void append_replaced(struct attn_buffer *out, const char *text, size_t size,
+                            const struct attn_decode_step *step, const char *b, size_t n_b)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i + step->n_a <= size; i++) {
+        if (memcmp(text + i, step->a, step->n_a) != 0)
+            continue;
+        attn_buffer_append(out, text + kept, i - kept);
+        attn_buffer_append(out, b, n_b);
+        kept = i + step->n_a;
+        i = kept - 1;
+    }
+    attn_buffer_append(out, text + kept, size - kept);
+}
+
+void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
+                         struct attn_strings *out)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+
+        append_replaced(&out->bytes, text, size, step, step->b, step->n_b);
+        end_string(out);
+    }
+}
+
+void attn_decode_metaspace(const struct attn_decode_step *step, const struct attn_strings *in,
+                           struct attn_strings *out)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+
+        append_replaced(&out->bytes, text, size, step, " ", i == 0 && step->start > 0 ? 0 : 1);
+        end_string(out);
+    }
+}
+
+static int hexadecimal(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int attn_decode_named_byte(const char *text, size_t size)
+{
+    int high, low;
+
+    if (size != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')
+        return -1;
+    high = hexadecimal(text[3]);
+    low = hexadecimal(text[4]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
+/* Ends the run of bytes that BYTES holds. */
+static void end_run(struct attn_buffer *bytes, struct attn_strings *out)
+{
+    if (bytes->size == 0)
+        return;
+    if (attn_utf8_valid_length(bytes->data, bytes->size) == bytes->size)
+        attn_buffer_append(&out->bytes, bytes->data, bytes->size);
+    else
+        for (size_t i = 0; i < bytes->size; i++)
+            attn_buffer_append(&out->bytes, replacement, sizeof replacement - 1);
+    end_string(out);
+    attn_buffer_reset(bytes);
+}
+
+void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct attn_strings *in,
+                               struct attn_strings *out)
+{
+    struct attn_buffer bytes = {0};
+
+    (void)step;
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+        const int byte = attn_decode_named_byte(text, size);
+
+        if (byte >= 0) {
+            attn_buffer_append_char(&bytes, (char)byte);
+            continue;
+        }
+        end_run(&bytes, out);
+        attn_strings_append(out, text, size);
+    }
+    end_run(&bytes, out);
+    out->has_failed = out->has_failed || bytes.has_failed;
+    attn_buffer_release(&bytes);
+}
+
+void attn_decode_fuse(const struct attn_decode_step *step, const struct attn_strings *in,
+                      struct attn_strings *out)
+{
+    (void)step;
+    attn_strings_append(out, in->bytes.data, in->bytes.size);
+}
+
+/* The length of what is left of TEXT without A at its end, at most STOP times. */
+static size_t strip_end(const struct attn_decode_step *step, const char *text, size_t size)
+{
+    for (size_t n = 0; n < step->stop && size >= step->n_a &&
+                       memcmp(text + size - step->n_a, step->a, step->n_a) == 0;
+         n++)
+        size -= step->n_a;
+    return size;
+}
+
+void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
+                       struct attn_strings *out)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+
+        for (size_t n = 0;
+             n < step->start && size >= step->n_a && memcmp(text, step->a, step->n_a) == 0; n++) {
+            text += step->n_a;
+            size -= step->n_a;
+        }
+        attn_strings_append(out, text, strip_end(step, text, size));
+    }
+}
+
+/* Appends BYTES with U+FFFD for each maximal subpart that is not UTF-8. */
+static void append_valid(struct attn_buffer *out, const char *bytes, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        size_t n_valid = attn_utf8_valid_length(bytes + at, size - at);
+        uint32_t n_bad;
+
+        attn_buffer_append(out, bytes + at, n_valid);
+        at += n_valid;
+        if (at == size)
+            break;
+        (void)attn_utf8_decode(bytes + at, size - at, &n_bad);
+        attn_buffer_append(out, replacement, sizeof replacement - 1);
+        at += n_bad;
+    }
+}
+
+void attn_decode_byte_level(const struct attn_decode_step *step, const struct attn_strings *in,
+                            struct attn_strings *out)
+{
+    struct attn_alphabet alphabet;
+    struct attn_buffer bytes = {0};
+
+    (void)step;
+    attn_alphabet_init(&alphabet);
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size, n;
+        const char *text = string_at(in, i, &size);
+        char *to = attn_buffer_reserve(&bytes, size);
+
+        if (to && attn_alphabet_to_bytes(&alphabet, text, size, to, &n))
+            bytes.size += n;
+        else
+            attn_buffer_append(&bytes, text, size);
+    }
+    append_valid(&out->bytes, bytes.data, bytes.size);
+    end_string(out);
+    out->has_failed = out->has_failed || bytes.has_failed;
+    attn_buffer_release(&bytes);
+}
+
+void attn_decode_join(const struct attn_decode_step *step, const struct attn_strings *in,
+                      struct attn_strings *out)
+{
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+
+        attn_buffer_append(&out->bytes, step->a, i > 0 ? step->n_a : 0);
+        attn_buffer_append(&out->bytes, text, size);
+    }
+    end_string(out);
+}

@@ -1,0 +1,338 @@
+/*
+ * nfc.c - see nfc.h.
+ *
+ * A text is worked off in runs: from a character that nothing before it can change to the next such
+ * one. A run is decomposed, its marks are sorted by class, and what fits is composed. Each character
+ * carries `change`: how many characters more (1: it was split off) or less (-n: n were composed into
+ * it) there are with it than before. So the way back is the one of the library tokenizers, which
+ * counts along, also where marks have changed places.
+ */
+#include "text/stages/nfc.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/stages/nfc_table.h"
+
+#include <string.h>
+
+/* Hangul syllables are made of a lead, a vowel and perhaps a tail (Unicode 3.12). */
+enum {
+    S_BASE = 0xac00,
+    L_BASE = 0x1100,
+    V_BASE = 0x1161,
+    T_BASE = 0x11a7,
+    N_L = 19,
+    N_V = 21,
+    N_T = 28,
+    N_S = N_L * N_V * N_T
+};
+
+/* The value of CODE_POINT in TABLE, or 0. */
+static uint32_t look_up(const struct attn_nfc_range *table, size_t n, uint32_t code_point)
+{
+    size_t low = 0, high = n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (code_point < table[middle].first)
+            high = middle;
+        else if (code_point > table[middle].last)
+            low = middle + 1;
+        else
+            return table[middle].value;
+    }
+    return 0;
+}
+
+static uint32_t class_of(uint32_t code_point)
+{
+    return look_up(attn_nfc_classes, attn_nfc_n_class, code_point);
+}
+
+static bool is_doubtful(uint32_t code_point)
+{
+    return code_point >= 0x300 && look_up(attn_nfc_doubtful, attn_nfc_n_doubtful, code_point) != 0;
+}
+
+bool attn_nfc_is_normal(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size;) {
+        uint32_t code_point;
+        size_t length;
+
+        if ((unsigned char)text[i] < 0xcc) { /* below U+0300 nothing is doubtful */
+            i++;
+            continue;
+        }
+        length = attn_utf8_decode(text + i, size - i, &code_point);
+        if (length > 0 && is_doubtful(code_point))
+            return false;
+        i += length > 0 ? length : 1;
+    }
+    return true;
+}
+
+/* --- Characters ------------------------------------------------------------------------------- */
+
+struct character {
+    uint32_t code_point;
+    uint32_t class;
+    int change;
+};
+
+/* The characters of a run. */
+struct run {
+    struct character *list; /* owns; [n] */
+    size_t n, capacity;
+    bool has_failed;
+};
+
+static void add(struct run *run, uint32_t code_point, int change)
+{
+    void *list = run->list;
+
+    if (attn_grow(&list, &run->capacity, run->n + 1, sizeof *run->list, NULL) != ATTN_OK) {
+        run->has_failed = true;
+        return;
+    }
+    run->list = list;
+    run->list[run->n++] = (struct character){code_point, class_of(code_point), change};
+}
+
+/* The pair that makes WHOLE, or NULL. */
+static const struct attn_nfc_pair *find_pair(uint32_t whole)
+{
+    size_t low = 0, high = attn_nfc_n_pair;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct attn_nfc_pair *pair = &attn_nfc_pairs[attn_nfc_by_whole[middle]];
+
+        if (pair->whole == whole)
+            return pair;
+        if (pair->whole < whole)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static const struct attn_nfc_split *find_split(uint32_t whole)
+{
+    size_t low = 0, high = attn_nfc_n_split;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (attn_nfc_splits[middle].whole == whole)
+            return &attn_nfc_splits[middle];
+        if (attn_nfc_splits[middle].whole < whole)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* Stores in PARTS what CODE_POINT is made of, at last, and returns how many these are: at most
+ * four. */
+static size_t decompose(uint32_t code_point, uint32_t parts[4])
+{
+    const struct attn_nfc_pair *pair;
+    const struct attn_nfc_split *split;
+    size_t n;
+
+    if (code_point >= S_BASE && code_point < S_BASE + N_S) {
+        uint32_t s = code_point - S_BASE;
+
+        parts[0] = L_BASE + s / (N_V * N_T);
+        parts[1] = V_BASE + s % (N_V * N_T) / N_T;
+        parts[2] = T_BASE + s % N_T;
+        return s % N_T > 0 ? 3 : 2;
+    }
+    /* Only the left part is made of others again. */
+    pair = find_pair(code_point);
+    split = pair ? NULL : find_split(code_point);
+    if (!pair && !split) {
+        parts[0] = code_point;
+        return 1;
+    }
+    n = decompose(pair ? pair->left : split->left, parts);
+    if (pair || split->right)
+        parts[n++] = pair ? pair->right : split->right;
+    return n;
+}
+
+/* What A and B are composed to, or 0. */
+static uint32_t compose(uint32_t a, uint32_t b)
+{
+    size_t low = 0, high = attn_nfc_n_pair;
+
+    if (a >= L_BASE && a < L_BASE + N_L && b >= V_BASE && b < V_BASE + N_V)
+        return S_BASE + ((a - L_BASE) * N_V + (b - V_BASE)) * N_T;
+    if (a >= S_BASE && a < S_BASE + N_S && (a - S_BASE) % N_T == 0 && b > T_BASE &&
+        b < T_BASE + N_T)
+        return a + (b - T_BASE);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct attn_nfc_pair *pair = &attn_nfc_pairs[middle];
+
+        if (pair->left == a && pair->right == b)
+            return pair->whole;
+        if (pair->left < a || (pair->left == a && pair->right < b))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return 0;
+}
+
+/* --- Runs ------------------------------------------------------------------------------------- */
+
+/* Sorts the N marks at MARKS by class; equal ones keep their order. COPY has room for them. */
+static void sort_by_class(struct character *marks, size_t n, struct character *copy)
+{
+    size_t first[257] = {0};
+
+    for (size_t i = 0; i < n; i++)
+        first[marks[i].class + 1]++;
+    for (size_t class = 0; class < 256; class ++)
+        first[class + 1] += first[class];
+    memcpy(copy, marks, n * sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        marks[first[copy[i].class]++] = copy[i];
+}
+
+/* Sorts marks that follow each other. */
+static void sort_marks(struct run *run)
+{
+    struct character *copy = NULL;
+
+    for (size_t begin = 0, end; begin < run->n; begin = end + 1) {
+        bool is_sorted = true;
+
+        for (end = begin; end < run->n && run->list[end].class > 0; end++)
+            is_sorted =
+                is_sorted && (end == begin || run->list[end].class >= run->list[end - 1].class);
+        if (is_sorted)
+            continue;
+        if (!copy)
+            copy = attn_alloc_uninitialized(run->n, sizeof *copy, NULL);
+        if (copy)
+            sort_by_class(run->list + begin, end - begin, copy);
+        else
+            run->has_failed = true;
+    }
+    attn_free(copy);
+}
+
+/* Composes what fits; what is left moves to the front. */
+static void compose_run(struct run *run)
+{
+    size_t n = 0, starter = SIZE_MAX;
+
+    for (size_t i = 0; i < run->n; i++) {
+        struct character next = run->list[i];
+        /* A mark is hidden from the starter by one between them that is of its class or higher, and
+         * another starter by any. */
+        const bool is_next_to = starter != SIZE_MAX && starter + 1 == n;
+        const bool is_seen =
+            is_next_to || (starter != SIZE_MAX && run->list[n - 1].class < next.class);
+        uint32_t whole = is_seen ? compose(run->list[starter].code_point, next.code_point) : 0;
+
+        if (whole) {
+            run->list[starter].code_point = whole;
+            run->list[starter].change += next.change - 1;
+            continue;
+        }
+        if (next.class == 0)
+            starter = n;
+        run->list[n++] = next;
+    }
+    run->n = n;
+}
+
+/* Where the way back has come to. */
+struct place {
+    const char *text;
+    size_t size, at;
+    size_t before; /* the character before AT begins here */
+};
+
+static size_t pass(struct place *place)
+{
+    uint32_t code_point;
+    size_t length = attn_utf8_decode(place->text + place->at, place->size - place->at, &code_point);
+
+    place->before = place->at;
+    place->at += length;
+    return length;
+}
+
+static void append(struct attn_layer *layer, const struct character *character, struct place *place)
+{
+    char out[4];
+    size_t size = attn_utf8_encode(character->code_point, out);
+
+    if (character->change > 0) {
+        attn_layer_put(layer, out, size, place->before, place->at - place->before);
+        return;
+    }
+    size_t from = place->at, length = pass(place);
+
+    if (length == size && memcmp(out, place->text + from, size) == 0)
+        attn_layer_keep(layer, from, size);
+    else
+        attn_layer_put(layer, out, size, from, length);
+    for (int i = character->change; i < 0; i++)
+        (void)pass(place);
+}
+
+/* Where the run that begins at BEGIN ends: before a character that nothing changes, or a byte that
+ * is none. */
+static size_t find_end(const char *text, size_t size, size_t begin, struct run *run)
+{
+    size_t at = begin;
+
+    run->n = 0;
+    while (at < size) {
+        uint32_t code_point, parts[4];
+        size_t length = attn_utf8_decode(text + at, size - at, &code_point), n;
+
+        if (length == 0 || (at > begin && !is_doubtful(code_point)))
+            break;
+        n = decompose(code_point, parts);
+        for (size_t i = 0; i < n; i++)
+            add(run, parts[i], i > 0);
+        at += length;
+    }
+    return at;
+}
+
+enum attn_status attn_nfc_apply(struct attn_layer *layer, size_t size, struct attn_error *err)
+{
+    const char *text = layer->under->text + layer->base;
+    struct run run = {.list = NULL};
+    bool has_failed;
+
+    for (size_t at = 0; at < size && !run.has_failed;) {
+        size_t end = find_end(text, size, at, &run);
+        struct place place = {text, end, at, at};
+
+        if (end == at) { /* no character */
+            attn_layer_keep(layer, at, 1);
+            at++;
+            continue;
+        }
+        sort_marks(&run);
+        compose_run(&run);
+        for (size_t i = 0; i < run.n && !run.has_failed; i++)
+            append(layer, &run.list[i], &place);
+        at = end;
+    }
+    has_failed = run.has_failed;
+    attn_free(run.list);
+    return has_failed ? attn_error_no_memory(err) : ATTN_OK;
+}
