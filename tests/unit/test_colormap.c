@@ -3,9 +3,9 @@
  * and scales from numbers to places in a map.
  */
 #include "encode/color_scale.h"
+#include "encode/colormap.h"
 #include "tests/support/blues.h"
 #include "tests/support/suite.h"
-#include "trace/site.h"
 #include "trace/site.h"
 
 #include <math.h>
