@@ -1,7 +1,7 @@
 /* status.c - see status.h. */
 #include "base/status.h"
 
-#include "base/escape.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 #include <errno.h>

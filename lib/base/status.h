@@ -51,6 +51,15 @@ enum attn_request_stage {
 #undef ATTN_STAGE_ENUM
 };
 
+/* Hands the failure of CALL, an enum attn_status, up to the caller. The only macro that returns: for
+ * functions that own nothing at that point. */
+#define ATTN_TRY(call)                                                                             \
+    do {                                                                                           \
+        const enum attn_status attn_try_ = (call);                                                 \
+        if (attn_try_ != ATTN_OK)                                                                  \
+            return attn_try_;                                                                      \
+    } while (0)
+
 enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
 
 /* Initialize with = {0}. Untouched by calls that succeed. */
