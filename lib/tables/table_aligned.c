@@ -1,6 +1,7 @@
 /* table_aligned.c - a table for reading: a line of names, then columns that line up. */
 #include "tables/table_writer_internal.h"
 
+#include "encode/double_text.h"
 #include "encode/text_table.h"
 
 #include <math.h>
@@ -16,9 +17,9 @@ static void append_fixed(struct attn_table_page *page, double value, int digits)
     if (size == 0)
         attn_buffer_append_char(&page->text, '0');
     else if (size < 0.5 * pow(10, -digits) || size >= large)
-        attn_table_append_magnitude(page, value);
+        attn_double_append_magnitude(&page->text, value);
     else
-        attn_table_append_fixed(page, value, digits);
+        attn_double_append_fixed(&page->text, value, digits);
 }
 
 /* CELL in page->text. */

@@ -2,6 +2,8 @@
  * is missing is an empty field. */
 #include "tables/table_writer_internal.h"
 
+#include "encode/double_text.h"
+
 #include <math.h>
 
 static void append_cell(struct attn_table_page *page, const struct attn_column *column,
@@ -12,7 +14,7 @@ static void append_cell(struct attn_table_page *page, const struct attn_column *
         attn_buffer_append(&page->text, page->escaped.data, page->escaped.size);
     } else if (cell->type == ATTN_VALUE_REAL && isfinite(cell->real) && page->precision < 0 &&
                column->notation == ATTN_NOTATION_FIXED) {
-        attn_table_append_fixed(page, cell->real, column->digits);
+        attn_double_append_fixed(&page->text, cell->real, column->digits);
     } else if (cell->type != ATTN_VALUE_MISSING) {
         attn_table_append_number(page, column, cell);
     }

@@ -2,6 +2,7 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/escape.h"
+#include "encode/double_text.h"
 #include "encode/float_text.h"
 
 #include <float.h>
@@ -19,60 +20,6 @@ void attn_table_escape(struct attn_table_page *page, const struct attn_cell *cel
     page->text.has_failed |= page->escaped.has_failed;
 }
 
-enum { DOUBLE_TEXT_SIZE = 352 }; /* a sign, 309 digits of the largest, a point, 17 digits */
-
-static bool is_part_of_number(char c)
-{
-    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
-}
-
-/* Appends a number that printf has made; what stands for the point in this locale becomes one. */
-static void append_number_text(struct attn_buffer *out, const char *text)
-{
-    for (; *text != '\0'; text++)
-        if (is_part_of_number(*text))
-            attn_buffer_append_char(out, *text);
-        else if (is_part_of_number(text[1]))
-            attn_buffer_append_char(out, '.');
-}
-
-void attn_table_append_fixed(struct attn_table_page *page, double value, int digits)
-{
-    char text[DOUBLE_TEXT_SIZE];
-
-    snprintf(text, sizeof text, "%.*f", digits, value);
-    append_number_text(&page->text, text);
-}
-
-void attn_table_append_figures(struct attn_table_page *page, double value, int digits)
-{
-    char text[DOUBLE_TEXT_SIZE];
-
-    snprintf(text, sizeof text, "%.*g", digits, value);
-    append_number_text(&page->text, text);
-}
-
-void attn_table_append_magnitude(struct attn_table_page *page, double value)
-{
-    char text[DOUBLE_TEXT_SIZE];
-
-    snprintf(text, sizeof text, "%.1e", value);
-    append_number_text(&page->text, text);
-}
-
-/* The fewest digits that read back as the same double; text and strtod speak of one locale. */
-static void append_double(struct attn_table_page *page, double value)
-{
-    char text[DOUBLE_TEXT_SIZE];
-    int digits = 1;
-
-    do
-        snprintf(text, sizeof text, "%.*g", digits, value);
-    while (digits++ < DBL_DECIMAL_DIG &&
-           (strtod(text, NULL) < value || strtod(text, NULL) > value));
-    append_number_text(&page->text, text);
-}
-
 static void append_float(struct attn_table_page *page, double value)
 {
     char *out = attn_buffer_reserve(&page->text, ATTN_FLOAT_TEXT_SIZE);
@@ -85,11 +32,11 @@ static void append_finite(struct attn_table_page *page, const struct attn_column
                           double value)
 {
     if (column->notation == ATTN_NOTATION_FIGURES)
-        attn_table_append_figures(page, value, column->digits);
+        attn_double_append_figures(&page->text, value, column->digits);
     else if (column->notation == ATTN_NOTATION_DOUBLE || fabs(value) > (double)FLT_MAX)
-        append_double(page, value);
+        attn_double_append(&page->text, value);
     else if (page->precision >= 0)
-        attn_table_append_fixed(page, value, page->precision);
+        attn_double_append_fixed(&page->text, value, page->precision);
     else
         append_float(page, value);
 }

@@ -38,10 +38,4 @@ void attn_table_escape(struct attn_table_page *page, const struct attn_cell *cel
 void attn_table_append_number(struct attn_table_page *page, const struct attn_column *column,
                               const struct attn_cell *cell);
 
-/* Appends the finite VALUE with DIGITS after the point, with DIGITS significant ones, or with one
- * digit before and one after the point and an exponent; the same in every locale. */
-void attn_table_append_fixed(struct attn_table_page *page, double value, int digits);
-void attn_table_append_figures(struct attn_table_page *page, double value, int digits);
-void attn_table_append_magnitude(struct attn_table_page *page, double value);
-
 #endif

@@ -1,0 +1,81 @@
+/* test_json_writer.c - JSON as it is pushed: commas, lines and values are in their places. */
+#include "encode/json_writer.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+
+/* That OUT holds TEXT; empties it. */
+static void expect(struct attn_buffer *out, const char *text)
+{
+    attn_buffer_append_char(out, '\0');
+    ck_assert(!out->has_failed);
+    ck_assert_str_eq(out->data, text);
+    attn_buffer_release(out);
+}
+
+START_TEST(separates_members_and_values)
+{
+    struct attn_buffer out = {0};
+    struct attn_json_writer json = {.out = &out};
+
+    attn_json_begin(&json, '{');
+    attn_json_key(&json, "a");
+    attn_json_begin(&json, '[');
+    attn_json_end(&json);
+    attn_json_key(&json, "b");
+    attn_json_begin(&json, '[');
+    attn_json_integer(&json, -3);
+    attn_json_size(&json, 4);
+    attn_json_bool(&json, true);
+    attn_json_null(&json);
+    attn_json_text(&json, "a\"b\n\033");
+    attn_json_text(&json, NULL);
+    attn_json_end(&json);
+    attn_json_end(&json);
+    expect(&out, "{\"a\": [], \"b\": [-3, 4, true, null, \"a\\\"b\\u000a\\u001b\", null]}");
+}
+END_TEST
+
+START_TEST(begins_lines_where_it_is_told_to)
+{
+    struct attn_buffer out = {0};
+    struct attn_json_writer json = {.out = &out, .indent = 2};
+
+    attn_json_begin(&json, '{');
+    attn_json_line(&json);
+    attn_json_key(&json, "rows");
+    attn_json_begin(&json, '[');
+    for (int i = 0; i < 2; i++) {
+        attn_json_line(&json);
+        attn_json_begin(&json, '[');
+        attn_json_integer(&json, i);
+        attn_json_integer(&json, i);
+        attn_json_end(&json);
+    }
+    attn_json_end(&json);
+    attn_json_line(&json);
+    attn_json_end(&json);
+    expect(&out, "{\n  \"rows\": [\n    [0, 0],\n    [1, 1]]\n}");
+}
+END_TEST
+
+START_TEST(writes_numbers_that_read_back)
+{
+    struct attn_buffer out = {0};
+    struct attn_json_writer json = {.out = &out};
+
+    attn_json_begin(&json, '[');
+    attn_json_double(&json, 0.1);
+    attn_json_double(&json, 1.0 / 3);
+    attn_json_double(&json, (double)NAN);
+    attn_json_float(&json, 0.1F, -1);
+    attn_json_float(&json, 0.1F, 3);
+    attn_json_float(&json, -INFINITY, -1);
+    attn_buffer_append_string(attn_json_value(&json), "1e9");
+    attn_json_end(&json);
+    expect(&out, "[0.1, 0.3333333333333333, null, 0.1, 0.100, null, 1e9]");
+}
+END_TEST
+
+ATTN_SUITE("json_writer", separates_members_and_values, begins_lines_where_it_is_told_to,
+           writes_numbers_that_read_back)
