@@ -11,6 +11,8 @@
 #include "run/layer_attention.h"
 #include "run/prediction.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 enum { DEFAULT_MOST = 20 };
@@ -140,11 +142,15 @@ static int32_t draw(struct job *job, const float *logits)
 {
     const struct attn_kernels *kernels = attn_kernels_find(job->run->host->options.isa);
     const size_t n = job->config->n_vocab;
-    const double scale = 1 / job->args->temperature;
+    const double scale = fmin(1 / job->args->temperature, (double)FLT_MAX);
+    const float largest = logits[attn_logits_first(logits, n)];
     double at, sum, so_far = 0;
     size_t n_kept, i;
 
-    memcpy(job->weights, logits, n * sizeof *logits);
+    /* The largest becomes 0 before it is multiplied: at a small temperature it would overflow, and
+     * the softmax be NaN. Others overflow to -inf, and are never drawn. */
+    for (i = 0; i < n; i++)
+        job->weights[i] = logits[i] - largest;
     kernels->softmax(job->weights, n, n, (float)scale);
     attn_logits_rank(job->weights, n, job->ranked);
     n_kept = count_kept(job->args, job->ranked, n, &sum);
