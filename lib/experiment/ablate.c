@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "experiment/inquiry.h"
 #include "experiment/trials.h"
@@ -434,9 +435,10 @@ static enum attn_status try_parts(struct job *job, bool is_cumulative, struct se
 static int by_change(const void *a, const void *b)
 {
     const struct part *x = a, *y = b;
+    const int order = attn_compare_numbers(fabs(x->change), fabs(y->change));
 
-    if (fabs(x->change) != fabs(y->change))
-        return fabs(x->change) < fabs(y->change) ? -1 : 1;
+    if (order != 0)
+        return order;
     if (x->layer != y->layer)
         return x->layer < y->layer ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;

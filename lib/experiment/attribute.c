@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
 #include "experiment/inquiry.h"
@@ -397,9 +398,10 @@ static enum attn_status read_keys(struct job *job, int layer, int head, struct a
 static int by_magnitude(const void *a, const void *b)
 {
     const struct read_key *x = a, *y = b;
+    const int order = attn_compare_numbers(-fabs(x->logit), -fabs(y->logit));
 
-    if (fabs(x->logit) != fabs(y->logit))
-        return fabs(x->logit) < fabs(y->logit) ? 1 : -1;
+    if (order != 0)
+        return order;
     if (x->layer != y->layer)
         return x->layer < y->layer ? -1 : 1;
     if (x->head != y->head)

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/order.h"
 #include "base/quantity.h"
 #include "capture/capture.h"
 #include "experiment/inquiry.h"
@@ -122,9 +123,10 @@ static void compare(void *context, size_t task, int worker)
 static int by_likeness(const void *x, const void *y)
 {
     const struct pair *p = x, *q = y;
+    const int order = attn_compare_numbers(p->js, q->js);
 
-    if (p->js != q->js)
-        return p->js < q->js ? -1 : 1;
+    if (order != 0)
+        return order;
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
 }
 

@@ -6,6 +6,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
+#include "base/order.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -64,9 +65,10 @@ static void keep_strong(struct link *links, size_t *n, struct link link)
 static int compare_strengths(const void *a, const void *b)
 {
     const struct link *x = a, *y = b;
+    const int order = attn_compare_numbers(x->strength, y->strength);
 
-    if (x->strength != y->strength)
-        return x->strength < y->strength ? -1 : 1;
+    if (order != 0)
+        return order;
     if (x->query != y->query)
         return x->query < y->query ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;

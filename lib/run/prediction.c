@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "kernels/kernels.h"
 #include "run/request_internal.h"
 
@@ -106,10 +107,9 @@ enum { LOGIT_BYTES = 16 << 20 }; /* logits held at a time, if one row fits */
 static int by_logit(const void *a, const void *b)
 {
     const struct attn_scored *x = a, *y = b;
+    const int order = attn_compare_numbers(-x->logit, -y->logit);
 
-    if (x->logit != y->logit)
-        return x->logit < y->logit ? 1 : -1;
-    return x->id < y->id ? -1 : 1; /* equal ones in the order of the vocabulary */
+    return order != 0 ? order : x->id < y->id ? -1 : 1; /* equal ones as in the vocabulary */
 }
 
 double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranked)
