@@ -7,6 +7,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/random.h"
 #include "experiment/ablate.h"
 #include "experiment/inquiry.h"
@@ -645,19 +646,24 @@ static enum attn_status append_head(struct job *job, size_t index, struct attn_e
 /* A head and what the table is sorted by. */
 struct sorted {
     size_t index;
-    double key;
+    double key; /* NaN: missing */
 };
 
 /* The largest first, what is missing last. */
 static int by_key(const void *a, const void *b)
 {
     const struct sorted *x = a, *y = b;
+    const int order = attn_compare_numbers(-x->key, -y->key);
 
-    if (isnan(x->key) != isnan(y->key))
-        return isnan(x->key) ? 1 : -1;
-    if (x->key != y->key && !isnan(x->key))
-        return x->key < y->key ? 1 : -1;
-    return x->index < y->index ? -1 : 1;
+    return order != 0 ? order : x->index < y->index ? -1 : 1;
+}
+
+/* What a head is sorted by; NaN: missing. A head that matters has a large effect of either sign. */
+static double sort_key(const struct head *head, int value)
+{
+    if (value == N_VALUE || head->values[value].n == 0)
+        return (double)NAN;
+    return value == VALUE_EFFECT ? fabs(head->values[value].mean) : head->values[value].mean;
 }
 
 static enum attn_status report_sort(const struct job *job, struct attn_error *err)
@@ -698,11 +704,8 @@ static enum attn_status tabulate(struct job *job, struct attn_error *err)
     list_columns(job, &columns);
     if (status == ATTN_OK)
         status = attn_table_create("heads", columns.items, columns.n, &job->table, err);
-    for (size_t i = 0; status == ATTN_OK && i < n_all(job); i++) {
-        order[i] = (struct sorted){i, (double)NAN};
-        if (value < N_VALUE && job->heads[i].values[value].n > 0)
-            order[i].key = job->heads[i].values[value].mean;
-    }
+    for (size_t i = 0; status == ATTN_OK && i < n_all(job); i++)
+        order[i] = (struct sorted){i, sort_key(&job->heads[i], value)};
     if (status == ATTN_OK && value < N_VALUE)
         qsort(order, n_all(job), sizeof *order, by_key);
     for (size_t i = 0; status == ATTN_OK && i < n_most; i++)
