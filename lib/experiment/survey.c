@@ -519,6 +519,13 @@ static bool has_value(const struct job *job, int value)
     }
 }
 
+/* Whether the table has columns of many texts. Texts that are listed are many, also when the list
+ * holds one: the columns do not depend on its length. */
+static bool is_of_many(const struct job *job)
+{
+    return job->args->n_text > 0 || (job->args->has_probe && job->args->n_probe > 0);
+}
+
 static bool is_count(int value)
 {
     return value < N_MEASURED && attn_measure_is_count((enum attn_measure)value);
@@ -527,7 +534,7 @@ static bool is_count(int value)
 /* Whether there is a standard deviation of it. */
 static bool has_sd(const struct job *job, int value)
 {
-    return job->n_text > 1 && !is_count(value) && value != VALUE_EFFECT;
+    return is_of_many(job) && !is_count(value) && value != VALUE_EFFECT;
 }
 
 /* The type of a head, or NULL. */
@@ -604,7 +611,7 @@ static void list_columns(const struct job *job, struct columns *columns)
         add_column(columns, columns->names[i], ATTN_VALUE_REAL, columns_of_values[i].unit)->range =
             ATTN_RANGE_POSITIVE;
     }
-    if (job->n_text > 1)
+    if (is_of_many(job))
         add_column(columns, "texts", ATTN_VALUE_INTEGER, NULL);
 }
 
@@ -638,7 +645,7 @@ static enum attn_status append_head(struct job *job, size_t index, struct attn_e
             row[n++] = head->values[i].n > 1 ? attn_cell_real(sqrt(head->values[i].squares /
                                                                    (double)(head->values[i].n - 1)))
                                              : attn_cell_missing();
-    if (job->n_text > 1)
+    if (is_of_many(job))
         row[n++] = attn_cell_integer((int64_t)job->n_text);
     return attn_table_append(job->table, row, n, err);
 }
@@ -719,12 +726,12 @@ static enum attn_status tabulate(struct job *job, struct attn_error *err)
 static enum attn_status check_args(const struct job *job, struct attn_error *err)
 {
     const struct attn_survey_args *args = job->args;
-    const bool is_of_many = args->has_probe || args->n_text > 0;
     int value;
 
     if ((args->from != NULL) != (args->to != NULL))
         return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
-    if (is_of_many && (args->from != NULL || args->pattern != NULL || args->has_effect))
+    if ((args->has_probe || args->n_text > 0) &&
+        (args->from != NULL || args->pattern != NULL || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "--from, --pattern and --effect are of one text, not of %s",
                               args->has_probe ? "a probe" : "many");

@@ -26,7 +26,8 @@
  *     effect         change of the metric when the head's z is zero (experiment/ablate.h)
  *
  * Over many texts each counts once: every measure is a mean, with the columns NAME_sd and `texts`;
- * rows that had a key are added up.
+ * rows that had a key are added up. These columns are there with `texts` and `n_probe`, of one text
+ * too; NAME_sd is then missing.
  */
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H
@@ -46,7 +47,7 @@ struct attn_survey_args {
     size_t probe_length;  /* of what is repeated; 0: min(50, n_ctx / 2) */
     size_t probe_repeats; /* 0: 2 */
     uint64_t probe_seed;
-    size_t n_probe;    /* probes, of this seed and those after it; 0: 1 */
+    size_t n_probe;    /* probes, of this seed and those after it; 0: one, without NAME_sd */
     uint64_t measures; /* ATTN_MEASURE_BIT of those that are shown; 0: ATTN_MEASURES_DEFAULT */
     double threshold;  /* of a type; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] P; or NULL */

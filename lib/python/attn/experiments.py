@@ -68,14 +68,14 @@ def _ask(model: Model, name: str, request: Request, args, *sums) -> Table:
     return result
 
 
-def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 1,
+def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repeats: int = 0, seed: int = 0, runs: int = 0,
           measures=None, pattern=None, from_=None, to=None, effect: bool = False, target=None, foil=None, at=None, metric: str = "auto",
           threshold: float = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
     """What kind of head is each: a row a head, with entropy (nats), max, distance (tokens), self, previous, first,
     duplicate, induction, far (weights, 0 to 1) and type.
 
     texts       in place of a text many: means, with columns NAME_sd
-    probe       True or a length: random tokens, repeated `repeats` times, `runs` probes from `seed` on
+    probe       True or a length: random tokens, repeated `repeats` times; `runs`: means over so many, from `seed` on
     measures    these columns, "entropy,punctuation" or a list; "all"; default: all but punctuation
     pattern     [T, T] of one's own: columns mul and abs
     from_, to   positions or words: how much the rows of one look at the columns of the other
