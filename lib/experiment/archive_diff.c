@@ -19,9 +19,11 @@ struct site_name {
 
 struct job {
     struct attn_npz *archives[2]; /* own */
+    int64_t final_state;          /* the hidden state that is ln_final; -1: none */
     double tolerance;
     struct attn_table *table; /* owns */
     struct attn_archive_sum sum;
+    size_t n_tensor; /* of the arrays that were compared: with elements, and no labels */
 };
 
 /* An array without leading sizes of 1. */
@@ -44,20 +46,58 @@ static bool is_numbered(const char *name, const char *prefix, int64_t *number)
            attn_parse_int(name + n + 1, strlen(name + n + 1), 0, INT32_MAX, number);
 }
 
-/* The last of the hidden states that NPZ has. */
-static int64_t last_state(const struct attn_npz *npz)
+/* The block that NAME tells of; -1: none. */
+static int64_t block_of(const char *name)
 {
-    int64_t last = -1, number;
+    static const char prefix[] = "blocks.";
+    const size_t n = sizeof prefix - 1;
+    int64_t block = -1;
 
-    for (size_t i = 0; i < attn_npz_n_member(npz); i++)
-        if (is_numbered(attn_npz_name(npz, i), "hidden_states", &number) && number > last)
-            last = number;
-    return last;
+    if (strncmp(name, prefix, n) == 0)
+        attn_parse_int(name + n, strcspn(name + n, "."), 0, INT32_MAX, &block);
+    else
+        is_numbered(name, "attentions", &block);
+    return block;
 }
 
-static struct site_name name_of(const struct attn_npz *npz, size_t i)
+/*
+ * Hugging Face has a hidden state before each block, and as the last one the final norm of what
+ * leaves them. A file may hold some of them: the last of both files is ln_final only when neither
+ * has a block that it could enter.
+ */
+static int64_t find_final_state(struct attn_npz *const archives[2])
 {
-    const char *name = attn_npz_name(npz, i);
+    int64_t state = -1, block = -1;
+
+    for (int a = 0; a < 2; a++)
+        for (size_t i = 0; i < attn_npz_n_member(archives[a]); i++) {
+            const char *name = attn_npz_name(archives[a], i);
+            int64_t number;
+
+            if (is_numbered(name, "hidden_states", &number) && number > state)
+                state = number;
+            if (block_of(name) > block)
+                block = block_of(name);
+        }
+    return state > block ? state : -1;
+}
+
+/* What says which rows and heads a file has, and not what a model made of them. */
+static bool is_label(const char *name)
+{
+    static const char *const labels[] = {"ids", "input_ids", "queries", "heads"};
+    const char *last = strncmp(name, "blocks.", 7) == 0 ? strrchr(name, '.') + 1 : name;
+
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)
+        if (strcmp(last, labels[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The name that member I of archive A stands for. */
+static struct site_name name_of(const struct job *job, int a, size_t i)
+{
+    const char *name = attn_npz_name(job->archives[a], i);
     struct site_name site;
     int64_t number;
 
@@ -65,7 +105,7 @@ static struct site_name name_of(const struct attn_npz *npz, size_t i)
         snprintf(site.text, NAME_SIZE, "blocks.%lld.attn.hook_pattern", (long long)number);
     else if (!is_numbered(name, "hidden_states", &number))
         snprintf(site.text, NAME_SIZE, "%.*s", NAME_SIZE - 1, name);
-    else if (number == last_state(npz))
+    else if (number == job->final_state)
         snprintf(site.text, NAME_SIZE, "ln_final.hook_normalized");
     else
         snprintf(site.text, NAME_SIZE, "blocks.%lld.hook_resid_pre", (long long)number);
@@ -150,6 +190,7 @@ static enum attn_status append(struct job *job, const char *site, const struct a
     row[3] = attn_cell_list(place, largest > 0 ? (size_t)a->rank : 0);
     row[4] = attn_cell_boolean(largest <= job->tolerance);
     job->sum.n_compared++;
+    job->n_tensor += a->n > 0 && !is_label(site);
     job->sum.n_outside += !(largest <= job->tolerance);
     return attn_table_append(job->table, row, 5, err);
 }
@@ -184,20 +225,20 @@ static enum attn_status compare(struct job *job, const char *site, struct array 
     return status;
 }
 
-/* The member of NPZ that stands for SITE; their number when there is none. */
-static size_t find_member(const struct attn_npz *npz, const char *site)
+/* The first member of archive A that stands for SITE; their number when there is none. */
+static size_t find_member(const struct job *job, int a, const char *site)
 {
     size_t i = 0;
 
-    while (i < attn_npz_n_member(npz) && strcmp(name_of(npz, i).text, site) != 0)
+    while (i < attn_npz_n_member(job->archives[a]) && strcmp(name_of(job, a, i).text, site) != 0)
         i++;
     return i;
 }
 
 static enum attn_status compare_member(struct job *job, size_t i, struct attn_error *err)
 {
-    const struct site_name site = name_of(job->archives[0], i);
-    const size_t j = find_member(job->archives[1], site.text);
+    const struct site_name site = name_of(job, 0, i);
+    const size_t j = find_member(job, 1, site.text);
     struct array a;
     enum attn_status status = ATTN_OK;
     const bool has_numbers = open_array(job->archives[0], i, &a, &status, err);
@@ -210,16 +251,18 @@ static enum attn_status compare_member(struct job *job, size_t i, struct attn_er
     return status;
 }
 
-/* Counts the arrays of numbers that the second archive alone has. */
+/* Counts the arrays of numbers of the second archive that were compared with none: those that it
+ * alone has, and those whose name stands for what another is. */
 static enum attn_status count_alone(struct job *job, struct attn_error *err)
 {
     enum attn_status status = ATTN_OK;
 
     for (size_t j = 0; status == ATTN_OK && j < attn_npz_n_member(job->archives[1]); j++) {
-        const struct site_name site = name_of(job->archives[1], j);
+        const struct site_name site = name_of(job, 1, j);
         struct array b;
 
-        if (find_member(job->archives[0], site.text) < attn_npz_n_member(job->archives[0]))
+        if (find_member(job, 0, site.text) < attn_npz_n_member(job->archives[0]) &&
+            find_member(job, 1, site.text) == j)
             continue;
         job->sum.n_alone += open_array(job->archives[1], j, &b, &status, err);
         close_array(&b);
@@ -253,14 +296,17 @@ static enum attn_status diff(struct job *job, const char *a, const char *b, stru
         status = create_table(job, err);
     if (status != ATTN_OK)
         return status;
+    job->final_state = find_final_state(job->archives);
     for (size_t i = 0; status == ATTN_OK && i < attn_npz_n_member(job->archives[0]); i++)
         status = compare_member(job, i, err);
     if (status == ATTN_OK)
         status = count_alone(job, err);
-    if (status == ATTN_OK && job->sum.n_compared == 0)
-        status = attn_error_set(err, ATTN_INVALID, "no array of numbers is in both '%s' and '%s'",
-                                attn_quote_string(a).text, attn_quote_string(b).text);
-    return status;
+    if (status != ATTN_OK || job->n_tensor > 0)
+        return status;
+    attn_error_set(err, ATTN_INVALID, "no tensor is in both '%s' and '%s'",
+                   attn_quote_string(a).text, attn_quote_string(b).text);
+    attn_error_hint(err, "arrays are paired by name; ids, queries and heads alone are no tensors");
+    return ATTN_INVALID;
 }
 
 enum attn_status attn_diff_archives(const char *a, const char *b, double tolerance,
