@@ -30,24 +30,17 @@ size_t attn_ndarray_n_element(const struct attn_ndarray *array)
     return n;
 }
 
-size_t attn_ndarray_n_nan(const struct attn_ndarray *array)
+struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array)
 {
     const size_t n_element = attn_ndarray_n_element(array);
-    size_t n = 0;
+    struct attn_not_finite found = {0};
 
-    for (size_t i = 0; i < n_element; i++)
-        n += isnan(array->data[i]) != 0;
-    return n;
-}
-
-bool attn_ndarray_is_finite(const struct attn_ndarray *array)
-{
-    const size_t n_element = attn_ndarray_n_element(array);
-    size_t n = 0;
-
-    while (n < n_element && isfinite(array->data[n]))
-        n++;
-    return n == n_element;
+    for (size_t i = 0; i < n_element; i++) {
+        found.n_nan += isnan(array->data[i]) != 0;
+        found.n_above += array->data[i] == INFINITY;
+        found.n_below += array->data[i] == -INFINITY;
+    }
+    return found;
 }
 
 static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int rank_max,

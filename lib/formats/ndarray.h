@@ -63,8 +63,12 @@ ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is a
 /* Elements of all dimensions. */
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 
-size_t attn_ndarray_n_nan(const struct attn_ndarray *array);
-bool attn_ndarray_is_finite(const struct attn_ndarray *array);
+/* How many elements are not finite. */
+struct attn_not_finite {
+    size_t n_nan, n_above, n_below; /* NaN, infinity, -infinity */
+};
+
+struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
 
 /* The shape for messages: "[3, 4]". Returns TEXT. */
 const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);

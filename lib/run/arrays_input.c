@@ -178,24 +178,18 @@ static size_t list_arrays(const struct attn_input *input, const struct attn_ndar
     return n;
 }
 
-size_t attn_arrays_n_nan(const struct attn_input *input)
+struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input)
 {
     const struct attn_ndarray *list[4];
     const size_t n = list_arrays(input, list);
-    size_t n_nan = 0;
+    struct attn_not_finite all = {0};
 
-    for (size_t i = 0; i < n; i++)
-        n_nan += attn_ndarray_n_nan(list[i]);
-    return n_nan;
-}
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_not_finite found = attn_ndarray_not_finite(list[i]);
 
-bool attn_arrays_are_finite(const struct attn_input *input)
-{
-    const struct attn_ndarray *list[4];
-    const size_t n = list_arrays(input, list);
-
-    for (size_t i = 0; i < n; i++)
-        if (!attn_ndarray_is_finite(list[i]))
-            return false;
-    return true;
+        all.n_nan += found.n_nan;
+        all.n_above += found.n_above;
+        all.n_below += list[i] != input->scores ? found.n_below : 0;
+    }
+    return all;
 }

@@ -27,8 +27,8 @@ enum attn_status attn_arrays_fit(const struct attn_input *input, struct attn_arr
 void attn_arrays_fill(const struct attn_input *input, const struct attn_arrays_sizes *sizes,
                       struct attn_attend_args *args);
 
-/* NaN in all arrays; whether all numbers are finite. */
-size_t attn_arrays_n_nan(const struct attn_input *input);
-bool attn_arrays_are_finite(const struct attn_input *input);
+/* The elements of all arrays that are not finite. -infinity among scores hides a key, as it is meant
+ * to, and does not count. */
+struct attn_not_finite attn_arrays_not_finite(const struct attn_input *input);
 
 #endif

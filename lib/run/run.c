@@ -267,13 +267,23 @@ static enum attn_status check_arrays_request(const struct attn_request *request,
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
-static void note_nan(const struct attn_request *request)
+/* Notes what of the arrays is not finite. */
+static void note_arrays(const struct attn_request *request)
 {
-    const size_t n_nan = request->on_note ? attn_arrays_n_nan(&request->input) : 0;
+    struct attn_not_finite found;
 
-    if (n_nan > 0)
-        attn_request_note(
-            request, "the arrays hold NaN, %zu of them: what is computed from those is NaN", n_nan);
+    if (request->on_note == NULL)
+        return;
+    found = attn_arrays_not_finite(&request->input);
+    if (found.n_nan > 0)
+        attn_request_note(request,
+                          "the arrays hold NaN, %zu of them: what is computed from those is NaN",
+                          found.n_nan);
+    if (found.n_above + found.n_below > 0)
+        attn_request_note(request,
+                          "the arrays hold infinity, %zu of them: what is computed from those may "
+                          "be infinite or NaN",
+                          found.n_above + found.n_below);
 }
 
 static enum attn_status check_label_list(const struct attn_label_list *list, size_t n,
@@ -306,7 +316,6 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
         status = attn_arrays_fit(&request->input, &sizes, err);
     if (status != ATTN_OK)
         return status;
-    note_nan(request);
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
 
@@ -319,7 +328,11 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     const struct attn_dims dims = attn_attend_dims(&run->arrays);
 
     status = check_labels(request, &dims, err);
-    return status == ATTN_OK ? choose_tensors(run, &dims, sizes.n_batch, err) : status;
+    if (status == ATTN_OK)
+        status = choose_tensors(run, &dims, sizes.n_batch, err);
+    if (status == ATTN_OK)
+        note_arrays(request);
+    return status;
 }
 
 /* A sequence, or arrays. */
@@ -573,7 +586,9 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
 
 static void note_not_finite(const struct attn_run *run, size_t n)
 {
-    if (n > 0 && run->request.on_note && attn_arrays_are_finite(&run->request.input))
+    const struct attn_not_finite given = attn_arrays_not_finite(&run->request.input);
+
+    if (n > 0 && given.n_nan + given.n_above + given.n_below == 0)
         attn_request_note(&run->request,
                           "%zu row%s of the results hold%s NaN or infinity: numbers on the way to "
                           "them are larger than float32 holds",
