@@ -11,12 +11,10 @@
 #include "model/rotary.h"
 #include "trace/row.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Of the terms that are added up: float32 sums of many terms, against the same in double. */
-static const double tolerance = 1e-5;
 
 static const enum attn_site sites[] = {
     ATTN_SITE_RESID_PRE,
@@ -470,32 +468,61 @@ static void add_exponentials(struct attn_explainer *explainer)
 
 /* --- Checking --------------------------------------------------------------------------------- */
 
-/* Whether SUM, of terms that come to SIZE without their signs, is what the run has FOUND. */
-static bool is_same(double sum, double size, float found)
+/*
+ * What is added up here in double is compared with what the run has added up in float32, and may
+ * differ by what that has rounded. A sum of n products, rounded one after the other, is off by at
+ * most n u of the sum of the sizes of its terms, u = 2^-24 (Jeannerod and Rump 2013, doi
+ * 10.1137/120894488); terms of one size come near it, for all of them are rounded the same way.
+ * Products below FLT_MIN may be lost besides. Nothing here is a fixed share of 1: weights over
+ * 100,000 keys are smaller than that.
+ */
+static const double unit_roundoff = 0x1p-24;
+
+enum { OTHER_ROUNDINGS = 32 }; /* of scale, exponential, quotient, length and turn, with room */
+
+enum { LARGEST_DISTANCE = 104 }; /* of scores: beyond it an exponential is 0 in float32 */
+
+/* Whether SUM, of terms that come to SIZE without their signs and were rounded N_ROUNDED times, is
+ * what the run has FOUND. */
+static bool is_same(double sum, double size, double n_rounded, float found)
 {
-    if (isnan(found) || isinf(found)) /* as arrays may hold */
-        return isnan(found) ? isnan(sum) : sum == (double)found;
-    return fabs(sum - (double)found) <= tolerance * fmax(1, size);
+    const double n = n_rounded + OTHER_ROUNDINGS;
+
+    if (isfinite(found))
+        return fabs(sum - (double)found) <= n * (unit_roundoff * size + (double)FLT_MIN);
+    if (isfinite(size) && size * (1 + n * unit_roundoff) > (double)FLT_MAX) /* overflowed */
+        return true;
+    return isnan(found) ? isnan(sum) : sum == (double)found; /* as arrays may hold */
 }
 
 static bool are_scores_right(const struct attn_explanation *row)
 {
+    const bool is_cosine = row->attention->similarity != ATTN_SIMILARITY_DOT;
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
         const double cap = row->attention->score_cap;
         const double score = cap > 0 ? cap * tanh(key->scaled / cap) : key->scaled;
         double size;
         const double fit = fit_of(row, key, &size);
+        double n_rounded = (double)row->d_head * (is_cosine ? 3 : 1); /* with both lengths */
 
-        if (row->has_products && !is_same(fit, size, key->fit))
+        if (row->has_products && !is_same(fit, size, n_rounded, key->fit))
             return false;
-        if (!is_same(score, fabs(key->scaled), key->score))
+        if (key->is_visible || !row->has_products) {
+            size = fabs(key->scaled);
+            n_rounded = 0;
+        } else { /* its fit is not the run's, but was computed here */
+            size *= fabs(row->attention->factor / row->divisor);
+        }
+        if (!is_same(score, size, n_rounded, key->score))
             return false;
     }
     return true;
 }
 
-/* From the largest score that is a number: the exponentials may be NaN. */
+/* From the largest score that is a number: the exponentials may be NaN. A score is off by half an
+ * ulp of its distance from the largest, and its exponential by as much of itself. The sum is of all
+ * keys, and where weights are divided anew, of the visible ones again. */
 static bool are_weights_right(const struct attn_explanation *row)
 {
     double largest = -(double)INFINITY, sum = 0, visible = 0;
@@ -512,9 +539,11 @@ static bool are_weights_right(const struct attn_explanation *row)
         sum = visible;
     for (size_t i = 0; i < row->n_cell; i++) {
         const struct attn_explained_key *key = &row->keys[i];
-        const double weight = key->is_visible ? exp((double)key->score - largest) / sum : 0;
+        const double distance = largest - (double)key->score;
+        const double weight = key->is_visible ? exp(-distance) / sum : 0;
+        const double n_rounded = fmin(distance, LARGEST_DISTANCE) + 2 * (double)row->n_cell;
 
-        if (!is_same(weight, 1, key->weight))
+        if (!is_same(weight, weight, n_rounded, key->weight))
             return false;
     }
     return true;
@@ -531,7 +560,7 @@ static bool is_context_right(const struct attn_explanation *row)
             sum += term;
             size += fabs(term);
         }
-        if (!is_same(sum, size, row->z[c]))
+        if (!is_same(sum, size, (double)row->n_cell, row->z[c]))
             return false;
     }
     return true;
@@ -543,7 +572,7 @@ static bool is_query_right(const struct attn_explanation *row)
     const double size = row->q_length;
 
     for (size_t i = 0; i < row->d_head && row->normed_q != NULL && !row->has_qk_norm; i++)
-        if (!is_same((double)row->normed_q[i], size, row->projected_q[i]))
+        if (!is_same((double)row->normed_q[i], size, 0, row->projected_q[i]))
             return false;
     return true;
 }

@@ -103,7 +103,7 @@ ATTN_API enum attn_status attn_explainer_create(const struct attn_explain_args *
 ATTN_API const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer);
 
 /* After the run, once: computes what lies between the sites. Errors: ATTN_INVALID at the stage
- * ATTN_STAGE_CHECK when a sum differs from the run's by more than 1e-5 of the size of its terms.
+ * ATTN_STAGE_CHECK when a sum differs from the run's by more than float32 can round in so many terms.
  * *explanation is borrowed from the explainer. */
 ATTN_API enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                                 const struct attn_explanation **explanation,

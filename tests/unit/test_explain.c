@@ -9,6 +9,7 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N = 7, LAYER = 1, HEAD = 1, QUERY = 4 };
@@ -176,6 +177,111 @@ START_TEST(sums_that_differ_are_a_failed_check)
         attn_explainer_free(explainer);
     }
     close_model();
+}
+END_TEST
+
+/* Hands on the events of a long row, with one number of SITE multiplied by FACTOR. */
+struct meddling {
+    const struct attn_trace *trace;
+    enum attn_site site;
+    float factor;
+};
+
+static enum attn_status meddle(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    const struct meddling *meddling = user;
+    struct attn_trace_event changed = *event;
+    float *row = malloc(event->n_col * sizeof *row);
+    enum attn_status status;
+
+    ck_assert(row != NULL && event->n_row == 1);
+    memcpy(row, event->data, event->n_col * sizeof *row);
+    row[event->n_col / 2] *= event->site == meddling->site ? meddling->factor : 1;
+    changed.data = row;
+    status = meddling->trace->on_event(meddling->trace->user, &changed, err);
+    free(row);
+    return status;
+}
+
+/* Explains the last row of N_KEY equal ones, of WIDTH components X; whether the check passed. */
+static bool explain_equal_rows(size_t n_key, size_t width, float x, struct meddling meddling)
+{
+    struct attn_attend_args arrays = ATTN_ATTEND_ARGS_DEFAULT;
+    float *data = malloc(n_key * width * sizeof *data);
+    const struct attn_explanation *row;
+    struct attn_explainer *explainer;
+    struct attn_trace trace = {.on_event = meddle, .user = &meddling};
+    struct attn_error err = {0};
+    bool is_right;
+
+    for (size_t i = 0; i < n_key * width; i++)
+        data[i] = x;
+    arrays.n_head = arrays.n_kv_head = 1, arrays.n_query = arrays.n_key = n_key;
+    arrays.d_head = arrays.d_value = width, arrays.q = arrays.k = arrays.v = data;
+    arrays.attention.mask = ATTN_MASK_NONE;
+    dims = attn_attend_dims(&arrays);
+    ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
+    ck_assert(attn_selection_keep_queries(selection, n_key - 1, 1, &err) == ATTN_OK);
+    args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    args.selection = selection, args.attention = &arrays.attention, args.arrays = &arrays;
+    explainer = create();
+    meddling.trace = attn_explainer_trace(explainer);
+    trace.selection = meddling.trace->selection;
+    arrays.trace = &trace;
+    ck_assert(attn_attend(&arrays, &err) == ATTN_OK);
+    is_right = attn_explainer_finish(explainer, &row, &err) == ATTN_OK;
+    attn_explainer_free(explainer);
+    attn_selection_free(selection);
+    free(data);
+    return is_right;
+}
+
+/* Terms that are equal are rounded alike: nothing makes the error of a sum larger. */
+START_TEST(sums_of_many_equal_terms_are_right)
+{
+    static const size_t n_keys[] = {1, 100, 1000, 3000, 20000};
+    static const size_t widths[] = {1, 8, 130};
+    static const float values[] = {0.3F, -1.7F, 1e-3F, 1e-30F};
+    const struct meddling nothing = {.factor = 1};
+
+    for (size_t i = 0; i < sizeof n_keys / sizeof *n_keys; i++)
+        for (size_t j = 0; j < sizeof widths / sizeof *widths; j++)
+            for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+                ck_assert_msg(explain_equal_rows(n_keys[i], widths[j], values[k], nothing),
+                              "%zu rows of %zu times %g", n_keys[i], widths[j], (double)values[k]);
+    ck_assert(explain_equal_rows(5, 3000, 0.01F, nothing));
+}
+END_TEST
+
+/* In 20,000 keys as in 3: also where a weight is far smaller than 1, or a value is. */
+START_TEST(one_number_that_is_off_is_found)
+{
+    static const enum attn_site sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                                           ATTN_SITE_Z};
+    static const size_t n_keys[] = {3, 3000, 20000};
+    static const float values[] = {0.3F, 1e-3F};
+
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
+        for (size_t j = 0; j < sizeof n_keys / sizeof *n_keys; j++)
+            for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+                const struct meddling meddling = {.site = sites[i], .factor = 1.01F};
+
+                ck_assert_msg(!explain_equal_rows(n_keys[j], 8, values[k], meddling),
+                              "%s of %zu rows of %g", attn_site_name(sites[i]), n_keys[j],
+                              (double)values[k]);
+            }
+}
+END_TEST
+
+/* Numbers that float32 does not hold are infinite in the run, and NaN what is made of them. */
+START_TEST(sums_that_overflow_are_no_failed_check)
+{
+    const struct meddling nothing = {.factor = 1};
+
+    ck_assert(explain_equal_rows(3, 4, 1e20F, nothing));
+    ck_assert(explain_equal_rows(3, 1, 2e19F, nothing));
+    ck_assert(explain_equal_rows(3, 1, 3e38F, nothing));
 }
 END_TEST
 
@@ -352,5 +458,7 @@ END_TEST
 
 ATTN_SUITE("explain", explains_rows_of_every_family, what_the_run_has_rounded_is_rounded,
            holds_the_numbers_of_the_run_and_those_between, the_sites_of_the_run_are_watched_too,
-           sums_that_differ_are_a_failed_check, more_than_one_row_is_refused_and_one_of_them_named,
-           what_has_no_such_row_is_refused, failures_leave_nothing_behind)
+           sums_that_differ_are_a_failed_check, sums_of_many_equal_terms_are_right,
+           one_number_that_is_off_is_found, sums_that_overflow_are_no_failed_check,
+           more_than_one_row_is_refused_and_one_of_them_named, what_has_no_such_row_is_refused,
+           failures_leave_nothing_behind)
