@@ -326,8 +326,17 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
 
 /* --- rows that are not needed any more -------------------------------------------------------- */
 
-/* Rows that edits of the current layer, or of what follows it, would have changed among the
- * positions of PART that are dropped: they are counted, though nothing reads them. */
+/* Whether A and B name the same rows of the same tensor: the columns of a knockout come as several
+ * edits, one after another. */
+static bool is_of_same_rows(const struct attn_edit *a, const struct attn_edit *b)
+{
+    return a->site == b->site && a->layer == b->layer && a->head == b->head && a->row0 == b->row0 &&
+           a->row1 == b->row1;
+}
+
+/* Rows that edits of the current layer, or of what follows it, name among the positions of PART that
+ * are dropped: they are counted as changed, though nothing computes them, so that the count does
+ * not depend on what is wanted. */
 static size_t count_edited(const struct attn_forward *f, const struct attn_feed_part *part)
 {
     const size_t n_row = part->n_dropped;
@@ -344,7 +353,8 @@ static size_t count_edited(const struct attn_forward *f, const struct attn_feed_
                                  : edit->site == ATTN_SITE_LN_FINAL;
 
         if (is_here && edit->site != ATTN_SITE_RESID_PRE && layout != ATTN_LAYOUT_KEY &&
-            attn_forward_needs(f, edit->site) && end > first)
+            attn_forward_needs(f, edit->site) && end > first &&
+            (i == 0 || !is_of_same_rows(edit, edit - 1)))
             n += (end - first) * (has_heads && edit->head == ATTN_ALL_HEADS ? f->dims.n_head : 1);
     }
     return n;

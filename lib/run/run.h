@@ -34,7 +34,7 @@ struct attn_result {
     size_t n_token;                      /* positions; of arrays the queries */
     size_t n_key;                        /* of arrays the keys, else n_token */
     int n_thread;                        /* that computed */
-    size_t n_edited_row;                 /* rows that edits changed, of those that were computed */
+    size_t n_edited_row;                 /* rows with a value that edits changed */
     bool is_abandoned;                   /* the reader of standard output went away, and nothing
                                             else was to be written */
     struct attn_predictions predictions; /* owned; its texts are borrowed from host and request */

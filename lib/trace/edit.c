@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 
 static bool is_in_range(size_t first, size_t last, size_t n)
 {
@@ -100,10 +101,16 @@ bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_si
     return false;
 }
 
-/* x [n] of one row; DATA is the edit's row at the same columns, or NULL. */
-static void edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
+/* x [n] of one row; DATA is the edit's row at the same columns, or NULL. Returns whether a value
+ * differs from before. */
+static bool edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
 {
+    bool is_changed = false;
+
+    assert(data != NULL || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD));
     for (size_t j = 0; j < n; j++) {
+        const float before = x[j];
+
         switch (edit->op) {
         case ATTN_EDIT_ZERO:
             x[j] = 0;
@@ -112,18 +119,18 @@ static void edit_row(const struct attn_edit *edit, const float *data, float *x, 
             x[j] *= edit->factor;
             break;
         case ATTN_EDIT_REPLACE:
-            assert(data != NULL); /* attn_edits_check has seen to it */
             x[j] = data[j];
             break;
         case ATTN_EDIT_ADD:
-            assert(data != NULL);
             x[j] += data[j];
             break;
         case ATTN_EDIT_MASK:
             x[j] = -INFINITY;
             break;
         }
+        is_changed |= x[j] != before;
     }
+    return is_changed;
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -131,30 +138,43 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+enum { BLOCK = 64 }; /* rows that are edited together: a bit for each says that it has changed */
+
+/* Applies EDIT to the rows of TARGET from position ROW0 on, at most BLOCK. Returns which of them
+ * changed. */
+static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_target *target,
+                           size_t row0)
+{
+    const size_t first = edit->row0 > row0 ? edit->row0 : row0;
+    const size_t last = smaller(edit->row1, smaller(row0 + BLOCK, target->row0 + target->n_row));
+    const size_t col1 = smaller(edit->col1, target->n_col);
+    uint64_t changed = 0;
+
+    if (!is_at(edit, target->site, target->layer) || edit->col0 >= col1)
+        return 0;
+    if (edit->head != ATTN_ALL_HEADS && target->head != ATTN_ALL_HEADS &&
+        edit->head != target->head)
+        return 0;
+    for (size_t row = first; row < last; row++) {
+        const float *data = edit->data != NULL ? edit->data + (row - edit->row0) * edit->ld : NULL;
+        float *x = target->data + (row - target->row0) * target->ld + edit->col0;
+
+        changed |= (uint64_t)edit_row(edit, data, x, col1 - edit->col0) << (row - row0);
+    }
+    return changed;
+}
+
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
                         const struct attn_edit_target *target)
 {
     size_t n_changed = 0;
 
-    for (size_t i = 0; i < n_edit; i++) {
-        const struct attn_edit *edit = &edits[i];
-        const size_t first = edit->row0 > target->row0 ? edit->row0 : target->row0;
-        const size_t last = smaller(edit->row1, target->row0 + target->n_row);
-        const size_t col1 = smaller(edit->col1, target->n_col);
+    for (size_t row = 0; row < target->n_row; row += BLOCK) {
+        uint64_t changed = 0;
 
-        if (!is_at(edit, target->site, target->layer) || edit->col0 >= col1)
-            continue;
-        if (edit->head != ATTN_ALL_HEADS && target->head != ATTN_ALL_HEADS &&
-            edit->head != target->head)
-            continue;
-        for (size_t row = first; row < last; row++) {
-            const float *data =
-                edit->data != NULL ? edit->data + (row - edit->row0) * edit->ld : NULL;
-            float *x = target->data + (row - target->row0) * target->ld + edit->col0;
-
-            edit_row(edit, data, x, col1 - edit->col0);
-            n_changed++;
-        }
+        for (size_t i = 0; i < n_edit; i++)
+            changed |= apply_edit(&edits[i], target, target->row0 + row);
+        n_changed += (size_t)__builtin_popcountll(changed);
     }
     return n_changed;
 }

@@ -57,8 +57,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 /* Whether any edit concerns the site in that layer (any head). */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
-/* Applies those that concern TARGET, in order. Returns the number of rows changed. Safe on any
- * thread. */
+/* Applies those that concern TARGET, in order. Returns the number of rows with a value that an edit
+ * has changed, each once. Safe on any thread. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
                         const struct attn_edit_target *target);
 

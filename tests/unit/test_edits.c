@@ -290,6 +290,49 @@ START_TEST(changed_rows_are_counted)
 }
 END_TEST
 
+/* Rows that edits of MODEL count. */
+static size_t count_rows(const struct attn_model *model, const struct attn_edit *edits,
+                         size_t n_edit)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session *session;
+    struct attn_error err = {0};
+    size_t n;
+
+    options.n_max = N_ID, options.has_logits = true, options.edits = edits, options.n_edit = n_edit;
+    ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
+    ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
+    n = attn_session_n_edited_row(session);
+    attn_session_free(session);
+    return n;
+}
+
+/* A row counts when a value of it differs, and once, however many edits change it. */
+START_TEST(rows_that_stay_as_they_are_are_not_counted)
+{
+    struct attn_edit edits[3] = {ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT, ATTN_EDIT_DEFAULT};
+    struct trial trial;
+
+    open_trial(&trial);
+    for (int i = 0; i < 3; i++)
+        edits[i].site = ATTN_SITE_ATTN_SCORES, edits[i].layer = 1, edits[i].head = 1,
+        edits[i].op = ATTN_EDIT_MASK, edits[i].row0 = 2, edits[i].row1 = 6;
+    edits[0].col0 = 6; /* hidden by the causal mask already */
+    ck_assert_uint_eq(count_rows(trial.model, edits, 1), 0);
+    edits[0].col0 = 4, edits[0].col1 = 6; /* of rows 4 and 5 alone */
+    ck_assert_uint_eq(count_rows(trial.model, edits, 1), 2);
+    edits[1].col0 = 0, edits[1].col1 = 1;
+    edits[2].col0 = 2, edits[2].col1 = 3;
+    ck_assert_uint_eq(count_rows(trial.model, edits, 3), 4);
+    edits[0] = ATTN_EDIT_DEFAULT, edits[0].site = ATTN_SITE_Z, edits[0].layer = 0;
+    edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 1;
+    ck_assert_uint_eq(count_rows(trial.model, edits, 1), 0);
+    edits[0].factor = 2, edits[1] = edits[0];
+    ck_assert_uint_eq(count_rows(trial.model, edits, 2), (size_t)N_ID * 3);
+    close_trial(&trial);
+}
+END_TEST
+
 /* Creates a session with one edit and expects it to be refused with a message that holds TEXT. */
 static void check_refused(const struct attn_model *model, const struct attn_edit *edit,
                           const char *text)
@@ -330,4 +373,4 @@ ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is
            a_masked_key_gets_no_weight_and_rows_still_sum_to_one,
            a_row_with_every_key_masked_gives_zeros, edits_that_change_nothing_keep_every_bit,
            edits_hold_for_any_split_into_feeds, changed_rows_are_counted,
-           edits_that_do_not_fit_the_model_are_refused)
+           rows_that_stay_as_they_are_are_not_counted, edits_that_do_not_fit_the_model_are_refused)

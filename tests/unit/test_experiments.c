@@ -772,7 +772,7 @@ static void patch_chosen_positions(struct fixture *f)
 
     f->request.queries = "0,1"; /* the texts differ from position 2 on */
     ck_assert(attn_patch(f->host, &f->request, &args, &none, &sum, &f->err) == ATTN_OK);
-    ck_assert_uint_eq(sum.n_row, 2);
+    ck_assert_uint_eq(sum.n_row, 0);
     f->request.queries = "0-8";
     ck_assert(attn_patch(f->host, &f->request, &args, &all, &sum, &f->err) == ATTN_OK);
     for (size_t row = 2; row < attn_table_n_row(none); row++)
@@ -841,7 +841,7 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
             args.n_text = is_many ? 1 : 0;
             ck_assert_msg(attn_survey(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
                           f.err.message);
-            ck_assert_uint_eq(attn_table_n_column(table), 6);
+            ck_assert_uint_eq(attn_table_n_column(table), is_many ? 8 : 6);
             compare_column(&f, table, 0, "punctuation", name, 0);
             compare_column(&f, table, 0, "n_punctuation", name, 1);
             attn_table_free(table);
@@ -930,7 +930,7 @@ static void survey_many(struct fixture *f)
     attn_table_free(two);
 }
 
-/* The effect is the change that an ablation finds, and rows are sorted by it. */
+/* The effect is the change that an ablation finds, and rows are sorted by its size. */
 static void survey_effects(struct fixture *f)
 {
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
@@ -951,8 +951,8 @@ static void survey_effects(struct fixture *f)
         ck_assert_double_eq(number_at(table, row, "effect"),
                             number_at(effects, head + 1, "change"));
         if (row > 0)
-            ck_assert_double_le(number_at(table, row, "effect"),
-                                number_at(table, row - 1, "effect"));
+            ck_assert_double_le(fabs(number_at(table, row, "effect")),
+                                fabs(number_at(table, row - 1, "effect")));
     }
     attn_table_free(table);
     attn_table_free(effects);
