@@ -5,25 +5,36 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "run/position.h"
+#include "run/request_internal.h"
 
 #include <string.h>
 
 /* A knockout as it was read. */
 struct knockout {
-    const char *spec;              /* as it was written */
-    char *text;                    /* owns; a copy that is cut into its parts */
-    unsigned char *queries, *keys; /* [T] own; whether a position is meant */
-    struct attn_selection *heads;  /* owns */
+    const char *spec;                  /* as it was written */
+    char *text;                        /* owns; a copy that is cut into its parts */
+    unsigned char *queries;            /* [T] owns; whether a position is meant */
+    unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
+                                          the text and to the source */
+    struct attn_selection *heads;      /* owns */
+    bool has_effect;                   /* a query of it loses a key that it could look at */
 };
 
 struct job {
     struct attn_run *run;
+    const struct attn_config *config;
     const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
-    unsigned char *cut;      /* [T] owns; keys that one row loses */
-    int32_t *kept;           /* [T] owns; keys that it has */
+    unsigned char *cut;      /* [T or S] owns; keys that one row loses */
+    int32_t *kept;           /* [T or S] owns; keys that it can look at */
     size_t n_edit, capacity; /* of the run's edits */
+};
+
+/* One row of a matrix, and how many of job->kept it has. */
+struct row {
+    int layer, head;
+    size_t query, n_key, n_kept;
 };
 
 /* --- Reading ---------------------------------------------------------------------------------- */
@@ -51,17 +62,52 @@ static enum attn_status report_form(const struct knockout *knockout, struct attn
     return ATTN_INVALID;
 }
 
+/* Whether a head of KNOCKOUT is in a layer that attends to the source, or, unless IS_CROSS, to the
+ * text. */
+static bool has_layer(const struct job *job, const struct knockout *knockout, bool is_cross)
+{
+    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
+        if (job->config->is_cross[layer] == is_cross &&
+            attn_selection_n_head(knockout->heads, layer) > 0)
+            return true;
+    return false;
+}
+
+/*
+ * Finds the keys that SPEC means: those of the text where a layer looks at it, those of the source
+ * where one looks at that. Of the two, one may lack them: its layers stay as they are.
+ */
+static enum attn_status find_keys(const struct job *job, struct knockout *knockout,
+                                  const char *spec, struct attn_error *err)
+{
+    const bool is_self = has_layer(job, knockout, false), is_cross = has_layer(job, knockout, true);
+    struct attn_error of_source = {0};
+    enum attn_status status = ATTN_OK, source_status = ATTN_INVALID;
+
+    if (is_self)
+        status = attn_run_find_positions(job->run, spec, knockout->keys, err);
+    if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
+        source_status = attn_run_find_source_positions(job->run, spec, knockout->source_keys,
+                                                       is_self ? &of_source : err);
+    if (!is_self)
+        return source_status;
+    if (source_status != ATTN_OK && source_status != ATTN_INVALID)
+        return attn_error_copy(err, &of_source);
+    return source_status == ATTN_OK ? ATTN_OK : status;
+}
+
 static enum attn_status read_knockout(const struct job *job, struct knockout *knockout,
                                       struct attn_error *err)
 {
-    const size_t n = job->dims->n_position;
     char *arrow, *at;
     enum attn_status status;
 
     knockout->text = attn_strndup(knockout->spec, strlen(knockout->spec), err);
-    knockout->queries = attn_alloc(n, 1, err);
-    knockout->keys = attn_alloc(n, 1, err);
-    if (knockout->text == NULL || knockout->queries == NULL || knockout->keys == NULL)
+    knockout->queries = attn_alloc(job->dims->n_position, 1, err);
+    knockout->keys = attn_alloc(job->dims->n_position, 1, err);
+    knockout->source_keys = attn_alloc(job->dims->n_source + 1, 1, err); /* there may be none */
+    if (knockout->text == NULL || knockout->queries == NULL || knockout->keys == NULL ||
+        knockout->source_keys == NULL)
         return ATTN_NO_MEMORY;
     arrow = find_outside(knockout->text, '>');
     if (arrow == NULL || arrow == knockout->text || arrow[1] == '\0')
@@ -72,12 +118,10 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
         *at = '\0';
     status = attn_run_find_positions(job->run, knockout->text, knockout->queries, err);
     if (status == ATTN_OK)
-        status = attn_run_find_positions(job->run, arrow + 1, knockout->keys, err);
-    if (status == ATTN_OK)
         status = attn_selection_create(job->dims, &knockout->heads, err);
     if (status == ATTN_OK && at != NULL)
         status = attn_selection_set_heads(knockout->heads, at + 1, err);
-    return status;
+    return status == ATTN_OK ? find_keys(job, knockout, arrow + 1, err) : status;
 }
 
 /* --- Edits ------------------------------------------------------------------------------------ */
@@ -95,72 +139,110 @@ static enum attn_status append_edit(struct job *job, const struct attn_edit *edi
     return status;
 }
 
-/* Marks the keys that QUERY of a head loses. Returns whether there are any. */
-static bool find_cut(const struct job *job, int layer, int head, size_t query)
+/* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
+static void list_kept(const struct job *job, struct row *row)
 {
-    bool is_cut = false;
+    struct attn_attention attention = job->run->attention.layers[row->layer];
+    const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
+    const bool has_pairs = attention.kind != ATTN_ATTENTION_LINEAR &&
+                           attention.kind != ATTN_ATTENTION_LOWRANK; /* else a session refuses */
 
-    memset(job->cut, 0, job->dims->n_position);
-    for (size_t i = 0; i < job->n; i++) {
-        const struct knockout *knockout = &job->items[i];
-
-        if (!knockout->queries[query] || !attn_selection_has_head(knockout->heads, layer, head))
-            continue;
-        is_cut = true;
-        for (size_t key = 0; key < job->dims->n_position; key++)
-            job->cut[key] |= knockout->keys[key];
+    if (job->config->is_cross[row->layer] && attention.mask == ATTN_MASK_CAUSAL)
+        attention.mask = ATTN_MASK_NONE; /* the source has no order with the text */
+    attn_attention_resolve_stride(&attention, row->n_key);
+    if (has_pairs && attention.masking == ATTN_MASKING_INF) {
+        row->n_kept = attn_keys_list(&attention, &keys, job->kept);
+        return;
     }
-    return is_cut;
+    row->n_kept = row->n_key;
+    for (size_t key = 0; key < row->n_key; key++)
+        job->kept[key] = (int32_t)key;
 }
 
-/* Whether the row has keys left. */
-static enum attn_status check_row(const struct job *job, int layer, int head, size_t query,
-                                  struct attn_error *err)
+/* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
+static size_t find_cut(const struct job *job, const struct row *row)
 {
-    struct attn_attention attention = job->run->attention.layers[layer];
-    const size_t n = job->dims->n_position;
-    const struct attn_key_row row = {layer, head, query, query, n};
-    size_t n_kept, n_left = 0;
+    const bool is_cross = job->config->is_cross[row->layer];
+    size_t n_lost = 0;
 
-    if (attention.kind == ATTN_ATTENTION_LINEAR || attention.kind == ATTN_ATTENTION_LOWRANK)
-        return ATTN_OK; /* the session says that they cannot be edited */
-    attn_attention_resolve_stride(&attention, n);
-    n_kept = attn_keys_list(&attention, &row, job->kept);
-    for (size_t i = 0; i < n_kept; i++)
-        n_left += !job->cut[job->kept[i]];
-    if (n_left > 0 || n_kept == 0)
-        return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the knockout leaves query %zu of head %d.%d no key to look at", query,
-                          layer, head);
+    memset(job->cut, 0, row->n_key);
+    for (size_t i = 0; i < job->n; i++) {
+        struct knockout *knockout = &job->items[i];
+        const unsigned char *keys = is_cross ? knockout->source_keys : knockout->keys;
+
+        if (!knockout->queries[row->query] ||
+            !attn_selection_has_head(knockout->heads, row->layer, row->head))
+            continue;
+        for (size_t key = 0; key < row->n_key; key++)
+            job->cut[key] |= keys[key];
+        for (size_t k = 0; k < row->n_kept; k++)
+            knockout->has_effect |= keys[job->kept[k]];
+    }
+    for (size_t k = 0; k < row->n_kept; k++)
+        n_lost += job->cut[job->kept[k]];
+    return n_lost;
 }
 
-/* An edit for each run of neighbours among the keys that are cut. */
-static enum attn_status edit_row(struct job *job, int layer, int head, size_t query,
-                                 struct attn_error *err)
+/* Whether ROW can look at one of keys FIRST .. END-1. */
+static bool keeps(const struct job *job, const struct row *row, size_t first, size_t end)
 {
-    const size_t n = job->dims->n_position;
-    enum attn_status status = check_row(job, layer, head, query, err);
+    size_t k = 0;
 
-    for (size_t first = 0, end; status == ATTN_OK && first < n; first = end) {
+    while (k < row->n_kept && (size_t)job->kept[k] < first)
+        k++;
+    return k < row->n_kept && (size_t)job->kept[k] < end;
+}
+
+/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one of. */
+static enum attn_status edit_row(struct job *job, const struct row *row, struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t first = 0, end; status == ATTN_OK && first < row->n_key; first = end) {
         struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
         end = first + 1;
         if (!job->cut[first])
             continue;
-        while (end < n && job->cut[end])
+        while (end < row->n_key && job->cut[end])
             end++;
         edit.site = ATTN_SITE_ATTN_SCORES;
-        edit.layer = layer;
-        edit.head = head;
-        edit.row0 = query;
-        edit.row1 = query + 1;
+        edit.layer = row->layer;
+        edit.head = row->head;
+        edit.row0 = row->query;
+        edit.row1 = row->query + 1;
         edit.col0 = first;
         edit.col1 = end;
         edit.op = ATTN_EDIT_MASK;
-        status = append_edit(job, &edit, err);
+        if (keeps(job, row, first, end))
+            status = append_edit(job, &edit, err);
     }
     return status;
+}
+
+static enum attn_status knock_out(struct job *job, struct row *row, struct attn_error *err)
+{
+    size_t n_lost;
+
+    list_kept(job, row);
+    n_lost = find_cut(job, row);
+    if (n_lost == 0)
+        return ATTN_OK;
+    if (n_lost == row->n_kept)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the knockout leaves query %zu of head %d.%d no key to look at",
+                              row->query, row->layer, row->head);
+    return edit_row(job, row, err);
+}
+
+/* Whether a knockout names a query of the row. */
+static bool is_named(const struct job *job, int layer, int head, size_t query)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (job->items[i].queries[query] &&
+            attn_selection_has_head(job->items[i].heads, layer, head))
+            return true;
+    return false;
 }
 
 static enum attn_status edit_layer(struct job *job, int layer, struct attn_error *err)
@@ -169,36 +251,53 @@ static enum attn_status edit_layer(struct job *job, int layer, struct attn_error
     enum attn_status status = ATTN_OK;
 
     for (int head = 0; head < n_head; head++)
-        for (size_t query = 0; status == ATTN_OK && query < job->dims->n_position; query++)
-            if (find_cut(job, layer, head, query))
-                status = edit_row(job, layer, head, query, err);
+        for (size_t query = 0; status == ATTN_OK && query < job->dims->n_position; query++) {
+            struct row row = {layer, head, query, attn_site_n_key(job->dims, layer), 0};
+
+            if (is_named(job, layer, head, query))
+                status = knock_out(job, &row, err);
+        }
     return status;
+}
+
+/* Says which knockouts change nothing. */
+static void note_without_effect(const struct job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (!job->items[i].has_effect)
+            attn_request_note(&job->run->request,
+                              "the knockout '%s' changes nothing: none of its queries can look at "
+                              "one of its keys",
+                              attn_quote_string(job->items[i].spec).text);
 }
 
 static enum attn_status add(struct job *job, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(job->run->model);
+    const size_t n_position = job->dims->n_position, n_source = job->dims->n_source;
+    const size_t n_key = n_position > n_source ? n_position : n_source;
     const char *const *specs = job->run->request.knockouts;
     enum attn_status status = ATTN_OK;
 
     job->items = attn_alloc(job->n, sizeof *job->items, err);
-    job->cut = attn_alloc(job->dims->n_position, 1, err);
-    job->kept = attn_alloc(job->dims->n_position, sizeof *job->kept, err);
+    job->cut = attn_alloc(n_key, 1, err);
+    job->kept = attn_alloc(n_key, sizeof *job->kept, err);
     if (job->items == NULL || job->cut == NULL || job->kept == NULL)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; status == ATTN_OK && i < job->n; i++) {
         job->items[i].spec = specs[i];
         status = read_knockout(job, &job->items[i], err);
     }
-    for (int layer = 0; status == ATTN_OK && layer < (int)config->n_layer; layer++)
-        if (!config->is_cross[layer])
-            status = edit_layer(job, layer, err);
+    for (int layer = 0; status == ATTN_OK && layer < (int)job->config->n_layer; layer++)
+        status = edit_layer(job, layer, err);
+    if (status == ATTN_OK)
+        note_without_effect(job);
     return status;
 }
 
 enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error *err)
 {
     struct job job = {.run = run,
+                      .config = attn_model_config(run->model),
                       .dims = attn_selection_dims(run->selection),
                       .n = run->request.n_knockout,
                       .capacity = run->n_edit};
@@ -211,6 +310,7 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
         attn_free(job.items[i].text);
         attn_free(job.items[i].queries);
         attn_free(job.items[i].keys);
+        attn_free(job.items[i].source_keys);
         attn_selection_free(job.items[i].heads);
     }
     attn_free(job.items);

@@ -4,7 +4,8 @@
  *
  * A knockout is written QUERIES>KEYS[@HEADS]: 'it>chicken@2.*'. Queries and keys are positions, by
  * number or word (run/position.h), heads as in trace/selection.h, all when they are left out. Their
- * scores become minus infinity before the softmax. Layers that attend to a source stay as they are.
+ * scores become minus infinity before the softmax. In layers that attend to a source keys are those
+ * of the source, by number or by a word of it. A knockout that changes nothing is noted by name.
  */
 #ifndef ATTN_RUN_KNOCKOUT_H
 #define ATTN_RUN_KNOCKOUT_H

@@ -17,6 +17,7 @@
 
 /* What words are looked up in. */
 struct words {
+    const char *name; /* "text" or "source" */
     const char *text; /* [n_text] */
     size_t n_text;
     const size_t *begin, *end; /* [n] byte offsets of the tokens */
@@ -247,15 +248,15 @@ static enum attn_status report_place(const struct words *words, const struct ite
 
     list_places(words, n > 0 ? item : NULL, places, sizeof places);
     if (n == 0) {
-        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the text as whole tokens",
-                       word.text);
+        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the %s as whole tokens",
+                       word.text, words->name);
         attn_error_hint(err, "the tokens: %s", places);
     } else if (item->nth > n) {
-        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the text, at %s; not %zu",
-                       word.text, n, n == 1 ? "" : "s", places, item->nth);
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the %s, at %s; not %zu",
+                       word.text, n, n == 1 ? "" : "s", words->name, places, item->nth);
     } else {
-        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the text, at %s", word.text, n,
-                       places);
+        attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu times in the %s, at %s", word.text, n,
+                       words->name, places);
         attn_error_hint(err, "'%s#2' is the second of them", word.text);
     }
     return ATTN_INVALID;
@@ -304,11 +305,11 @@ static enum attn_status number_items(const char *spec, const struct attn_input *
     return status;
 }
 
-enum attn_status attn_positions_number(const char *spec, const struct attn_input *input,
-                                       const struct attn_sequence *sequence, char **numbers,
-                                       struct attn_error *err)
+/* The words are looked up as WORDS says. */
+static enum attn_status number_positions(const char *spec, const struct attn_input *input,
+                                         const struct attn_sequence *sequence, struct words words,
+                                         char **numbers, struct attn_error *err)
 {
-    struct words words = {0};
     struct attn_buffer out = {0};
     enum attn_status status = number_items(spec, input, sequence, &words, &out, err);
     char *made = NULL;
@@ -326,24 +327,56 @@ enum attn_status attn_positions_number(const char *spec, const struct attn_input
     return status;
 }
 
+enum attn_status attn_positions_number(const char *spec, const struct attn_input *input,
+                                       const struct attn_sequence *sequence, char **numbers,
+                                       struct attn_error *err)
+{
+    return number_positions(spec, input, sequence, (struct words){.name = "text"}, numbers, err);
+}
+
 /* --- Of a run --------------------------------------------------------------------------------- */
+
+/* Sets those of FLAGS [N] that NUMBERS means. */
+static enum attn_status flag_numbers(const struct attn_run *run, const char *numbers, size_t n,
+                                     unsigned char *flags, struct attn_error *err)
+{
+    struct attn_dims dims = *attn_selection_dims(run->selection);
+    struct attn_selection *selection = NULL;
+    enum attn_status status;
+
+    dims.n_position = n; /* a list of queries is one of positions */
+    status = attn_selection_create(&dims, &selection, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_queries(selection, numbers, err);
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        flags[i] = attn_selection_has_query(selection, i);
+    attn_selection_free(selection);
+    return status;
+}
 
 enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
                                          unsigned char *flags, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    struct attn_selection *selection = NULL;
     char *numbers = NULL;
     enum attn_status status =
         attn_positions_number(spec, &run->request.input, &run->text, &numbers, err);
 
     if (status == ATTN_OK)
-        status = attn_selection_create(dims, &selection, err);
+        status = flag_numbers(run, numbers, run->text.n, flags, err);
+    attn_free(numbers);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
+                                                unsigned char *flags, struct attn_error *err)
+{
+    const struct words words = {.name = "source"};
+    char *numbers = NULL;
+    enum attn_status status =
+        number_positions(spec, &run->request.source, &run->source, words, &numbers, err);
+
     if (status == ATTN_OK)
-        status = attn_selection_set_queries(selection, numbers, err);
-    for (size_t i = 0; status == ATTN_OK && i < dims->n_position; i++)
-        flags[i] = attn_selection_has_query(selection, i);
-    attn_selection_free(selection);
+        status = flag_numbers(run, numbers, run->source.n, flags, err);
     attn_free(numbers);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }

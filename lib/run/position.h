@@ -36,4 +36,8 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
 enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
                                          unsigned char *flags, struct attn_error *err);
 
+/* Likewise of FLAGS [S], rows of the source of RUN: numbers count them, and words are its words. */
+enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
+                                                unsigned char *flags, struct attn_error *err);
+
 #endif

@@ -253,15 +253,16 @@ static enum attn_status find_rows(const struct attn_run *run, const struct patch
                                   const struct sizes *sizes, unsigned char **flags,
                                   struct attn_error *err)
 {
+    const bool is_of_source = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
+                              attn_model_config(run->model)->is_cross[patch->layer];
+
     if (patch->positions == NULL)
         return ATTN_OK;
-    if (sizes->n_row != run->text.n)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' of layer %d has rows of the source, and no positions",
-                              attn_site_name(patch->site), patch->layer);
-    *flags = attn_alloc(run->text.n, 1, err);
-    return *flags != NULL ? attn_run_find_positions(run, patch->positions, *flags, err)
-                          : ATTN_NO_MEMORY;
+    *flags = attn_alloc(sizes->n_row, 1, err);
+    if (*flags == NULL)
+        return ATTN_NO_MEMORY;
+    return is_of_source ? attn_run_find_source_positions(run, patch->positions, *flags, err)
+                        : attn_run_find_positions(run, patch->positions, *flags, err);
 }
 
 static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_error *err)

@@ -512,20 +512,36 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
+/* SPEC is NULL where there is no such edit. */
+static void note_no_change(const struct attn_request *request, const char *what, const char *spec)
+{
+    if (spec != NULL)
+        attn_request_note(request,
+                          "the %s '%s' changed nothing that is shown: what it names has these "
+                          "values already, or comes after every tensor that is wanted",
+                          what, attn_quote_string(spec).text);
+}
+
 static void note_edits(const struct attn_run *run, size_t n_row)
 {
-    const char *what = run->request.n_patch > 0      ? "patch"
-                       : run->request.n_knockout > 0 ? "knockout"
-                                                     : "ablation";
+    const struct attn_request *request = &run->request;
+    const char *what = request->n_patch > 0      ? "patch"
+                       : request->n_knockout > 0 ? "knockout"
+                                                 : "ablation";
 
-    if (run->n_edit > 0 && n_row > 0)
-        attn_request_note(&run->request, "the %s changed %zu row%s", what, n_row,
-                          n_row == 1 ? "" : "s");
-    else if (run->n_edit > 0)
-        attn_request_note(&run->request,
-                          "the %s changed nothing that is shown: it comes after every tensor that "
-                          "is wanted",
-                          what);
+    if (run->n_edit == 0)
+        return;
+    if (n_row > 0) {
+        attn_request_note(request, "the %s changed %zu row%s", what, n_row, n_row == 1 ? "" : "s");
+        return;
+    }
+    note_no_change(request, "ablation", request->ablate);
+    note_no_change(request, "ablation of the pattern", request->ablate_pattern);
+    note_no_change(request, "ablation by the mean", request->ablate_mean);
+    for (size_t i = 0; i < request->n_knockout; i++)
+        note_no_change(request, "knockout", request->knockouts[i]);
+    for (size_t i = 0; i < request->n_patch; i++)
+        note_no_change(request, "patch", request->patches[i]);
 }
 
 static enum attn_status predict(const struct attn_run *run, struct attn_session *session,
