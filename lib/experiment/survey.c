@@ -119,7 +119,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
         attn_measurement_add(listening->measurements[i], event, NULL);
     if (listening->job->matches != NULL)
         match_rows(listening->job, event);
-    if (listening->pairs != NULL && !listening->job->config->is_cross[event->layer])
+    if (listening->pairs != NULL)
         attn_word_pairs_add(listening->pairs, event);
     return ATTN_OK;
 }
@@ -226,8 +226,7 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     struct listening *listening = user;
 
     (void)err;
-    if (!listening->job->config->is_cross[event->layer])
-        attn_word_pairs_count(listening->pairs, event);
+    attn_word_pairs_count(listening->pairs, event);
     return ATTN_OK;
 }
 
@@ -244,9 +243,8 @@ static enum attn_status take_pairs(struct listening *listening, struct attn_erro
         const int layer = (int)(head / job->config->n_head);
         double *found = job->found + head * N_VALUE;
 
-        if (!job->config->is_cross[layer])
-            attn_word_pairs_find(listening->pairs, layer, (int)(head % job->config->n_head),
-                                 &found[VALUE_WEIGHT], &found[VALUE_PERCENTILE]);
+        attn_word_pairs_find(listening->pairs, layer, (int)(head % job->config->n_head),
+                             &found[VALUE_WEIGHT], &found[VALUE_PERCENTILE]);
     }
     return status;
 }

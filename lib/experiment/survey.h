@@ -22,7 +22,8 @@
  *     mul, abs       with a pattern P of one's own: sum A P / sum A, and 1 - sum |A - P| / T
  *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
- *                    weight in this head is smaller
+ *                    weight in this head is smaller. In layers that attend to a source `to` is of
+ *                    the source, and the pairs are of a word of the text and one of the source
  *     effect         change of the metric when the head's z is zero (experiment/ablate.h)
  *
  * Over many texts each counts once: every measure is a mean, with the columns NAME_sd and `texts`;

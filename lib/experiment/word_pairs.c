@@ -6,45 +6,55 @@
 #include "text/word.h"
 #include "trace/row.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What is known of one head. */
 struct head {
     double weight;  /* the sum over the rows of `from` */
     size_t n_below; /* pairs */
-    double *sums;   /* [n_word] of the rows of one word */
+    double *sums;   /* [words of its keys] of the rows of one word */
     size_t n_row;   /* of that word so far */
 };
 
 /* Token i is of word of[i]; the words come one after another. */
-struct attn_word_pairs {
+struct words {
     size_t *of; /* [n] owns */
-    size_t n, n_word, n_head;
-    unsigned char *from, *to; /* [n] own; the tokens that are asked about */
+    size_t n, n_word;
+    unsigned char *to; /* [n] owns; the tokens whose columns are asked about */
+    size_t n_to;
+};
+
+struct attn_word_pairs {
+    struct words text, source; /* source: of layers that attend to it, else empty */
+    const bool *is_cross;      /* [n_layer] borrowed from the model */
+    size_t n_head;
+    unsigned char *from; /* [n] owns; the tokens whose rows are asked about */
     size_t n_from;
-    double *sums;       /* [n_layer * n_head, n_word] owns; those of the heads */
+    double *sums;       /* [n_layer * n_head, words] owns; those of the heads */
     struct head *heads; /* [n_layer * n_head] owns */
 };
 
-static enum attn_status find_words(const struct attn_run *run, struct attn_word_pairs *pairs,
-                                   struct attn_error *err)
+static enum attn_status find_words(const struct attn_run *run, const struct attn_sequence *sequence,
+                                   struct words *words, struct attn_error *err)
 {
-    const size_t n = run->text.n;
-    bool *begins = attn_alloc(n, sizeof *begins, err);
+    const size_t n = sequence->n;
+    bool *begins = attn_alloc(n + 1, sizeof *begins, err); /* there may be no source */
 
-    pairs->n = n;
-    pairs->of = attn_alloc(n, sizeof *pairs->of, err);
-    if (begins == NULL || pairs->of == NULL) {
+    words->n = n;
+    words->of = attn_alloc(n + 1, sizeof *words->of, err);
+    words->to = attn_alloc(n + 1, 1, err);
+    if (begins == NULL || words->of == NULL || words->to == NULL) {
         attn_free(begins);
         return ATTN_NO_MEMORY;
     }
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without texts of tokens each is a word */
-    if (run->tokenizer != NULL && run->text.ids != NULL)
-        attn_words_mark(run->tokenizer, run->text.ids, n, begins);
+    if (run->tokenizer != NULL && sequence->ids != NULL)
+        attn_words_mark(run->tokenizer, sequence->ids, n, begins);
     for (size_t i = 0; i < n; i++) {
-        pairs->n_word += begins[i];
-        pairs->of[i] = pairs->n_word - 1;
+        words->n_word += begins[i];
+        words->of[i] = words->n_word - 1;
     }
     attn_free(begins);
     return ATTN_OK;
@@ -53,17 +63,21 @@ static enum attn_status find_words(const struct attn_run *run, struct attn_word_
 static enum attn_status find_tokens(const struct attn_run *run, const char *from, const char *to,
                                     struct attn_word_pairs *pairs, struct attn_error *err)
 {
+    const struct attn_key_flags keys = {pairs->text.to, pairs->source.to};
     enum attn_status status;
 
-    pairs->from = attn_alloc(pairs->n, 1, err);
-    pairs->to = attn_alloc(pairs->n, 1, err);
-    if (pairs->from == NULL || pairs->to == NULL)
+    pairs->from = attn_alloc(pairs->text.n, 1, err);
+    if (pairs->from == NULL)
         return ATTN_NO_MEMORY;
     status = attn_run_find_positions(run, from, pairs->from, err);
     if (status == ATTN_OK)
-        status = attn_run_find_positions(run, to, pairs->to, err);
-    for (size_t i = 0; i < pairs->n; i++)
+        status = attn_run_find_keys(run, NULL, to, keys, err);
+    for (size_t i = 0; i < pairs->text.n; i++) {
         pairs->n_from += pairs->from[i];
+        pairs->text.n_to += pairs->text.to[i];
+    }
+    for (size_t i = 0; i < pairs->source.n; i++)
+        pairs->source.n_to += pairs->source.to[i];
     return status;
 }
 
@@ -72,14 +86,17 @@ static enum attn_status reserve(const struct attn_run *run, struct attn_word_pai
 {
     const struct attn_config *config = attn_model_config(run->model);
     const size_t n = config->n_layer * config->n_head;
+    const size_t n_text = pairs->text.n_word, n_source = pairs->source.n_word;
+    const size_t n_word = n_text > n_source ? n_text : n_source;
 
+    pairs->is_cross = config->is_cross;
     pairs->n_head = config->n_head;
     pairs->heads = attn_alloc(n, sizeof *pairs->heads, err);
-    pairs->sums = attn_alloc(n, pairs->n_word * sizeof *pairs->sums, err);
+    pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
     if (pairs->heads == NULL || pairs->sums == NULL)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        pairs->heads[i].sums = pairs->sums + i * pairs->n_word;
+        pairs->heads[i].sums = pairs->sums + i * n_word;
     return ATTN_OK;
 }
 
@@ -92,7 +109,9 @@ enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *
 
     if (made == NULL)
         return ATTN_NO_MEMORY;
-    status = find_words(run, made, err);
+    status = find_words(run, &run->text, &made->text, err);
+    if (status == ATTN_OK)
+        status = find_words(run, &run->source, &made->source, err);
     if (status == ATTN_OK)
         status = find_tokens(run, from, to, made, err);
     if (status == ATTN_OK)
@@ -108,9 +127,11 @@ void attn_word_pairs_free(struct attn_word_pairs *pairs)
 {
     if (pairs == NULL)
         return;
-    attn_free(pairs->of);
+    attn_free(pairs->text.of);
+    attn_free(pairs->text.to);
+    attn_free(pairs->source.of);
+    attn_free(pairs->source.to);
     attn_free(pairs->from);
-    attn_free(pairs->to);
     attn_free(pairs->sums);
     attn_free(pairs->heads);
     attn_free(pairs);
@@ -122,8 +143,15 @@ static struct head *head_of(const struct attn_word_pairs *pairs,
     return &pairs->heads[(size_t)event->layer * pairs->n_head + (size_t)event->head];
 }
 
+/* What the heads of LAYER look at. */
+static const struct words *keys_of(const struct attn_word_pairs *pairs, int layer)
+{
+    return pairs->is_cross[layer] ? &pairs->source : &pairs->text;
+}
+
 void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
+    const struct words *keys = keys_of(pairs, event->layer);
     struct head *head = head_of(pairs, event);
 
     for (size_t r = 0; r < event->n_row; r++) {
@@ -134,37 +162,39 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
             continue;
         while (attn_row_next(&row, &cells))
             for (size_t i = 0; i < cells.n; i++)
-                if (pairs->to[cells.first + i])
+                if (keys->to[cells.first + i])
                     head->weight += (double)cells.values[i];
     }
 }
 
-/* All rows of WORD have come. */
-static void count_word(const struct attn_word_pairs *pairs, struct head *head, size_t word)
+/* All rows of WORD have come: it makes pairs with the first N words of the keys. */
+static void count_word(const struct attn_word_pairs *pairs, const struct words *keys,
+                       struct head *head, size_t n)
 {
     const double weight = head->weight / (double)pairs->n_from;
 
-    for (size_t earlier = 0; earlier < word; earlier++)
-        head->n_below += head->sums[earlier] / (double)head->n_row < weight;
-    memset(head->sums, 0, pairs->n_word * sizeof *head->sums);
+    for (size_t other = 0; other < n; other++)
+        head->n_below += head->sums[other] / (double)head->n_row < weight;
+    memset(head->sums, 0, keys->n_word * sizeof *head->sums);
     head->n_row = 0;
 }
 
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, event->layer);
     struct head *head = head_of(pairs, event);
 
     for (size_t r = 0; r < event->n_row; r++) {
-        const size_t position = event->row0 + r, word = pairs->of[position];
+        const size_t position = event->row0 + r, word = text->of[position];
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
 
         while (attn_row_next(&row, &cells))
             for (size_t i = 0; i < cells.n; i++)
-                head->sums[pairs->of[cells.first + i]] += (double)cells.values[i];
+                head->sums[keys->of[cells.first + i]] += (double)cells.values[i];
         head->n_row++;
-        if (position + 1 == pairs->n || pairs->of[position + 1] != word)
-            count_word(pairs, head, word);
+        if (position + 1 == text->n || text->of[position + 1] != word)
+            count_word(pairs, keys, head, keys == text ? word : keys->n_word);
     }
 }
 
@@ -172,8 +202,13 @@ void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int he
                           double *percentile)
 {
     const struct head *found = &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
-    const double n_pair = (double)pairs->n_word * (double)(pairs->n_word - 1) / 2;
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, layer);
+    const double n = (double)text->n_word;
+    const double n_pair = keys == text ? n * (n - 1) / 2 : n * (double)keys->n_word;
 
+    *weight = *percentile = (double)NAN;
+    if (keys->n_to == 0)
+        return;
     *weight = found->weight / (double)pairs->n_from;
     *percentile = (double)found->n_below / n_pair;
 }

@@ -20,8 +20,9 @@
 
 struct attn_word_pairs;
 
-/* FROM and TO as --from and --to take them. RUN is borrowed. ATTN_INVALID, with a stage, for words
- * that are not there. */
+/* FROM and TO as --from and --to take them: TO is of the source in layers that attend to it. RUN is
+ * borrowed during the call, its model until the pairs are freed. ATTN_INVALID, with a stage, for
+ * words that are not there. */
 enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
                                         const char *to, struct attn_word_pairs **pairs,
                                         struct attn_error *err);
@@ -32,7 +33,8 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event);
 
 /* The mean over the rows of FROM of the weight on the columns of TO, and the share of all pairs of a
- * word and an earlier one whose weight is smaller; NaN where there are none. */
+ * word and an earlier one, or one of the source, whose weight is smaller; NaN where there are none, and
+ * where the head looks at what has no TO. */
 void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
                           double *percentile);
 

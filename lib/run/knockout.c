@@ -62,40 +62,6 @@ static enum attn_status report_form(const struct knockout *knockout, struct attn
     return ATTN_INVALID;
 }
 
-/* Whether a head of KNOCKOUT is in a layer that attends to the source, or, unless IS_CROSS, to the
- * text. */
-static bool has_layer(const struct job *job, const struct knockout *knockout, bool is_cross)
-{
-    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
-        if (job->config->is_cross[layer] == is_cross &&
-            attn_selection_n_head(knockout->heads, layer) > 0)
-            return true;
-    return false;
-}
-
-/*
- * Finds the keys that SPEC means: those of the text where a layer looks at it, those of the source
- * where one looks at that. Of the two, one may lack them: its layers stay as they are.
- */
-static enum attn_status find_keys(const struct job *job, struct knockout *knockout,
-                                  const char *spec, struct attn_error *err)
-{
-    const bool is_self = has_layer(job, knockout, false), is_cross = has_layer(job, knockout, true);
-    struct attn_error of_source = {0};
-    enum attn_status status = ATTN_OK, source_status = ATTN_INVALID;
-
-    if (is_self)
-        status = attn_run_find_positions(job->run, spec, knockout->keys, err);
-    if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
-        source_status = attn_run_find_source_positions(job->run, spec, knockout->source_keys,
-                                                       is_self ? &of_source : err);
-    if (!is_self)
-        return source_status;
-    if (source_status != ATTN_OK && source_status != ATTN_INVALID)
-        return attn_error_copy(err, &of_source);
-    return source_status == ATTN_OK ? ATTN_OK : status;
-}
-
 static enum attn_status read_knockout(const struct job *job, struct knockout *knockout,
                                       struct attn_error *err)
 {
@@ -121,7 +87,11 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
         status = attn_selection_create(job->dims, &knockout->heads, err);
     if (status == ATTN_OK && at != NULL)
         status = attn_selection_set_heads(knockout->heads, at + 1, err);
-    return status == ATTN_OK ? find_keys(job, knockout, arrow + 1, err) : status;
+    if (status == ATTN_OK)
+        status =
+            attn_run_find_keys(job->run, knockout->heads, arrow + 1,
+                               (struct attn_key_flags){knockout->keys, knockout->source_keys}, err);
+    return status;
 }
 
 /* --- Edits ------------------------------------------------------------------------------------ */

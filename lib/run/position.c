@@ -381,6 +381,38 @@ enum attn_status attn_run_find_source_positions(const struct attn_run *run, cons
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
+/* Whether one of HEADS is in a layer that attends to the source, or, unless IS_CROSS, to the text. */
+static bool has_layer(const struct attn_run *run, const struct attn_selection *heads, bool is_cross)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        if (config->is_cross[layer] == is_cross &&
+            (heads == NULL || attn_selection_n_head(heads, layer) > 0))
+            return true;
+    return false;
+}
+
+enum attn_status attn_run_find_keys(const struct attn_run *run, const struct attn_selection *heads,
+                                    const char *spec, struct attn_key_flags flags,
+                                    struct attn_error *err)
+{
+    const bool is_self = has_layer(run, heads, false), is_cross = has_layer(run, heads, true);
+    struct attn_error of_text = {0}, of_source = {0};
+    enum attn_status status, source_status = ATTN_INVALID;
+
+    if (!is_self)
+        return attn_run_find_source_positions(run, spec, flags.source, err);
+    status = attn_run_find_positions(run, spec, flags.text, &of_text);
+    if (is_cross && (status == ATTN_OK || status == ATTN_INVALID))
+        source_status = attn_run_find_source_positions(run, spec, flags.source, &of_source);
+    if (source_status != ATTN_OK && source_status != ATTN_INVALID)
+        return attn_error_copy(err, &of_source);
+    if (status == ATTN_OK || source_status == ATTN_OK)
+        return ATTN_OK;
+    return attn_error_copy(err, &of_text);
+}
+
 enum attn_status attn_run_find_position(const struct attn_run *run, const char *option,
                                         const char *spec, size_t *position, struct attn_error *err)
 {

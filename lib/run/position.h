@@ -36,6 +36,18 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
 enum attn_status attn_run_find_positions(const struct attn_run *run, const char *spec,
                                          unsigned char *flags, struct attn_error *err);
 
+/* Whether positions are meant: of the text [T], of the source [S]; 0 before. */
+struct attn_key_flags {
+    unsigned char *text, *source;
+};
+
+/* Sets what SPEC means of the keys that HEADS, NULL: all, look at: of the text where they are in layers that
+ * attend to it, of the source where they attend to that. Only one of the two need have all of them:
+ * of the other none is set. Likewise. */
+enum attn_status attn_run_find_keys(const struct attn_run *run, const struct attn_selection *heads,
+                                    const char *spec, struct attn_key_flags flags,
+                                    struct attn_error *err);
+
 /* Likewise of FLAGS [S], rows of the source of RUN: numbers count them, and words are its words. */
 enum attn_status attn_run_find_source_positions(const struct attn_run *run, const char *spec,
                                                 unsigned char *flags, struct attn_error *err);
