@@ -64,8 +64,8 @@ static const struct option ablation_rows[] = {
      .heading = "Interventions",
      .kind = OPTION_LIST,
      .offset = offsetof(struct ablation_args, knockouts),
-     .help = "keep these queries from looking at these keys, positions or words, in all heads or "
-             "these: 'it>cat@2.*'; may be given several times"},
+     .help = "keep these queries from looking at these keys, positions or words (of the source in "
+             "layers that look at it), in all heads or these: 'it>cat@2.*'; may be given several times"},
     {.name = "patch",
      .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
      .heading = "Interventions",

@@ -117,7 +117,8 @@ struct attn_request {
     const char *ablate_mean;      /* heads whose z becomes its mean over the text's positions, which
                                      a run without edits finds first */
     const char *const *knockouts; /* [n_knockout] "QUERIES>KEYS@HEADS": these queries do not look at
-                                     these keys; positions are numbers or words, @HEADS may lack */
+                                     these keys, of the source in layers that attend to it;
+                                     positions are numbers or words, @HEADS may lack */
     size_t n_knockout;
     const char *const *patches; /* [n_patch] "SITE:LAYER.HEAD@POSITIONS=FILE.npz": what another run
                                    wrote stands in place of that; .HEAD and @POSITIONS may lack */

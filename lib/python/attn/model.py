@@ -146,7 +146,8 @@ class Model:
         edits       what attn.zero, scale, replace, add and mask make, in this order
         ablate, ablate_mean, ablate_pattern
                     heads whose z becomes 0, or its mean; whose pattern becomes 0
-        knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys
+        knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
+                    in layers that look at it
         patch       texts "SITE:LAYER.HEAD@POSITIONS=FILE.npz"
         attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
                     masking, scale, eps, similarity, algorithm, dropout, seed
