@@ -17,7 +17,6 @@ struct knockout {
     unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
                                           the text and to the source */
     struct attn_selection *heads;      /* owns */
-    bool has_effect;                   /* a query of it loses a key that it could look at */
 };
 
 struct job {
@@ -137,7 +136,7 @@ static size_t find_cut(const struct job *job, const struct row *row)
 
     memset(job->cut, 0, row->n_key);
     for (size_t i = 0; i < job->n; i++) {
-        struct knockout *knockout = &job->items[i];
+        const struct knockout *knockout = &job->items[i];
         const unsigned char *keys = is_cross ? knockout->source_keys : knockout->keys;
 
         if (!knockout->queries[row->query] ||
@@ -146,7 +145,7 @@ static size_t find_cut(const struct job *job, const struct row *row)
         for (size_t key = 0; key < row->n_key; key++)
             job->cut[key] |= keys[key];
         for (size_t k = 0; k < row->n_kept; k++)
-            knockout->has_effect |= keys[job->kept[k]];
+            job->run->knocks_out[i] |= keys[job->kept[k]];
     }
     for (size_t k = 0; k < row->n_kept; k++)
         n_lost += job->cut[job->kept[k]];
@@ -234,7 +233,7 @@ static enum attn_status edit_layer(struct job *job, int layer, struct attn_error
 static void note_without_effect(const struct job *job)
 {
     for (size_t i = 0; i < job->n; i++)
-        if (!job->items[i].has_effect)
+        if (!job->run->knocks_out[i])
             attn_request_note(&job->run->request,
                               "the knockout '%s' changes nothing: none of its queries can look at "
                               "one of its keys",
@@ -249,9 +248,10 @@ static enum attn_status add(struct job *job, struct attn_error *err)
     enum attn_status status = ATTN_OK;
 
     job->items = attn_alloc(job->n, sizeof *job->items, err);
+    job->run->knocks_out = attn_alloc(job->n, sizeof *job->run->knocks_out, err);
     job->cut = attn_alloc(n_key, 1, err);
     job->kept = attn_alloc(n_key, sizeof *job->kept, err);
-    if (job->items == NULL || job->cut == NULL || job->kept == NULL)
+    if (job->items == NULL || job->run->knocks_out == NULL || job->cut == NULL || job->kept == NULL)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; status == ATTN_OK && i < job->n; i++) {
         job->items[i].spec = specs[i];

@@ -8,10 +8,12 @@
  */
 #include "run/many.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "run/many_item.h"
 #include "run/many_pack.h"
+#include "run/request_internal.h"
 
 enum {
     DEFAULT_WINDOW = 1024,
@@ -43,13 +45,15 @@ struct many {
     size_t n_handed_out, n_taken, n_read; /* records so far: of the first, of those, of all */
     size_t n_byte, most_bytes;            /* of the records inside */
     int n_worker;
-    int n_computing;       /* threads that feed a session of their own */
-    int n_alone_waiting;   /* those that want all threads */
-    bool is_alone;         /* one of them has them */
-    bool is_over;          /* all records were read */
-    bool is_handing_out;   /* a thread is at it */
-    bool has_failed;       /* nothing is computed any more */
-    bool cannot_hand_out;  /* `done` has failed */
+    int n_computing;      /* threads that feed a session of their own */
+    int n_alone_waiting;  /* those that want all threads */
+    bool is_alone;        /* one of them has them */
+    bool is_over;         /* all records were read */
+    bool is_handing_out;  /* a thread is at it */
+    bool has_failed;      /* nothing is computed any more */
+    bool cannot_hand_out; /* `done` has failed */
+    size_t n_run;         /* records handed out that have not failed */
+    size_t *n_idle;       /* [n_knockout] owns; of them, those that a knockout changes nothing in */
     struct attn_error err; /* why; also when no more could be read */
 };
 
@@ -111,6 +115,16 @@ static bool has_finished(struct many *many, size_t number)
     return found;
 }
 
+/* Counts the knockouts that change nothing in ITEM. By the thread that hands out. */
+static void count_idle(struct many *many, const struct attn_many_item *item)
+{
+    if (item->run == NULL || item->run->knocks_out == NULL)
+        return;
+    many->n_run++;
+    for (size_t i = 0; i < many->task->request.n_knockout; i++)
+        many->n_idle[i] += !item->run->knocks_out[i];
+}
+
 /* Hands out the records from FIRST up to END, which are finished. From outside of the monitor. */
 static bool hand_out(struct many *many, size_t first, size_t end)
 {
@@ -130,6 +144,7 @@ static bool hand_out(struct many *many, size_t first, size_t end)
             fail(many, status, &err);
             is_well = false;
         }
+        count_idle(many, &slot->item);
         empty(many, slot);
     }
     return is_well;
@@ -434,8 +449,10 @@ static enum attn_status create(struct many *many, struct attn_error *err)
     many->n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW;
     many->most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
     many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
-    return many->slots != NULL ? attn_monitor_create(N_CONDITION, &many->monitor, err)
-                               : ATTN_NO_MEMORY;
+    many->n_idle = attn_alloc(many->task->request.n_knockout + 1, sizeof *many->n_idle, err);
+    return many->slots != NULL && many->n_idle != NULL
+               ? attn_monitor_create(N_CONDITION, &many->monitor, err)
+               : ATTN_NO_MEMORY;
 }
 
 static void release(struct many *many)
@@ -444,6 +461,21 @@ static void release(struct many *many)
         empty(many, slot_of(many, i));
     attn_monitor_free(many->monitor);
     attn_free(many->slots);
+    attn_free(many->n_idle);
+}
+
+/* What each run would have noted, of all of them. */
+static void note_idle(const struct many *many)
+{
+    const struct attn_request *request = many->task->options.request;
+
+    for (size_t i = 0; request != NULL && i < many->task->request.n_knockout; i++)
+        if (many->n_idle[i] > 0)
+            attn_request_note(request,
+                              "the knockout '%s' changes nothing in %zu of %zu records: none of "
+                              "its queries can look at one of its keys",
+                              attn_quote_string(many->task->request.knockouts[i]).text,
+                              many->n_idle[i], many->n_run);
 }
 
 /* Reads while WORKERS [n] work, and waits until they have finished. */
@@ -495,6 +527,8 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
         status = create(&many, err);
     if (status == ATTN_OK)
         status = run_workers(&many, err);
+    if (status == ATTN_OK)
+        note_idle(&many);
     release(&many);
     attn_many_task_release(&task);
     return status;

@@ -383,6 +383,7 @@ void attn_run_free(struct attn_run *run)
     attn_free(run->words);
     attn_free(run->source_words);
     attn_free(run->edits);
+    attn_free(run->knocks_out);
     attn_free(run->means);
     attn_run_free_patches(run);
     attn_selection_free(run->chosen);

@@ -25,8 +25,9 @@ struct attn_run {
     size_t *words, *source_words; /* [n] owns both; of tokens, where words are asked for; or NULL */
     struct attn_edit *edits;      /* [n_edit] owns, or NULL */
     size_t n_edit;
-    float **patches;                /* [request.n_patch] owns; what patches put, or NULL */
-    float *means;                   /* owns; what edits of a mean ablation put, or NULL */
+    bool *knocks_out; /* [request.n_knockout] owns; whether a knockout changes anything, or NULL */
+    float **patches;  /* [request.n_patch] owns; what patches put, or NULL */
+    float *means;     /* owns; what edits of a mean ablation put, or NULL */
     struct attn_attend_args arrays; /* of attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
     struct attn_labels labels;
