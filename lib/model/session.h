@@ -143,8 +143,7 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 /* Tells the trace nothing any more: what is fed from now on only asks what would follow. */
 void attn_session_end_trace(struct attn_session *session);
 
-/* Rows (of one layer and head) with a value that edits have changed since the session was created,
- * each once; rows that nothing needed were not computed, and count as changed. */
+/* Rows (of one layer and head) that edits have changed so far; those that nothing needs count too. */
 size_t attn_session_n_edited_row(const struct attn_session *session);
 
 #endif
