@@ -62,7 +62,8 @@ static const struct option heads_rows[] = {
      .heading = "Heads",
      .kind = OPTION_TEXT,
      .offset = offsetof(struct heads_args, to),
-     .help = "the columns that --from looks at; in layers that look at a source those of the source"},
+     .help =
+         "the columns that --from looks at; in layers that look at a source those of the source"},
     {.name = "effect",
      .heading = "Heads",
      .kind = OPTION_FLAG,

@@ -65,7 +65,8 @@ static const struct option ablation_rows[] = {
      .kind = OPTION_LIST,
      .offset = offsetof(struct ablation_args, knockouts),
      .help = "keep these queries from looking at these keys, positions or words (of the source in "
-             "layers that look at it), in all heads or these: 'it>cat@2.*'; may be given several times"},
+             "layers that look at it), in all heads or these: 'it>cat@2.*'; may be given several "
+             "times"},
     {.name = "patch",
      .argument = "SITE:LAYER[.HEAD][@POS]=FILE.npz",
      .heading = "Interventions",
