@@ -75,10 +75,12 @@ static void run_heads(struct attn_forward *f, const struct attn_block_weights *w
     attn_attention_step(f, f->q, f->k, f->v, f->z);
 }
 
-/* From z, which was given. */
-static void begin_at_z(struct attn_forward *f)
+/* From z, which was given. What an MLP beside attention reads with it was not. */
+static void begin_at_z(struct attn_forward *f, const struct attn_block_weights *w)
 {
     attn_drop_step(f, f->z, f->dims.n_head * f->dims.d_value, NULL);
+    if (f->model->config.has_single_norm)
+        attn_norm_step(f, &w->ln1, f->resid, f->normed);
     attn_visit(f, ATTN_SITE_Z, f->z);
 }
 
@@ -89,7 +91,7 @@ void attn_block_run(struct attn_forward *f, int layer)
 
     f->feed.layer = layer;
     if (f->feed.has_z && layer == f->feed.first_layer)
-        begin_at_z(f);
+        begin_at_z(f, w);
     else
         run_heads(f, w);
     attn_linear_step(f, ATTN_SITE_ATTN_OUT, &w->out, f->z, f->out);
