@@ -112,11 +112,10 @@ static enum attn_status tell_rows(struct job *job, const struct attn_trace_event
 
         for (size_t i = 0; i < n_cell; i++) {
             const size_t key = keys != NULL ? (size_t)keys[i] : i;
+            const bool is_masked =
+                keys == NULL && event->is_causal && key > part.row0 + r + event->ahead;
 
-            /* Of a pattern that a mask cuts, what lies behind is not written. */
-            if (keys == NULL && event->is_causal && key > part.row0 + r + event->ahead)
-                break;
-            to[i] = (float)((double)from[i] * lengths[key]);
+            to[i] = is_masked ? 0 : (float)((double)from[i] * lengths[key]);
         }
     }
     return attn_derivation_tell(job->derivation, &part, err);

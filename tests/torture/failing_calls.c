@@ -1,17 +1,20 @@
 /*
  * failing_calls.c - a library for LD_PRELOAD: calls of the C library that a process makes fail,
- * also those that cJSON and libxsmm make, which the library's own door does not see.
+ * also those that cJSON and libxsmm make, which the library's own door does not see; or succeed and
+ * give memory that holds something.
  *
  *     FAIL='memory 17'    allocation 17 fails, counted from 0; 'memory 17+': all from it on
  *     FAIL='threads 0+'   no thread can be started
  *     FAIL='short'        reads and writes move at most 7 bytes
  *     FAIL='executable'   no memory can be made executable, as under a hardened kernel
+ *     FAIL='fill 255'     nothing fails; each byte of new memory is 255, but for calloc
  *     FAIL_COUNT=FILE     how many allocations and threads were asked for
  */
 #include "tests/support/sealed_memory.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,6 +42,7 @@ struct failing {
 
 static struct failing memory = {-1, -1, 0}, threads = {-1, -1, 0};
 static bool is_short;
+static int fill = -1; /* what each byte of new memory is; below 0: whatever it was */
 
 static bool fails(struct failing *failing)
 {
@@ -67,6 +71,8 @@ __attribute__((constructor)) static void begin(void)
         return;
     if (strcmp(what, "short") == 0)
         is_short = true;
+    else if (strncmp(what, "fill ", 5) == 0)
+        fill = (int)strtol(what + 5, NULL, 10);
     else if (strcmp(what, "executable") != 0 || !attn_seal_memory())
         _exit(99);
 }
@@ -92,9 +98,20 @@ static void *no_memory(void)
     return NULL;
 }
 
+/* BLOCK, whose first N_OLD bytes are kept. All that it holds is filled, also what was not asked for:
+ * realloc may hand that out later. */
+static void *filled(void *block, size_t n_old)
+{
+    const size_t size = block && fill >= 0 ? malloc_usable_size(block) : 0;
+
+    if (size > n_old)
+        memset((char *)block + n_old, fill, size - n_old);
+    return block;
+}
+
 void *malloc(size_t size)
 {
-    return fails(&memory) ? no_memory() : __libc_malloc(size);
+    return fails(&memory) ? no_memory() : filled(__libc_malloc(size), 0);
 }
 
 void *calloc(size_t count, size_t size)
@@ -104,7 +121,9 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *block, size_t size)
 {
-    return fails(&memory) ? no_memory() : __libc_realloc(block, size);
+    const size_t n_old = block && fill >= 0 ? malloc_usable_size(block) : 0;
+
+    return fails(&memory) ? no_memory() : filled(__libc_realloc(block, size), n_old);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size)
@@ -113,13 +132,13 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 
     if (!found)
         return ENOMEM;
-    *block = found;
+    *block = filled(found, 0);
     return 0;
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return fails(&memory) ? no_memory() : __libc_memalign(alignment, size);
+    return fails(&memory) ? no_memory() : filled(__libc_memalign(alignment, size), 0);
 }
 
 /* --- threads, bytes ------------------------------------------------------------------------- */
