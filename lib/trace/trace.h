@@ -29,7 +29,8 @@ struct attn_trace_event {
 
     /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event holds
      * n_col cells, one a key, of which the first row0 + r + ahead + 1 count when is_causal, else
-     * all. The others are 0, of attn_scores minus infinity, of qk what was computed. */
+     * all. The others are 0, of attn_scores minus infinity, of qk what was computed, or what an
+     * edit put there. */
     bool is_causal;
     size_t ahead; /* keys before the first query: S - T of attention on arrays, else 0 */
 
