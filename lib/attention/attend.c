@@ -380,13 +380,15 @@ static enum attn_status compute(const struct attn_attend_args *args, struct attn
 
     if (check(args, err) != ATTN_OK)
         return ATTN_INVALID;
+    a.gemm = attn_gemm_engine_start_for(args->compute, args->gemm, args->isa, work);
+    if (a.gemm.lacks_memory)
+        return attn_error_no_memory(err);
     prepare(&a);
     plan(&a, &a.arena);
     a.status = attn_arena_allocate(&a.arena, err);
     if (a.status != ATTN_OK)
         return a.status;
     plan(&a, &a.arena);
-    a.gemm = attn_gemm_engine_start_for(args->compute, args->gemm, args->isa, work);
     a.shape.is_bf16 = attn_gemm_rounds_attention(&a.gemm, args->compute);
     attn_kv_clear(a.kv, &a.shape, a.n_kv_at_once);
     attn_engines_plan(&a.engines, &a.gemm, &a.shape, &a.attention, 1, args->n_query);

@@ -240,6 +240,8 @@ enum attn_status attn_bench_run(const struct attn_bench_options *options, struct
     bench.n_thread = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
     bench.gemm = attn_gemm_engine_start_for(options->model->compute, options->gemm, options->isa,
                                             (double)INFINITY);
+    if (bench.gemm.lacks_memory)
+        return attn_error_no_memory(err);
     bench.memory = attn_alloc(bench.n_memory, sizeof *bench.memory, err);
     bench.random = attn_alloc(bench.n_random, sizeof *bench.random, err);
     status = bench.memory == NULL || bench.random == NULL ? ATTN_NO_MEMORY : ATTN_OK;

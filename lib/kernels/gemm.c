@@ -26,7 +26,7 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
     struct attn_gemm_engine engine = {.kernels = attn_kernels_find(limit)};
     bool wants_jit = how == ATTN_GEMM_JIT || (how == ATTN_GEMM_AUTO && work >= jit_pays_from);
 
-    engine.is_jit = wants_jit && attn_xsmm_start(engine.kernels->isa);
+    engine.is_jit = wants_jit && attn_xsmm_start(engine.kernels->isa, &engine.lacks_memory);
     engine.is_jit_bf16 = engine.is_jit && attn_xsmm_has_bf16();
     return engine;
 }
@@ -48,6 +48,8 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
         attn_gemm_engine_start(how, limit, is_float32 || tiles != NULL ? work : (double)INFINITY);
 
     engine.tiles = tiles;
+    engine.lacks_memory = engine.lacks_memory && !is_float32 && tiles == NULL &&
+                          attn_xsmm_would_have_bf16(engine.kernels->isa);
     return engine;
 }
 

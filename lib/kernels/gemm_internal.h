@@ -20,6 +20,7 @@ struct attn_gemm_engine {
     bool is_jit;                    /* libxsmm has been started and may make kernels */
     bool is_jit_bf16;               /* also for bfloat16 */
     const struct attn_tiles *tiles; /* what makes products in bfloat16; NULL: jit, or the loop */
+    bool lacks_memory;              /* libxsmm did not start for want of memory */
 };
 
 /*
@@ -32,7 +33,8 @@ struct attn_gemm_engine attn_gemm_engine_start(enum attn_gemm how, enum attn_isa
 
 /*
  * The same for COMPUTE, with the processor's tiles where it multiplies in bfloat16. Where libxsmm
- * multiplies in bfloat16, and the portable loop gives other bits, WORK has no say.
+ * multiplies in bfloat16, and the portable loop gives other bits, WORK has no say, and an engine
+ * that lacks_memory is of no use. In float32 none does: the loop gives the same bits.
  */
 struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, enum attn_gemm how,
                                                    enum attn_isa limit, double work);

@@ -4,35 +4,66 @@
  * libxsmm is column-major: its kernel computes C(m x n) = A(m x k) B(k x n), which in our row-major
  * terms is c [n, m] = b [n, k] a [k, m] with the weights as its A. So a, b, lda, ldb keep their
  * letters and nothing is transposed. Traps: a NULL beta means 1; steps of the batch form are in
- * bytes; where executable memory is denied it returns code that cannot be executed instead of NULL.
+ * bytes.
+ *
+ * Three more where memory is limited. When libxsmm cannot allocate its registry it does not say so,
+ * and crashes at the first look-up: we ask for the registry. When it cannot map executable memory it
+ * puts code into memory of malloc, which cannot be executed: we give it another malloc. It needs 130
+ * KiB of stack to make a kernel, and a stack that may not grow ends the process: we let it grow
+ * while somebody looks.
  */
 #include "kernels/gemm_xsmm_internal.h"
 
+#include <errno.h>
 #include <libxsmm.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Whether memory may be writable and executable, then executable only: what libxsmm does. */
-static bool can_execute_new_code(void)
+/* Room for the kernels of most models, each 8 to 24 KiB, and for the stack. */
+enum { ROOM_FOR_CODE = 4 << 20, STACK_FOR_CODE = 160 << 10 };
+
+/* Memory that may be written and executed, or NULL; errno says why. */
+static void *map_code(size_t size)
 {
-    long page = sysconf(_SC_PAGESIZE);
-    size_t size = page > 0 ? (size_t)page : 4096;
     void *code =
         mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return code != MAP_FAILED ? code : NULL;
+}
+
+/* Whether memory may be writable and executable, then executable only, which is what libxsmm does.
+ * *LACKS_MEMORY: it may, and there is too little. */
+static bool can_execute_new_code(bool *lacks_memory)
+{
+    void *code = map_code(ROOM_FOR_CODE);
     bool can;
 
-    if (code == MAP_FAILED)
+    *lacks_memory = !code && errno == ENOMEM;
+    if (!code)
         return false;
-    can = mprotect(code, size, PROT_READ | PROT_EXEC) == 0;
-    munmap(code, size);
+    can = mprotect(code, ROOM_FOR_CODE, PROT_READ | PROT_EXEC) == 0;
+    munmap(code, ROOM_FOR_CODE);
     return can;
+}
+
+/* Uses as much of the stack as libxsmm will: it stays as large as it has once been. */
+__attribute__((noinline)) static void grow_stack(void)
+{
+    volatile char stack[STACK_FOR_CODE];
+
+    for (size_t i = sizeof stack; i > 0; i -= 4096)
+        stack[i - 1] = 0;
 }
 
 bool attn_xsmm_can_start(void)
 {
-    return attn_isa_detect() >= ATTN_ISA_AVX2 && can_execute_new_code();
+    bool lacks_memory;
+
+    return attn_isa_detect() >= ATTN_ISA_AVX2 && can_execute_new_code(&lacks_memory);
 }
 
 /* Targets whose kernels were measured to keep the numeric contract: with fma, and not Xeon Phi. */
@@ -41,16 +72,71 @@ static bool is_target_exact(int target)
     return target == LIBXSMM_X86_AVX2 || target >= LIBXSMM_X86_AVX512_CORE;
 }
 
-bool attn_xsmm_start(enum attn_isa limit)
+/* Whether libxsmm, which was asked to start, has its registry. */
+static bool has_registry(void)
 {
-    bool is_first = libxsmm_ninit < 2; /* libxsmm's own test for "not started" */
+    libxsmm_registry_info info = {0};
 
-    if (limit < ATTN_ISA_AVX2 || !attn_xsmm_can_start())
-        return false;
+    (void)libxsmm_get_registry_info(&info); /* it may complain of a kernel that it has */
+    return info.capacity > 0;
+}
+
+/* What stands in the place of malloc and free when libxsmm cannot map executable memory, which it
+ * does not try again after one failure: the same with the size in a page before it. */
+static void *allocate_code(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *block = size <= SIZE_MAX - page ? map_code(page + size) : NULL;
+
+    if (!block)
+        return NULL;
+    memcpy(block, &size, sizeof size);
+    return block + page;
+}
+
+static void free_code(void *code)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size;
+
+    if (!code)
+        return;
+    memcpy(&size, (char *)code - page, sizeof size);
+    munmap((char *)code - page, page + size);
+}
+
+/* Starts it, where its code can be executed. */
+static bool start(enum attn_isa limit)
+{
+    /* Less than 2 is libxsmm's own test for "not started". One without a registry starts anew. */
+    const bool is_first = libxsmm_ninit < 2 || !has_registry();
+
     libxsmm_init();
-    if (is_first && limit == ATTN_ISA_AVX2 && libxsmm_get_target_archid() > LIBXSMM_X86_AVX2)
+    if (!has_registry())
+        return false;
+    if (!is_first)
+        return true;
+    libxsmm_set_default_allocator(NULL, (libxsmm_malloc_function){.function = allocate_code},
+                                  (libxsmm_free_function){.function = free_code});
+    if (limit == ATTN_ISA_AVX2 && libxsmm_get_target_archid() > LIBXSMM_X86_AVX2)
         libxsmm_set_target_archid(LIBXSMM_X86_AVX2);
-    return is_target_exact(libxsmm_get_target_archid());
+    return true;
+}
+
+bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory)
+{
+    *lacks_memory = false;
+    if (limit < ATTN_ISA_AVX2 || attn_isa_detect() < ATTN_ISA_AVX2 ||
+        !can_execute_new_code(lacks_memory))
+        return false;
+    grow_stack();
+    *lacks_memory = !start(limit);
+    return !*lacks_memory && is_target_exact(libxsmm_get_target_archid());
+}
+
+bool attn_xsmm_would_have_bf16(enum attn_isa limit)
+{
+    return limit >= ATTN_ISA_AVX512 && libxsmm_cpuid() >= LIBXSMM_X86_AVX512_CPX;
 }
 
 /* Where libxsmm emulates bfloat16, bits depend on the rows: instructions for it are needed. */

@@ -6,7 +6,14 @@ bool attn_xsmm_can_start(void)
     return false;
 }
 
-bool attn_xsmm_start(enum attn_isa limit)
+bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory)
+{
+    (void)limit;
+    *lacks_memory = false;
+    return false;
+}
+
+bool attn_xsmm_would_have_bf16(enum attn_isa limit)
 {
     (void)limit;
     return false;

@@ -15,8 +15,11 @@
 bool attn_xsmm_can_start(void);
 
 /* Starts libxsmm, or joins the one that the process has started, for a processor with no more than
- * LIMIT. False when it cannot start, or is of no use. */
-bool attn_xsmm_start(enum attn_isa limit);
+ * LIMIT. False when it cannot start, or is of no use; *LACKS_MEMORY: for want of memory alone. */
+bool attn_xsmm_start(enum attn_isa limit, bool *lacks_memory);
+
+/* Whether it multiplied in bfloat16, for a processor with no more than LIMIT, if it had started. */
+bool attn_xsmm_would_have_bf16(enum attn_isa limit);
 
 /* Of what was started. */
 bool attn_xsmm_has_bf16(void);

@@ -256,7 +256,9 @@ static void release(struct attn_session *session)
     attn_free(session->has_own_stride);
 }
 
-static void start_engine(struct attn_forward *f, const struct attn_session_options *options)
+static enum attn_status start_engine(struct attn_forward *f,
+                                     const struct attn_session_options *options,
+                                     struct attn_error *err)
 {
     /* A model that was packed will be run often. */
     const double work = f->model->weights.packed.base != NULL
@@ -265,6 +267,7 @@ static void start_engine(struct attn_forward *f, const struct attn_session_optio
 
     f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
+    return f->engine.lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
 }
 
 enum attn_status attn_session_create(const struct attn_model *model,
@@ -288,7 +291,9 @@ enum attn_status attn_session_create(const struct attn_model *model,
     if (status != ATTN_OK)
         goto fail;
     attn_plan_memory(f, &s->arena);
-    start_engine(f, &options);
+    status = start_engine(f, &options, err);
+    if (status != ATTN_OK)
+        goto fail;
     attn_kv_clear(f->kv, &f->shape, f->n_cache_layer * f->dims.n_kv_head);
     *session = s;
     return ATTN_OK;

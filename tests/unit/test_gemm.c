@@ -10,8 +10,10 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -292,10 +294,100 @@ START_TEST(without_executable_memory_the_portable_loop_serves)
 }
 END_TEST
 
+/* Leaves as much address space as the process has, and ROOM bytes. */
+static bool limit_memory(size_t room)
+{
+    struct rlimit limit;
+    FILE *file = fopen("/proc/self/statm", "r");
+    long long n_page = 0;
+    bool is_read = file && fscanf(file, "%lld", &n_page) == 1;
+
+    if (file)
+        fclose(file);
+    limit.rlim_cur = limit.rlim_max = (rlim_t)n_page * (rlim_t)sysconf(_SC_PAGESIZE) + room;
+    return is_read && setrlimit(RLIMIT_AS, &limit) == 0;
+}
+
+/* Kernels of ENGINE, each a new one, give what the definition gives. */
+static bool multiplies(const struct attn_gemm_engine *engine, size_t m)
+{
+    enum { N_K = 40 };
+    struct attn_gemm_shape shape = {.m = m, .n = 3, .lda = m, .ldc = m};
+
+    for (shape.k = 1; shape.k <= N_K; shape.k++) {
+        struct attn_gemm_kernel kernel;
+
+        shape.ldb = shape.k;
+        kernel = attn_gemm_kernel_find(engine, &shape);
+        attn_gemm_kernel_run(&kernel, a, b, c, 1);
+        multiply_by_definition(&shape, 1, expected);
+        if (memcmp(c, expected, 3 * m * sizeof *c) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* With engines of a process that may take no more than ROOM bytes. */
+static int multiply_within(size_t room)
+{
+    fill_inputs();
+    if (!limit_memory(room))
+        return 2;
+    for (size_t m = 20; m <= 21; m++) {
+        const struct attn_gemm_engine engine =
+            attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_BEST, 1e12);
+
+        if (!multiplies(&engine, m))
+            return 1;
+    }
+    return 0;
+}
+
+/* With an engine that was started before memory was limited. */
+static int multiply_after(size_t room)
+{
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_BEST, 1e12);
+
+    fill_inputs();
+    if (!limit_memory(room))
+        return 2;
+    return multiplies(&engine, 20) ? 0 : 1;
+}
+
+static void expect_a_good_end(int (*child_main)(size_t room), size_t room)
+{
+    int status = -1;
+    const pid_t child = fork();
+
+    ck_assert_int_ge(child, 0);
+    if (child == 0)
+        _exit(child_main(room));
+    ck_assert(waitpid(child, &status, 0) == child);
+    ck_assert_msg(status == 0, "with %zu KiB the child left with status %#x", room >> 10,
+                  (unsigned)status);
+}
+
+START_TEST(without_memory_the_portable_loop_serves)
+{
+    for (size_t room = 0; room <= 16 << 20; room += 64 << 10)
+        expect_a_good_end(multiply_within, room);
+}
+END_TEST
+
+START_TEST(kernels_for_which_memory_is_lacking_are_the_portable_loop)
+{
+    for (size_t room = 0; room <= 512 << 10; room += 8 << 10)
+        expect_a_good_end(multiply_after, room);
+}
+END_TEST
+
 ATTN_SUITE("gemm", jit_kernels_are_the_portable_loop_bit_for_bit,
            jit_kernels_for_avx2_are_the_portable_loop_bit_for_bit,
            blocks_of_a_batch_continue_one_chain, blocks_of_a_batch_continue_one_chain_on_avx2,
            portable_loops_are_the_definition, our_loop_multiplies_where_it_calls_for_the_next_panel,
            panels_cover_every_column_once_and_are_17_to_64_wide,
            eighty_columns_are_two_panels_of_forty, engines_start_as_asked,
-           avx2_limits_what_libxsmm_makes, without_executable_memory_the_portable_loop_serves)
+           avx2_limits_what_libxsmm_makes, without_executable_memory_the_portable_loop_serves,
+           without_memory_the_portable_loop_serves,
+           kernels_for_which_memory_is_lacking_are_the_portable_loop)
