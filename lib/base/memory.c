@@ -115,3 +115,14 @@ void attn_free(void *block)
 {
     free(block);
 }
+
+/* What may not be touched takes no memory, and counts for `ulimit -v` all the same. */
+bool attn_has_address_space(size_t size)
+{
+    void *space = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (space == MAP_FAILED)
+        return false;
+    munmap(space, size);
+    return true;
+}

@@ -39,6 +39,12 @@ char *attn_strndup(const char *text, size_t size, struct attn_error *err);
 
 void attn_free(void *block); /* NULL is allowed */
 
+/*
+ * Whether the process may take SIZE bytes of address space more, as of now. For calls of libraries
+ * that end the process when they get no memory.
+ */
+bool attn_has_address_space(size_t size);
+
 /* False when the result does not fit a size_t; *out is then unspecified. */
 static inline bool attn_checked_mul(size_t a, size_t b, size_t *out)
 {

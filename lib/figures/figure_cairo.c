@@ -1,6 +1,10 @@
 /*
  * figure_cairo.c - see figure_cairo.h. Alone knows cairo and pango.
  *
+ * glib and fontconfig end the process when they get no memory. So we ask for more than they take
+ * before they are called. A child process could die in their place, but a library does not fork: its
+ * host may have threads.
+ *
  * Cells of a PNG are put into the pixels by hand, exact and without smoothing; everything else is
  * drawn. Those of a PDF are paths, one a color, or an image where there are many.
  */
@@ -34,6 +38,7 @@ struct cairo {
 struct drawing {
     const struct cairo *cairo;
     const struct attn_shapes *shapes;
+    const char *name; /* what messages call it */
     cairo_surface_t *surface;
     cairo_t *cr;
     PangoLayout *layout;
@@ -71,10 +76,28 @@ static const char why_not[] = "which is not installed";
 static const char hint[] = "apt-get install libpangocairo-1.0-0, or --svg, which needs nothing";
 #endif
 
+/*
+ * What is needed beside the pixels. Measured: `ulimit -v` 200 MB above what the process has suffices.
+ * Most of it is never used: threads that look for fonts have stacks and arenas of their own.
+ */
+enum { ROOM_MIB = 256 };
+
+static enum attn_status check_room(const char *name, struct attn_error *err)
+{
+    if (attn_has_address_space((size_t)ROOM_MIB << 20))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_NO_MEMORY, "'%s' needs %d MiB of address space, which is not there",
+                   attn_quote_string(name).text, ROOM_MIB);
+    attn_error_hint(err, "--svg needs less; 'ulimit -v' is the limit of a process");
+    return ATTN_NO_MEMORY;
+}
+
 static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
 {
     bool has_all = true;
 
+    if (check_room(name, err) != ATTN_OK)
+        return ATTN_NO_MEMORY;
     cairo->library = open_library();
     if (cairo->library) {
 #define CAIRO_LOOK_UP(result, function, arguments)                                                 \
@@ -298,6 +321,8 @@ static enum attn_status draw(struct drawing *drawing, double unit, struct attn_e
 
     if (cairo->cairo_surface_status(drawing->surface) != 0)
         return attn_error_no_memory(err);
+    if (check_room(drawing->name, err) != ATTN_OK) /* the pixels have taken their part */
+        return ATTN_NO_MEMORY;
     drawing->cr = cairo->cairo_create(drawing->surface);
     cairo->cairo_scale(drawing->cr, unit, unit);
     drawing->layout = cairo->pango_cairo_create_layout(drawing->cr);
@@ -361,8 +386,9 @@ enum attn_status attn_figure_png_write(const struct attn_shapes *shapes, struct 
                                        size_t *n_unknown, struct attn_error *err)
 {
     struct cairo cairo;
-    struct drawing drawing = {.cairo = &cairo, .shapes = shapes, .is_pixels = true};
-    enum attn_status status = open_cairo(&cairo, "--png", err);
+    struct drawing drawing = {
+        .cairo = &cairo, .shapes = shapes, .name = "--png", .is_pixels = true};
+    enum attn_status status = open_cairo(&cairo, drawing.name, err);
 
     if (status != ATTN_OK)
         return status;
@@ -428,8 +454,8 @@ enum attn_status attn_figure_pdf_write(const struct attn_shapes *shapes, struct 
 {
     const double unit = shapes->points > 0 ? shapes->points : ATTN_SHAPES_POINTS;
     struct cairo cairo;
-    struct drawing drawing = {.cairo = &cairo, .shapes = shapes};
-    enum attn_status status = open_cairo(&cairo, "--pdf", err);
+    struct drawing drawing = {.cairo = &cairo, .shapes = shapes, .name = "--pdf"};
+    enum attn_status status = open_cairo(&cairo, drawing.name, err);
 
     if (status != ATTN_OK)
         return status;
