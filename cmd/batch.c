@@ -127,7 +127,9 @@ static const struct option resume_rows[] = {
      .heading = "Restarts",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct batch_args, is_synced),
-     .help = "wait for the disk at each checkpoint: what is done survives a power failure"},
+     .help =
+         "wait for the disk at each checkpoint, and for each file and its name at the end: what "
+         "is done survives a power failure"},
     {.name = "progress",
      .argument = "SECONDS",
      .heading = "Other",
@@ -523,6 +525,7 @@ static enum attn_status write_manifest(struct batch *batch, struct attn_error *e
     uint64_t size;
     struct batch_manifest manifest = {
         .path = batch->manifest_path,
+        .is_synced = work->options.is_synced,
         .identity = work->identity,
         .argc = batch->argc,
         .argv = batch->argv,

@@ -140,7 +140,7 @@ static enum attn_status hash(const struct batch_manifest *manifest, struct batch
     return batch_digests_wait(&all, err);
 }
 
-static enum attn_status write_text(const char *path, const struct attn_buffer *text,
+static enum attn_status write_text(const char *path, bool is_synced, const struct attn_buffer *text,
                                    struct attn_error *err)
 {
     struct attn_sink *sink = NULL;
@@ -149,6 +149,8 @@ static enum attn_status write_text(const char *path, const struct attn_buffer *t
         status = attn_sink_create_file(path, &sink, err);
     if (status != ATTN_OK)
         return status;
+    if (is_synced)
+        attn_sink_sync(sink);
     attn_sink_write(sink, text->data, text->size);
     status = attn_sink_commit(sink, err);
     attn_sink_free(sink);
@@ -167,7 +169,7 @@ static enum attn_status write_manifest(const struct batch_manifest *manifest,
     append_counts(&text, manifest->done);
     append_outputs(&text, manifest, digests);
     append_circumstances(&text, manifest);
-    const enum attn_status status = write_text(manifest->path, &text, err);
+    const enum attn_status status = write_text(manifest->path, manifest->is_synced, &text, err);
     attn_buffer_release(&text);
     return status;
 }

@@ -34,6 +34,7 @@ struct batch_manifest {
     time_t started;
     int exit_code; /* the exit code of the run */
     const volatile sig_atomic_t *cancel;
+    bool is_synced; /* wait until the device has it */
 };
 
 /* Hashes input and outputs, and writes the file. */

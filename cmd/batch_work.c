@@ -276,6 +276,9 @@ enum attn_status batch_work_checkpoint(struct batch_work *work, struct attn_erro
         status = batch_model_wait(work->model, &work->identity.model, err);
         if (status == ATTN_OK)
             status = begin_journal(work, err);
+        if (status == ATTN_OK && work->options.is_synced)
+            status =
+                attn_error_at(attn_sink_sync_name(work->journal_path, err), ATTN_STAGE_OUTPUT, err);
     }
     read_sizes(work, work->sizes);
     work->done.milliseconds = work->milliseconds_before + (uint64_t)(1e3 * progress_seconds());

@@ -208,7 +208,7 @@ static int write_document(struct attn_sink *out, const struct attn_host *host,
     return code;
 }
 
-static int write_json(const char *path, const struct attn_host *host,
+static int write_json(const char *path, bool is_synced, const struct attn_host *host,
                       const struct attn_generation *made, struct attn_sink *standard)
 {
     struct attn_error err = {0};
@@ -217,6 +217,8 @@ static int write_json(const char *path, const struct attn_host *host,
         return write_document(standard, host, made);
     if (attn_sink_create_file(path, &file, &err) != ATTN_OK)
         return report(&err, EXIT_OUTPUT);
+    if (is_synced)
+        attn_sink_sync(file);
     int code = write_document(file, host, made);
     if (code == EXIT_DONE && attn_sink_commit(file, &err) != ATTN_OK)
         code = report(&err, EXIT_OUTPUT);
@@ -319,7 +321,7 @@ static int perform(struct generate_args *args, struct served *served)
     if (code == EXIT_DONE)
         code = generate(args, served, &stream, &made);
     if (code == EXIT_DONE && json)
-        code = write_json(json, served->host, &made, served->out);
+        code = write_json(json, args->request.output.is_synced, served->host, &made, served->out);
     if (code == EXIT_DONE && shows_run(args))
         code = run_whole(served, &made);
     attn_generation_release(&made);

@@ -21,6 +21,7 @@ struct init_args {
     int split; /* index in "word|char" */
     struct text_list draws;
     int64_t seed, embedding_rows;
+    bool is_synced;
 };
 
 static const struct option rows[] = {
@@ -86,6 +87,7 @@ static const struct option rows[] = {
      .max = INT32_MAX,
      .help = "draw an embedding of N rows and keep the first, one for each token: the numbers of a "
              "table depend on its size"},
+    OPTION_SYNC("Other", struct init_args),
 };
 
 static const struct option_group own_options = OPTION_GROUP(rows);
@@ -191,6 +193,7 @@ static int make(const struct init_args *args, const struct attn_word_list *words
         .n_draw = args->draws.n,
         .seed = (uint64_t)args->seed,
         .n_embedding_row = (size_t)args->embedding_rows,
+        .is_synced = args->is_synced,
     };
     struct attn_error err = {0};
     struct attn_init *init;

@@ -482,7 +482,7 @@ static int write_document(const struct comparison *comparison, const struct attn
     struct attn_sink *sink;
     if (!output->path)
         return print_json(comparison, precision, output->sink);
-    if (attn_sink_create_file(output->path, &sink, &err) != ATTN_OK)
+    if (attn_output_create_file(output, &sink, &err) != ATTN_OK)
         return report(&err, EXIT_OUTPUT);
     int code = print_json(comparison, precision, sink);
     if (code == EXIT_DONE && attn_sink_commit(sink, &err) != ATTN_OK)

@@ -28,6 +28,7 @@ static const struct option shared_rows[] = {
      .offset = offsetof(struct output_args, is_addition),
      .help = "let files stay that an earlier run wrote into DIR and this one does not write; "
              "otherwise they are removed"},
+    OPTION_SYNC("Output", struct output_args),
     {.name = "precision",
      .argument = "N",
      .heading = "Output",
@@ -135,6 +136,7 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
         .sink = is_standard ? standard : NULL,
         .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
         .is_addition = args->is_addition,
+        .is_synced = args->is_synced,
     };
 }
 
@@ -185,8 +187,7 @@ static enum attn_status write_tables(const struct attn_output *output, int preci
                                      struct attn_error *err)
 {
     struct attn_sink *file = NULL;
-    enum attn_status status =
-        output->path ? attn_sink_create_file(output->path, &file, err) : ATTN_OK;
+    enum attn_status status = output->path ? attn_output_create_file(output, &file, err) : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < n_table; i++)
         if (tables[i])
             status = attn_table_write(tables[i], output->format->table_form, precision,

@@ -11,6 +11,7 @@
 struct output_args {
     struct named_list formats; /* paths by the names of formats, and the formats' own options */
     bool is_addition;          /* files of earlier runs stay */
+    bool is_synced;            /* what is written survives a power failure */
     int64_t precision;         /* -1: as many digits as bring back the same number */
 };
 

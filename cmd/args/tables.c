@@ -25,6 +25,7 @@ static const struct option tables_rows[] = {
      .kind = OPTION_TEXT,
      .offset = offsetof(struct tables_args, paths[TABLES_JSONL]),
      .help = "the same as one JSON object a row"},
+    OPTION_SYNC("Output", struct tables_args),
     {.name = "precision",
      .argument = "N",
      .heading = "Output",
@@ -101,10 +102,12 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0;
 }
 
-static struct attn_output output_of(const char *format, const char *path)
+static struct attn_output output_of(const struct tables_args *args, const char *format,
+                                    const char *path)
 {
     return (struct attn_output){.format = attn_format_find(format),
-                                .path = is_standard(path) ? NULL : path};
+                                .path = is_standard(path) ? NULL : path,
+                                .is_synced = args->is_synced};
 }
 
 /* The outputs of ARGS as the library checks them. */
@@ -113,10 +116,10 @@ static size_t list(const struct tables_args *args, struct attn_output items[MOST
     size_t n = 0;
     for (int form = 0; form < TABLES_N_FORM; form++)
         if (args->paths[form])
-            items[n++] = output_of(names[form], args->paths[form]);
+            items[n++] = output_of(args, names[form], args->paths[form]);
     for (int form = 0; form < TABLES_N_PICTURE; form++)
         if (args->pictures[form])
-            items[n++] = output_of(picture_names[form], args->pictures[form]);
+            items[n++] = output_of(args, picture_names[form], args->pictures[form]);
     return n;
 }
 
@@ -172,16 +175,16 @@ int tables_check_model(const struct tables_args *args, const struct attn_host *h
     return EXIT_DONE;
 }
 
-/* Writes TABLE into the file PATH, or to OUT. */
-static enum attn_status write_form(const struct attn_table *table, const char *path,
-                                   enum attn_table_form form, int precision, struct attn_sink *out,
-                                   struct attn_error *err)
+/* Writes TABLE where OUTPUT says, or to OUT. */
+static enum attn_status write_form(const struct attn_table *table, const struct attn_output *output,
+                                   int precision, struct attn_sink *out, struct attn_error *err)
 {
+    const enum attn_table_form form = output->format->table_form;
     struct attn_sink *file = NULL;
     enum attn_status status;
-    if (is_standard(path))
+    if (!output->path)
         return attn_table_write(table, form, precision, out, err);
-    status = attn_sink_create_file(path, &file, err);
+    status = attn_output_create_file(output, &file, err);
     if (status == ATTN_OK)
         status = attn_table_write(table, form, precision, file, err);
     if (status == ATTN_OK)
@@ -206,7 +209,7 @@ static int write_pictures(const struct tables_args *args, const struct attn_tabl
     for (int form = 0; status == ATTN_OK && form < TABLES_N_PICTURE; form++) {
         if (!args->pictures[form])
             continue;
-        struct attn_output output = output_of(picture_names[form], args->pictures[form]);
+        struct attn_output output = output_of(args, picture_names[form], args->pictures[form]);
         output.sink = output.path ? NULL : out;
         status = attn_table_picture_write(table, &drawn, &picture, &output, &err);
     }
@@ -229,8 +232,8 @@ int tables_write(const struct tables_args *args, const struct attn_table *table,
         if (!args->paths[form])
             continue;
         is_written = true;
-        status = write_form(table, args->paths[form], attn_format_find(names[form])->table_form,
-                            precision, out, &err);
+        struct attn_output output = output_of(args, names[form], args->paths[form]);
+        status = write_form(table, &output, precision, out, &err);
     }
     if (!is_written)
         status = attn_table_write(table, ATTN_TABLE_ALIGNED, precision, out, &err);

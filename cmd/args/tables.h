@@ -22,6 +22,7 @@ struct tables_args {
     const char *pictures[TABLES_N_PICTURE]; /* likewise */
     const char *column;                     /* that is drawn; NULL: not given */
     struct picture_args picture;
+    bool is_synced;    /* what is written survives a power failure */
     int64_t precision; /* -1: as many digits as bring back the same number */
 };
 

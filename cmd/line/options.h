@@ -72,6 +72,16 @@ struct option_group {
     bool (*make_row)(size_t i, struct option *row); /* the row I; false: there are I rows */
 };
 
+/* --sync, which all that write files have: sets is_synced of TYPE. */
+#define OPTION_SYNC(title, type)                                                                   \
+    {                                                                                              \
+        .name = "sync", .heading = (title), .kind = OPTION_FLAG,                                   \
+        .offset = offsetof(type, is_synced),                                                       \
+        .help =                                                                                    \
+            "wait until the disk has each file and its name: what is written survives a power "    \
+            "failure"                                                                              \
+    }
+
 /* The group of an array of rows. */
 #define OPTION_GROUP(array)                                                                        \
     {                                                                                              \

@@ -25,6 +25,7 @@ struct attn_part {
     uint64_t begin;         /* bytes that were there before the sink's first */
     bool is_made;           /* _open made the file */
     bool is_committed;      /* it was renamed */
+    bool is_synced;         /* the device has its name; and is to have the other one */
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -264,9 +265,13 @@ enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct 
 
     attn_sink_flush(part->sink);
     status = attn_sink_check(part->sink, err);
-    if (status == ATTN_OK && is_synced && !attn_part_is_stream(part) &&
-        fdatasync(part->descriptor) != 0)
+    if (status != ATTN_OK || !is_synced || attn_part_is_stream(part))
+        return status;
+    if (fdatasync(part->descriptor) != 0)
         return attn_error_errno(err, "write", part->path, errno);
+    if (!part->is_synced)
+        status = attn_sink_sync_name(part->path, err);
+    part->is_synced = status == ATTN_OK;
     return status;
 }
 
@@ -294,7 +299,7 @@ enum attn_status attn_part_commit(struct attn_part *part, struct attn_error *err
     if (rename(part->path, part->target) != 0)
         return attn_error_errno(err, "write", part->target, errno);
     part->is_committed = true;
-    return ATTN_OK;
+    return part->is_synced ? attn_sink_sync_name(part->target, err) : ATTN_OK;
 }
 
 enum attn_status attn_part_remove(struct attn_part *part, struct attn_error *err)

@@ -54,13 +54,13 @@ enum attn_status attn_part_write_at(struct attn_part *part, uint64_t offset, con
 enum attn_status attn_part_read_at(struct attn_part *part, uint64_t offset, void *bytes,
                                    size_t size, struct attn_error *err);
 
-/* Writes out what was appended; IS_SYNCED waits until the device has it. */
+/* Writes out what was appended; IS_SYNCED waits until the device has it, and its name. */
 enum attn_status attn_part_flush(struct attn_part *part, bool is_synced, struct attn_error *err);
 
 /* The same, and the last failure that closing could tell. No more bytes come. */
 enum attn_status attn_part_finish(struct attn_part *part, bool is_synced, struct attn_error *err);
 
-/* Renames a finished part to its target. */
+/* Renames a finished part to its target; of one that was synced, waits until the device knows. */
 enum attn_status attn_part_commit(struct attn_part *part, struct attn_error *err);
 
 /* Removes a part that has become part of another. */

@@ -36,6 +36,7 @@ struct attn_sink {
     int descriptor;         /* -1: none, or closed */
     bool owns_descriptor;   /* close it at the end */
     bool is_closed_pipe;    /* EPIPE was seen */
+    bool is_synced;         /* the commit waits for the device */
     char *name;             /* owns; what messages call the sink */
     char *target;           /* owns; TEMPORARY: where the file goes in the end */
     char *temporary;        /* owns; TEMPORARY: where it is until then, NULL once renamed */
@@ -393,16 +394,66 @@ static void close_descriptor(struct attn_sink *sink)
     sink->descriptor = -1;
 }
 
+void attn_sink_sync(struct attn_sink *sink)
+{
+    sink->is_synced = true;
+}
+
+/* Waits until the device has the names in the directory that the first LENGTH bytes of PATH are, and
+ * REST after them. */
+static enum attn_status sync_names(const char *path, size_t length, const char *rest,
+                                   struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+    enum attn_status status;
+    int descriptor;
+
+    attn_buffer_append(&name, path, length);
+    attn_buffer_append_string(&name, rest);
+    if (!attn_buffer_string(&name)) {
+        attn_buffer_release(&name);
+        return attn_error_no_memory(err);
+    }
+    descriptor = open(name.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    status = ATTN_OK;
+    /* Not all file systems can: EINVAL. */
+    if (descriptor < 0 || (fsync(descriptor) != 0 && errno != EINVAL))
+        status = attn_error_errno(err, "sync directory", name.data, errno);
+    if (descriptor >= 0)
+        close(descriptor);
+    attn_buffer_release(&name);
+    return status;
+}
+
+enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err)
+{
+    const size_t length = attn_path_folder_length(path);
+
+    return sync_names(path, length, length > 0 ? "" : ".", err);
+}
+
+enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err)
+{
+    return sync_names(directory, strlen(directory), "/..", err);
+}
+
+/* A sync that failed is not tried again: the system may have dropped the bytes, and then says that
+ * all is well. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
     flush(sink);
+    if (sink->is_synced && sink->temporary && !has_failed(sink) && fsync(sink->descriptor) != 0)
+        fail_write(sink, errno);
     if (sink->owns_descriptor)
         close_descriptor(sink);
     if (sink->temporary && !has_failed(sink)) {
-        if (rename(sink->temporary, sink->target) != 0)
+        if (rename(sink->temporary, sink->target) != 0) {
             fail_write(sink, errno);
-        else
+        } else {
             drop_temporary(sink);
+            if (sink->is_synced)
+                (void)attn_sink_sync_name(sink->target, &sink->err); /* which sticks */
+        }
     }
     return attn_sink_check(sink, err);
 }

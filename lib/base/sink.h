@@ -49,6 +49,16 @@ ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t 
 /* Memory sinks: the bytes, borrowed until the next write. */
 ATTN_API const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size);
 
+/*
+ * Has the commit wait until the device has the file, and after the rename, its name: it then
+ * survives a power failure. Without it a commit of today may leave, after one, the file that was
+ * there before or one without bytes. Of what is written directly nothing is waited for.
+ */
+ATTN_API void attn_sink_sync(struct attn_sink *sink);
+
+/* Waits until the device has the name of PATH, a file that was made or renamed otherwise. */
+ATTN_API enum attn_status attn_sink_sync_name(const char *path, struct attn_error *err);
+
 /* Flushes, closes, renames. Reports the failure that stuck, if any; the target is then as it was.
  */
 ATTN_API enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err);
@@ -60,6 +70,9 @@ ATTN_API void attn_sink_free(struct attn_sink *sink);
 
 /* The number of PATH if it names one of our own descriptors (/dev/stdout, /dev/fd/N), else -1. */
 int attn_sink_own_descriptor(const char *path);
+
+/* The same for the name of DIRECTORY, which was made. */
+enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error *err);
 
 /* Whether attn_sink_write_at works: files and memory do, pipes do not. */
 bool attn_sink_is_seekable(const struct attn_sink *sink);

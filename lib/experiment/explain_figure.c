@@ -467,7 +467,7 @@ enum attn_status attn_explain_figure_write(const struct attn_explanation *row,
         return status;
     status = draw(&sheet, err);
     if (status == ATTN_OK && output->path)
-        status = attn_sink_create_file(output->path, &file, err);
+        status = attn_output_create_file(output, &file, err);
     if (status == ATTN_OK)
         status =
             output->format->tensors->draw(&shapes, file ? file : output->sink, &n_unknown, err);

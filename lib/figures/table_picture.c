@@ -90,7 +90,7 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
         status = draw_figure(&cells.figure, picture, output->format, &shapes, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK && output->path)
-        status = attn_sink_create_file(output->path, &file, err);
+        status = attn_output_create_file(output, &file, err);
     if (status == ATTN_OK)
         status = write_picture(&cells.figure, &shapes, picture, output->format,
                                file ? file : output->sink, err);

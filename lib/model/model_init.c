@@ -19,6 +19,7 @@ struct attn_init {
     struct attn_buffer config;     /* config.json */
     struct attn_buffer vocabulary; /* vocab.json; empty: there is none */
     struct attn_made_weights weights;
+    bool is_synced; /* see attn_init_options */
 };
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -101,6 +102,7 @@ enum attn_status attn_init_create(const struct attn_init_options *given, struct 
     made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
+    made->is_synced = options.is_synced;
     status = attn_init_config_write(&made->config, &options, err);
     if (status == ATTN_OK)
         status = read_config(made, &options, &config, &layers, &has_biases, err);
@@ -224,6 +226,8 @@ static enum attn_status write_files(const struct attn_init *init, const char *di
         status = attn_buffer_check(&path, err);
         if (status == ATTN_OK)
             status = attn_sink_create_file_in(directory, names[i], &files[i].sink, err);
+        if (status == ATTN_OK && init->is_synced)
+            attn_sink_sync(files[i].sink);
         if (status == ATTN_OK)
             status = write_content(init, i, files[i].sink, err);
         if (status == ATTN_OK)
@@ -256,6 +260,8 @@ enum attn_status attn_init_write(const struct attn_init *init, const char *direc
     status = write_files(init, directory, files, err);
     if (status == ATTN_OK)
         status = commit_files(files, err);
+    if (status == ATTN_OK && init->is_synced && is_new)
+        status = attn_sink_sync_parent(directory, err);
     for (int i = 0; i < N_FILE; i++) {
         attn_sink_free(files[i].sink);
         if (status != ATTN_OK && files[i].is_in_place)

@@ -37,6 +37,7 @@ struct attn_init_options {
     uint64_t seed;          /* the generator's before the first draw */
     size_t n_embedding_row; /* rows that are drawn, of which the first are kept; 0: as many. At most
                                2^28 numbers are drawn and not kept */
+    bool is_synced;         /* attn_init_write waits until the device has the files */
 };
 
 #define ATTN_INIT_OPTIONS_DEFAULT                                                                  \

@@ -21,6 +21,7 @@ struct attn_directory {
     struct attn_manifest manifest;
     struct attn_file_names others; /* files here that other outputs write */
     bool is_new;                   /* it was made here */
+    bool is_synced;                /* files wait until the device has them */
     bool is_locked;                /* as far as the file system has locks */
     bool had_manifest;             /* before */
     bool has_manifest;             /* it was written here, and nothing has changed since */
@@ -72,6 +73,11 @@ enum attn_status attn_directory_open(const char *path, const char *title,
     }
     *directory = d;
     return ATTN_OK;
+}
+
+void attn_directory_sync(struct attn_directory *directory)
+{
+    directory->is_synced = true;
 }
 
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b)
@@ -212,7 +218,8 @@ static enum attn_status write_manifest(struct attn_directory *directory, struct 
     enum attn_status status = check_others(directory, err);
 
     if (status == ATTN_OK)
-        status = attn_manifest_write(&directory->manifest, directory->path, err);
+        status =
+            attn_manifest_write(&directory->manifest, directory->path, directory->is_synced, err);
 
     directory->has_manifest = status == ATTN_OK;
     directory->wrote_manifest |= status == ATTN_OK;
@@ -224,7 +231,11 @@ enum attn_status attn_directory_create_file(struct attn_directory *directory, co
 {
     enum attn_status status = directory->has_manifest ? ATTN_OK : write_manifest(directory, err);
 
-    return status == ATTN_OK ? attn_sink_create_file_in(directory->path, name, sink, err) : status;
+    if (status == ATTN_OK)
+        status = attn_sink_create_file_in(directory->path, name, sink, err);
+    if (status == ATTN_OK && directory->is_synced)
+        attn_sink_sync(*sink);
+    return status;
 }
 
 enum attn_status attn_directory_commit_file(struct attn_directory *directory,
@@ -339,7 +350,11 @@ enum attn_status attn_directory_finish(struct attn_directory *directory,
     }
     attn_free(written.items);
     attn_manifest_drop_empty(manifest);
-    return status == ATTN_OK && !directory->has_manifest ? write_manifest(directory, err) : status;
+    if (status == ATTN_OK && !directory->has_manifest)
+        status = write_manifest(directory, err);
+    return status == ATTN_OK && directory->is_synced && directory->is_new
+               ? attn_sink_sync_parent(directory->path, err)
+               : status;
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

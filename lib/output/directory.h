@@ -32,6 +32,9 @@ struct attn_directory;
 enum attn_status attn_directory_open(const char *path, const char *title,
                                      struct attn_directory **directory, struct attn_error *err);
 
+/* Has all that is written from here on wait until the device has it (attn_sink_sync). */
+void attn_directory_sync(struct attn_directory *directory);
+
 /* The order of two directories, below 0, 0 or above 0; 0: both are the same directory. Lock several
  * directories in this order, so that two processes never wait for each other. */
 int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);

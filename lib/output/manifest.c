@@ -258,7 +258,7 @@ static void append_run_text(struct attn_buffer *text, const struct attn_manifest
 }
 
 enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *directory,
-                                     struct attn_error *err)
+                                     bool is_synced, struct attn_error *err)
 {
     struct attn_buffer text = {0};
     struct attn_sink *sink = NULL;
@@ -278,6 +278,8 @@ enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const
     if (status == ATTN_OK)
         status = attn_sink_create_file_in(directory, ATTN_MANIFEST_NAME, &sink, err);
     if (status == ATTN_OK) {
+        if (is_synced)
+            attn_sink_sync(sink);
         attn_sink_write(sink, text.data, text.size);
         status = attn_sink_commit(sink, err);
     }

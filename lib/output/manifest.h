@@ -56,9 +56,9 @@ struct attn_manifest {
 enum attn_status attn_manifest_read(struct attn_manifest *manifest, const char *directory,
                                     struct attn_error *err);
 
-/* Writes that of DIRECTORY. */
+/* Writes that of DIRECTORY; IS_SYNCED waits until the device has it. */
 enum attn_status attn_manifest_write(const struct attn_manifest *manifest, const char *directory,
-                                     struct attn_error *err);
+                                     bool is_synced, struct attn_error *err);
 
 /* Adds a run that writes FORMAT, without files, as the last one. *RUN is borrowed. */
 enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct attn_format *format,

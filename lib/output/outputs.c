@@ -28,6 +28,16 @@ struct attn_outputs {
     bool is_abandoned;
 };
 
+enum attn_status attn_output_create_file(const struct attn_output *item, struct attn_sink **sink,
+                                         struct attn_error *err)
+{
+    enum attn_status status = attn_sink_create_file(item->path, sink, err);
+
+    if (status == ATTN_OK && item->is_synced)
+        attn_sink_sync(*sink);
+    return status;
+}
+
 /* --- What does not go together --------------------------------------------------------------- */
 
 /* The first format that hints name and that can be written to a sink. */
@@ -183,10 +193,14 @@ static enum attn_status open_directory(struct attn_outputs *outputs, const struc
         if (attn_directory_compare(outputs->directories[i], opened) == 0) {
             attn_directory_close(opened);
             *directory = outputs->directories[i];
-            return ATTN_OK;
+            break;
         }
-    outputs->directories[outputs->n_directory++] = opened;
-    *directory = opened;
+    if (!*directory) {
+        outputs->directories[outputs->n_directory++] = opened;
+        *directory = opened;
+    }
+    if (item->is_synced)
+        attn_directory_sync(*directory);
     return ATTN_OK;
 }
 
@@ -244,6 +258,7 @@ static enum attn_status open_output(struct attn_outputs *outputs, struct open_ou
 
     own.own = item->own;
     own.is_addition = item->is_addition;
+    own.is_synced = item->is_synced;
     output->sink = item->path ? NULL : item->sink;
     if (output->directory)
         status = attn_writer_create_in(item->format, output->directory, outputs->labels, &own,
@@ -539,6 +554,8 @@ enum attn_status attn_output_write_tables(const struct attn_output *item,
     struct attn_directory *directory = NULL;
     enum attn_status status = attn_directory_open(item->path, item->format->title, &directory, err);
 
+    if (status == ATTN_OK && item->is_synced)
+        attn_directory_sync(directory);
     if (status == ATTN_OK)
         status = attn_directory_lock(directory, true, cancel, err);
     if (status == ATTN_OK)

@@ -29,7 +29,12 @@ struct attn_output {
     struct attn_sink *sink; /* standard output, say; borrowed, and not committed */
     const char *own;        /* the value of the format's own option, or NULL */
     bool is_addition;       /* to a directory: the files that earlier runs wrote there stay */
+    bool is_synced;         /* wait until the device has it: then it survives a power failure */
 };
+
+/* A file of ITEM, whose path is one, to be committed. */
+ATTN_API enum attn_status attn_output_create_file(const struct attn_output *item,
+                                                  struct attn_sink **sink, struct attn_error *err);
 
 struct attn_outputs;
 
@@ -46,8 +51,8 @@ enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
 
 /*
  * Opens all of the N outputs, or none. Checks them first. LABELS and what OPTIONS point to are
- * borrowed until attn_outputs_free; the items, and not OPTIONS, say own and
- * is_addition. N may be 0.
+ * borrowed until attn_outputs_free; the items, and not OPTIONS, say own, is_addition and
+ * is_synced. N may be 0.
  */
 enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
                                      const struct attn_labels *labels,

@@ -363,6 +363,8 @@ static enum attn_status open_directory(struct attn_writer *w, const char *path,
     enum attn_status status = attn_directory_open(path, w->format->title, &w->directory, err);
 
     w->owns_directory = status == ATTN_OK;
+    if (status == ATTN_OK && w->options.is_synced)
+        attn_directory_sync(w->directory);
     return status == ATTN_OK ? attn_directory_lock(w->directory, false, NULL, err) : status;
 }
 
@@ -371,6 +373,8 @@ static enum attn_status open_file(struct attn_writer *w, const char *path, struc
     enum attn_status status = attn_sink_create_file(path, &w->sink, err);
 
     w->owns_sink = status == ATTN_OK;
+    if (status == ATTN_OK && w->options.is_synced)
+        attn_sink_sync(w->sink);
     return status;
 }
 

@@ -40,6 +40,7 @@ struct attn_writer_options {
                                                    writer sees then. Borrowed likewise */
     attn_note_fn on_note; /* told of what is odd in what is written; or NULL */
     void *user;           /* for on_note */
+    bool is_synced;       /* _finish waits until the device has what was written */
 };
 
 #define ATTN_WRITER_OPTIONS_DEFAULT                                                                \

@@ -241,6 +241,7 @@ static const struct {
     {"    sink", offsetof(struct attn_output, sink)},
     {"    own", offsetof(struct attn_output, own)},
     {"    is_addition", offsetof(struct attn_output, is_addition)},
+    {"    is_synced", offsetof(struct attn_output, is_synced)},
     {"attn_encode_options", sizeof(struct attn_encode_options)},
     {"    size", offsetof(struct attn_encode_options, size)},
     {"    special", offsetof(struct attn_encode_options, special)},

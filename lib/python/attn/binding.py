@@ -888,6 +888,7 @@ attn_output._fields_ = [
     ("sink", c_void_p),
     ("own", c_char_p),
     ("is_addition", c_bool),
+    ("is_synced", c_bool),
 ]
 attn_encode_options._fields_ = [
     ("size", c_size_t),
@@ -1570,6 +1571,8 @@ FUNCTIONS = {
     "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_write": (None, [c_void_p, c_void_p, c_size_t]),
     "attn_sink_bytes": (c_void_p, [c_void_p, POINTER(c_size_t)]),
+    "attn_sink_sync": (None, [c_void_p]),
+    "attn_sink_sync_name": (c_int, [c_char_p, POINTER(attn_error)]),
     "attn_sink_commit": (c_int, [c_void_p, POINTER(attn_error)]),
     "attn_sink_free": (None, [c_void_p]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
@@ -1589,6 +1592,7 @@ FUNCTIONS = {
     "attn_selection_has_query": (c_bool, [c_void_p, c_size_t]),
     "attn_selection_has_kv_head": (c_bool, [c_void_p, c_int, c_int]),
     "attn_selection_wants": (c_bool, [c_void_p, c_int, c_int]),
+    "attn_output_create_file": (c_int, [POINTER(attn_output), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_close": (None, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),

@@ -312,6 +312,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     if sites is not None:
         given["sites"] = sites
     precision = int(options.pop("precision", -1))
+    is_synced = bool(options.pop("sync", False))
     request, output, sink = kind(**given), c.attn_output(), c_void_p()
     request.struct.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
     if options:
@@ -325,7 +326,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
             call("attn_sink_create_memory", byref(sink))
             output.sink = sink
         else:
-            output.path = os.fsencode(path)
+            output.path, output.is_synced = os.fsencode(path), is_synced
         request.struct.outputs, request.struct.n_output = POINTER(c.attn_output)(output), 1
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
