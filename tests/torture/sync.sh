@@ -90,7 +90,7 @@ answer=(--target ' are' --foil ' is')
 
 try run -m models/tiny-gpt2 --heads 0.1 "${everything[@]}" -p 'The keys'
 try run --heads 2.6 --svg "$seen/figures/" 'The keys'
-try run --compare --attention window:2 --csv "$seen/compared" --json "$seen/compared.json" 'The keys'
+try run --compare --attention window:2 --csv "$seen/compared" 'The keys'
 try run --explain --heads 2.6 --queries keys --svg "$seen/row.svg" --html "$seen/row.html" 'The keys'
 try "${attending[@]}" --npz "$seen/all.npz"
 try generate -n 2 --json "$seen/made.json" --npz "$seen/all.npz" The
