@@ -330,6 +330,13 @@ START_TEST(every_status_has_a_text)
 }
 END_TEST
 
+START_TEST(address_space_is_there_or_not)
+{
+    ck_assert(attn_has_address_space(1 << 20));
+    ck_assert(!attn_has_address_space(SIZE_MAX / 2));
+}
+END_TEST
+
 ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_are_out_of_memory,
            large_blocks_begin_with_a_large_page, growing_keeps_the_content_and_is_linear,
            growing_that_fails_changes_nothing, copies_end_with_a_nul, arena_measures_then_carves,
@@ -337,4 +344,5 @@ ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_ar
            buffer_appends_in_order, buffer_formats_text_longer_than_its_memory,
            buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,
            first_error_and_first_hint_win, long_messages_are_cut_between_characters,
-           system_errors_name_verb_path_and_reason, every_status_has_a_text)
+           system_errors_name_verb_path_and_reason, every_status_has_a_text,
+           address_space_is_there_or_not)

@@ -370,7 +370,7 @@ static void expect_a_good_end(int (*child_main)(size_t room), size_t room)
 
 START_TEST(without_memory_the_portable_loop_serves)
 {
-    for (size_t room = 0; room <= 16 << 20; room += 64 << 10)
+    for (size_t room = 0; room <= 16 << 20; room += 128 << 10)
         expect_a_good_end(multiply_within, room);
 }
 END_TEST
