@@ -31,6 +31,9 @@ struct attn_record_format {
     /* Completes the parts. NULL: they are. */
     enum attn_status (*finish)(struct attn_record_writer *writer, struct attn_error *err);
 
+    /* How many bytes at the beginning of part I `finish` writes again. NULL: none. */
+    size_t (*n_changing)(const struct attn_record_writer *writer, size_t i);
+
     void (*release)(struct attn_record_writer *writer); /* or NULL */
 };
 

@@ -202,6 +202,13 @@ static enum attn_status finish_npy(struct attn_record_writer *writer, struct att
     return status;
 }
 
+static size_t n_changing_npy(const struct attn_record_writer *writer, size_t i)
+{
+    char header[ATTN_NPY_HEADER_SIZE];
+
+    return make_header(&((const struct npy_writer *)writer)->arrays[i], 0, header);
+}
+
 static void release_npy(struct attn_record_writer *writer)
 {
     attn_free(((struct npy_writer *)writer)->row);
@@ -214,5 +221,6 @@ const struct attn_record_format attn_record_format_npy = {
     .begin = begin_npy,
     .write = write_npy,
     .finish = finish_npy,
+    .n_changing = n_changing_npy,
     .release = release_npy,
 };

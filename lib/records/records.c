@@ -255,8 +255,16 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     return ATTN_OK;
 }
 
+/* Where a part is found. */
+struct part_place {
+    const struct attn_record_writer *writer;
+    size_t i;      /* among its parts */
+    bool is_inner; /* it becomes part of another */
+};
+
 /* Part I of all, those of the first item last. NULL: there are I. */
-static struct attn_part *find_part(const struct attn_records *records, size_t i, bool *is_inner)
+static struct attn_part *find_part(const struct attn_records *records, size_t i,
+                                   struct part_place *place)
 {
     for (size_t k = 1; k <= records->n; k++) {
         const struct attn_record_writer *writer = records->writers[k % records->n];
@@ -264,7 +272,7 @@ static struct attn_part *find_part(const struct attn_records *records, size_t i,
         for (size_t p = 0; p < writer->n_part; p++) {
             if (attn_part_is_stream(writer->parts[p]) || i-- > 0)
                 continue;
-            *is_inner = p + writer->n_inner >= writer->n_part;
+            *place = (struct part_place){writer, p, p + writer->n_inner >= writer->n_part};
             return writer->parts[p];
         }
     }
@@ -273,14 +281,16 @@ static struct attn_part *find_part(const struct attn_records *records, size_t i,
 
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
 {
-    bool is_inner;
-    const struct attn_part *found = find_part(records, i, &is_inner);
+    struct part_place place;
+    const struct attn_part *found = find_part(records, i, &place);
 
     if (!found)
         return false;
-    part->target = is_inner ? NULL : attn_part_target(found);
+    const struct attn_record_format *format = place.writer->format;
+    part->target = place.is_inner ? NULL : attn_part_target(found);
     part->path = attn_part_path(found);
     part->size = attn_part_size(found);
+    part->n_changing = format->n_changing ? format->n_changing(place.writer, place.i) : 0;
     return true;
 }
 
@@ -289,15 +299,15 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
 {
     enum attn_status status = ATTN_OK;
     struct attn_part *part;
+    struct part_place place;
     size_t i = 0;
-    bool is_inner;
 
-    for (; status == ATTN_OK && (part = find_part(records, i, &is_inner)) != NULL; i++) {
+    for (; status == ATTN_OK && (part = find_part(records, i, &place)) != NULL; i++) {
         if (sizes && i >= n_size)
             break;
         status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
     }
-    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &is_inner) != NULL))
+    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place) != NULL))
         status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

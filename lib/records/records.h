@@ -116,9 +116,10 @@ ATTN_API enum attn_status attn_records_flush(struct attn_records *records, bool 
 
 /* A file that is being written. */
 struct attn_records_part {
-    const char *target; /* the name that it will have; NULL of one that will be part of another */
-    const char *path;   /* the name that it has */
-    uint64_t size;      /* bytes */
+    const char *target;  /* the name that it will have; NULL of one that will be part of another */
+    const char *path;    /* the name that it has */
+    uint64_t size;       /* bytes */
+    uint64_t n_changing; /* so many of these, from the first on, attn_records_finish writes again */
 };
 
 /* Part I, in an order that depends on the items alone; false: there are I of them. Sinks, FIFOs and

@@ -500,6 +500,7 @@ static const struct {
     {"    target", offsetof(struct attn_records_part, target)},
     {"    path", offsetof(struct attn_records_part, path)},
     {"    size", offsetof(struct attn_records_part, size)},
+    {"    n_changing", offsetof(struct attn_records_part, n_changing)},
     {"attn_session_options", sizeof(struct attn_session_options)},
     {"    size", offsetof(struct attn_session_options, size)},
     {"    n_max", offsetof(struct attn_session_options, n_max)},

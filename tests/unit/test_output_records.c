@@ -581,6 +581,45 @@ START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
 }
 END_TEST
 
+START_TEST(what_was_flushed_changes_only_where_a_part_says_so)
+{
+    struct attn_records *records;
+    struct attn_records_part part;
+    char *before[MOST_PARTS];
+    size_t size[MOST_PARTS], n = 0, n_changing = 0;
+
+    set_up();
+    open_host();
+    form.n_layer = form.n_head = 1;
+    records = open_items(all_items, N_ITEM, false);
+    write_some(records, 0, 3);
+    ck_assert_int_eq(attn_records_flush(records, false, NULL), ATTN_OK);
+    for (; attn_records_part(records, n, &part); n++)
+        before[n] = slurp(part.path, &size[n]);
+    write_some(records, 3, 6);
+    ck_assert_int_eq(attn_records_finish(records, false, NULL), ATTN_OK);
+    for (size_t i = 0; i < n; i++) {
+        char *after;
+        size_t size_after;
+
+        ck_assert(attn_records_part(records, i, &part));
+        after = slurp(part.path, &size_after);
+        ck_assert_uint_le(size[i], size_after);
+        ck_assert_uint_le(part.n_changing, size[i]);
+        ck_assert_mem_eq(before[i] + part.n_changing, after + part.n_changing,
+                         size[i] - part.n_changing);
+        ck_assert_int_eq(part.n_changing > 0, strstr(part.path, ".npy.part") != NULL);
+        n_changing += part.n_changing > 0;
+        free(before[i]);
+        free(after);
+    }
+    ck_assert_uint_eq(n_changing, 3);
+    attn_records_free(records);
+    attn_host_free(host);
+    tear_down();
+}
+END_TEST
+
 START_TEST(without_sizes_a_run_begins_anew)
 {
     struct attn_records *records;
@@ -801,7 +840,8 @@ ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_wh
            a_head_is_a_line_of_csv, csv_has_selected_heads_alone, an_edge_is_a_line,
            a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
            an_archive_has_the_arrays_of_each_run, a_capture_knows_which_cells_count,
-           a_run_that_is_gone_on_with_gives_the_same_bytes, without_sizes_a_run_begins_anew,
+           a_run_that_is_gone_on_with_gives_the_same_bytes,
+           what_was_flushed_changes_only_where_a_part_says_so, without_sizes_a_run_begins_anew,
            parts_that_do_not_fit_are_refused, archives_whose_members_are_damaged_are_refused,
            a_full_device_is_reported, a_pipe_that_nobody_reads_ends_nothing_else,
            what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,

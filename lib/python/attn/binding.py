@@ -1174,6 +1174,7 @@ attn_records_part._fields_ = [
     ("target", c_char_p),
     ("path", c_char_p),
     ("size", c_uint64),
+    ("n_changing", c_uint64),
 ]
 attn_session_options._fields_ = [
     ("size", c_size_t),
