@@ -13,7 +13,6 @@
 enum {
     BUFFER_SIZE = 1 << 18,
     WAIT_MILLISECONDS = 100, /* between two questions whether to stop, while nothing comes */
-    LONGEST_FACTOR = 64,     /* so many times the longest line without an end is no text */
     KEPT_CAPACITY = 1 << 16, /* of a line, from one to the next */
 };
 
@@ -130,20 +129,6 @@ static void append(const struct batch_lines *lines, struct batch_line *line, siz
         attn_buffer_append(&line->text, lines->buffer + lines->at, size);
 }
 
-static enum attn_status report_endless(const struct batch_lines *lines,
-                                       const struct batch_line *line, struct attn_error *err)
-{
-    char most[ATTN_QUANTITY_SIZE], expected[ATTN_QUANTITY_SIZE];
-    const uint64_t longest = lines->options.max_line;
-    return attn_error_set(err, ATTN_INVALID,
-                          "the line of '%s' at byte %llu has no end within %s bytes, expected "
-                          "lines of at most %s",
-                          attn_quote_string(batch_lines_name(lines)).text,
-                          (unsigned long long)line->begin,
-                          attn_quantity_count(LONGEST_FACTOR * longest, most),
-                          attn_quantity_count(longest, expected));
-}
-
 /* Reads the line at the place where LINES are; *is_over when there is none. */
 static enum attn_status read_line(struct batch_lines *lines, struct batch_line *line, bool *is_over,
                                   struct attn_error *err)
@@ -163,8 +148,8 @@ static enum attn_status read_line(struct batch_lines *lines, struct batch_line *
         if (lines->options.on_taken)
             lines->options.on_taken(lines->options.user, lines->buffer + lines->at, taken);
         take(lines, taken);
-        if (line->size / LONGEST_FACTOR >= lines->options.max_line)
-            return report_endless(lines, line, err);
+        if (!is_found && lines->options.is_stopped(lines->options.user))
+            break;
     }
     line->end = lines->offset;
     *is_over =

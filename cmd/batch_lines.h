@@ -8,7 +8,7 @@
  *     batch_lines_close(lines);
  *
  * A line ends with \n, which is no part of its text; the last one may do without. A line that is too
- * long is skipped and said to be so. A file is cut into shards by its bytes: shard I of N has the
+ * long is read to its end, however far that is, in the memory of a short one, and said to be so. A file is cut into shards by its bytes: shard I of N has the
  * lines that begin in the bytes [size*I/N, size*(I+1)/N), so all shards together have each line
  * once, and none looks at more of the file than its own part.
  *

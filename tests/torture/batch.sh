@@ -179,8 +179,15 @@ for code in bad_json no_text bad_text bad_ids empty too_long; do
 done
 { head -c 17825792 /dev/zero | tr '\0' x && echo && echo once; } | "$cli" batch --lines -q --fields ids |
     grep -c 'line_too_long\|"n_token":2' | expect "a line of 17 MiB" grep -qx 2
-timeout 60 "$cli" batch -q /dev/zero 2>"$scratch/err"
-[ $? -eq 4 ] && grep -q 'has no end' "$scratch/err" && pass || fail "/dev/zero: $(cat "$scratch/err")"
+# However long a line is, it takes the memory of a short one.
+(
+    ulimit -v 500000
+    { head -c 700000000 /dev/zero && echo && echo once; } | timeout 60 "$cli" batch --lines -q --fields ids
+) >"$seen/long"
+grep -q '"its line has 700,000,000 bytes' "$seen/long" && grep -q '"n_token":2' "$seen/long" && pass ||
+    fail "a line of 700 MB: $(cat "$seen/long")"
+timeout --preserve-status -s TERM 1 "$cli" batch -q /dev/zero 2>"$scratch/err"
+[ $? -eq 143 ] && pass || fail "/dev/zero: $(cat "$scratch/err")"
 
 # --- Readers and writers --------------------------------------------------------------------------
 
