@@ -5,6 +5,7 @@
 #include "cmd/args/prediction.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/selection.h"
+#include "cmd/batch_digest.h"
 #include "cmd/batch_lines.h"
 #include "cmd/batch_manifest.h"
 #include "cmd/batch_model.h"
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXAMPLE "attn-cli batch -m fable --lines sentences.txt"
@@ -122,7 +124,7 @@ static const struct option resume_rows[] = {
      .kind = OPTION_FLAG,
      .offset = offsetof(struct batch_args, is_resumed),
      .help = "go on where a run of the same command ended early; with nothing to go on with, "
-             "begin; with all done, do nothing"},
+             "begin; with all done, only look whether input and outputs are still the same"},
     {.name = "sync",
      .heading = "Restarts",
      .kind = OPTION_FLAG,
@@ -203,7 +205,8 @@ struct batch {
     char *journal_path, *manifest_path; /* owns; NULL without a file that could be resumed */
     struct attn_buffer options, input;  /* the identity's */
     struct batch_work work;
-    bool is_complete; /* it was done before */
+    bool is_complete;  /* it was done before */
+    bool is_finishing; /* the outputs got their ends, and are no place to go on from */
 };
 
 /* --- Options ---------------------------------------------------------------------------------- */
@@ -276,6 +279,36 @@ static void append_string(struct attn_buffer *out, const char *text)
     attn_buffer_release(&escaped);
 }
 
+/* Appends the digest of a file that shapes the results. One that cannot be read is refused when it is
+ * opened for its numbers. */
+static void append_file(struct attn_buffer *out, const char *path)
+{
+    struct batch_digest digest = {.path = path, .end = BATCH_DIGEST_TO_END};
+    struct attn_error ignored = {0};
+    struct stat info;
+    if (stat(path, &info) == 0 && S_ISREG(info.st_mode) && /* a FIFO would be waited for */
+        batch_digest_file(&digest, interrupt_flag(), &ignored) == ATTN_OK)
+        attn_buffer_append_format(out, "%s\"%s\"", out->size > 0 ? "," : "", digest.hex);
+}
+
+/* What the options name that is a file: two runs with other bytes in one are not the same. */
+static void describe_files(const struct batch_args *args, struct attn_buffer *out)
+{
+    struct attn_buffer files = {0};
+    const char *mask = attention_mask_file(&args->attention);
+    if (mask)
+        append_file(&files, mask);
+    for (size_t i = 0; i < args->ablation.patches.n; i++) {
+        const char *equals = strchr(args->ablation.patches.items[i], '=');
+        if (equals)
+            append_file(&files, equals + 1);
+    }
+    if (files.size > 0)
+        attn_buffer_append_format(out, ",\"files\":[%s]", attn_buffer_string(&files));
+    out->has_failed = out->has_failed || files.has_failed;
+    attn_buffer_release(&files);
+}
+
 /* The options that shape the results, as an object of JSON. Lists have all their values. */
 static void describe_options(struct batch *batch)
 {
@@ -304,6 +337,7 @@ static void describe_options(struct batch *batch)
             append_string(text, given);
         }
     }
+    describe_files(batch->args, text);
     attn_buffer_append_char(text, '}');
 }
 
@@ -470,10 +504,29 @@ static void init_work(struct batch *batch)
 /* Whether the outputs are whole already: nothing is left to do, and *exit_code is as it was. */
 static enum attn_status find_complete(struct batch *batch, int *exit_code, struct attn_error *err)
 {
+    struct batch_made made = {0};
     if (!is_empty(batch->outputs.records) || access(batch->outputs.name, F_OK) != 0)
         return ATTN_OK;
-    return batch_manifest_read(batch->manifest_path, &batch->work.identity, &batch->is_complete,
-                               exit_code, err);
+    enum attn_status status =
+        batch_manifest_read(batch->manifest_path, &batch->work.identity, &made, err);
+    if (status == ATTN_OK && made.is_there)
+        status = batch_work_compare(&batch->work, &made, batch->manifest_path, err);
+    batch->is_complete = status == ATTN_OK && made.is_there;
+    *exit_code = made.exit_code;
+    batch_made_release(&made);
+    return status;
+}
+
+/* Says which part is not as it was written. */
+static void note_damage(const struct batch_work *work, bool is_resumed)
+{
+    char count[ATTN_QUANTITY_SIZE];
+    uint64_t size;
+    const char *path = batch_parts_damaged(work->parts, &size);
+    if (path)
+        note("the first %s bytes of '%s' are not those that were written: %s",
+             attn_quantity_count(size, count), attn_quote_string(path).text,
+             is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
 }
 
 static enum attn_status resume(struct batch *batch, int *exit_code, struct attn_error *err)
@@ -488,6 +541,7 @@ static enum attn_status resume(struct batch *batch, int *exit_code, struct attn_
         status = batch_work_resume(work, &is_resumed, err);
     if (status != ATTN_OK || batch->args->running.is_quiet)
         return status;
+    note_damage(work, is_resumed);
     if (batch->is_complete)
         note("'%s' is complete", attn_quote_string(batch->outputs.name).text);
     else if (is_resumed)
@@ -521,8 +575,6 @@ static int code_of(const struct batch *batch)
 static enum attn_status write_manifest(struct batch *batch, struct attn_error *err)
 {
     struct batch_work *work = &batch->work;
-    char hex[BATCH_DIGEST_HEX_SIZE];
-    uint64_t size;
     struct batch_manifest manifest = {
         .path = batch->manifest_path,
         .is_synced = work->options.is_synced,
@@ -536,14 +588,12 @@ static enum attn_status write_manifest(struct batch *batch, struct attn_error *e
         .n_thread = attn_host_n_thread(batch->host),
         .started = batch->started,
         .exit_code = code_of(batch),
-        .cancel = interrupt_flag(),
     };
-    if (!batch_lines_is_file(batch->lines, &size)) {
-        batch_digest_hex(&work->input_digest, hex);
-        manifest.input_digest = hex;
-    }
+    batch_digest_hex(&work->done_input, work->done.input);
     work->done.milliseconds = work->milliseconds_before + (uint64_t)(1e3 * progress_seconds());
     enum attn_status status = batch_model_wait(batch->model, &manifest.identity.model, err);
+    if (status == ATTN_OK)
+        status = batch_parts_finish(work->parts, work->records, work->extents, err);
     return status == ATTN_OK ? batch_manifest_write(&manifest, err) : status;
 }
 
@@ -554,6 +604,7 @@ static enum attn_status finish(struct batch *batch, struct attn_error *err)
     enum attn_status status = ATTN_OK;
     if (work->has_checkpoint)
         status = batch_work_checkpoint(work, err);
+    batch->is_finishing = status == ATTN_OK;
     if (status == ATTN_OK)
         status = attn_records_finish(work->records, work->options.is_synced, err);
     if (status == ATTN_OK && batch->manifest_path)
@@ -574,7 +625,8 @@ static int end_early(struct batch *batch, const struct attn_error *err)
     if (attn_records_is_abandoned(work->records))
         return EXIT_DONE; /* who read it wants no more */
     const int code = report_error(err);
-    if (work->done.n_record > 0 && code != EXIT_OUTPUT && !interrupt_is_model_truncated())
+    if (work->done.n_record > 0 && !batch->is_finishing && code != EXIT_OUTPUT &&
+        !interrupt_is_model_truncated())
         batch_work_checkpoint(work, &ignored);
     if (!work->has_checkpoint)
         remove_parts(batch);

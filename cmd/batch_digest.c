@@ -9,17 +9,31 @@
 
 enum { PIECE = 1 << 18 };
 
-void batch_digest_hex(struct sha256_ctx *context, char hex[BATCH_DIGEST_HEX_SIZE])
+void batch_digest_hex(const struct sha256_ctx *context, char hex[BATCH_DIGEST_HEX_SIZE])
 {
+    struct sha256_ctx ended = *context; /* nettle begins anew in the one that it ends */
     uint8_t bytes[SHA256_DIGEST_SIZE];
-    sha256_digest(context, sizeof(bytes), bytes);
+    sha256_digest(&ended, sizeof(bytes), bytes);
     for (size_t i = 0; i < sizeof(bytes); i++)
         snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+void batch_digest_bytes(const void *bytes, size_t size, char hex[BATCH_DIGEST_HEX_SIZE])
+{
+    struct sha256_ctx context;
+    sha256_init(&context);
+    sha256_update(&context, size, bytes);
+    batch_digest_hex(&context, hex);
 }
 
 static bool must_end(const struct batch_digests *digests)
 {
     return digests->is_unwanted || (digests->cancel && *digests->cancel);
+}
+
+static enum attn_status report_canceled(struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
 }
 
 /* Takes the bytes of an open file. Returns 0, or errno. */
@@ -54,19 +68,31 @@ static void read_file(struct batch_digests *digests, struct batch_digest *digest
         close(descriptor);
 }
 
+static void compute(struct batch_digests *digests, struct batch_digest *digest)
+{
+    struct sha256_ctx context;
+    sha256_init(&context);
+    digest->n_byte = digest->path ? 0 : digest->size;
+    if (digest->path)
+        read_file(digests, digest, &context);
+    else
+        sha256_update(&context, digest->size, digest->bytes);
+    batch_digest_hex(&context, digest->hex);
+}
+
+enum attn_status batch_digest_file(struct batch_digest *digest, const volatile sig_atomic_t *cancel,
+                                   struct attn_error *err)
+{
+    struct batch_digests one = {.items = digest, .n = 1, .cancel = cancel};
+    compute(&one, digest);
+    return must_end(&one) ? report_canceled(err) : attn_error_copy(err, &one.err);
+}
+
 static void *work(void *user)
 {
     struct batch_digests *digests = user;
     for (size_t i = 0; i < digests->n; i++) {
-        struct batch_digest *digest = &digests->items[i];
-        struct sha256_ctx context;
-        sha256_init(&context);
-        digest->n_byte = digest->path ? 0 : digest->size;
-        if (digest->path)
-            read_file(digests, digest, &context);
-        else
-            sha256_update(&context, digest->size, digest->bytes);
-        batch_digest_hex(&context, digest->hex);
+        compute(digests, &digests->items[i]);
         if (must_end(digests)) /* it may lack its end */
             return NULL;
     }
@@ -88,7 +114,7 @@ enum attn_status batch_digests_wait(struct batch_digests *digests, struct attn_e
         attn_thread_join(&digests->thread);
     digests->has_thread = false;
     if (!digests->is_done)
-        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+        return report_canceled(err);
     return attn_error_copy(err, &digests->err);
 }
 

@@ -48,6 +48,10 @@ struct batch_digests {
     struct attn_error err; /* why it failed */
 };
 
+/* Reads one file to its end, on this thread; CANCEL not 0 ends it early, with ATTN_CANCELED. */
+enum attn_status batch_digest_file(struct batch_digest *digest, const volatile sig_atomic_t *cancel,
+                                   struct attn_error *err);
+
 /* Begins on a thread of its own, or where there can be none, does it all. */
 void batch_digests_start(struct batch_digests *digests);
 
@@ -57,7 +61,10 @@ enum attn_status batch_digests_wait(struct batch_digests *digests, struct attn_e
 /* Ends it early; does nothing where it was not started or was waited for. */
 void batch_digests_stop(struct batch_digests *digests);
 
-/* The digest of all that CONTEXT was told, in hexadecimal. */
-void batch_digest_hex(struct sha256_ctx *context, char hex[BATCH_DIGEST_HEX_SIZE]);
+/* The digest of BYTES [size]. */
+void batch_digest_bytes(const void *bytes, size_t size, char hex[BATCH_DIGEST_HEX_SIZE]);
+
+/* The digest of all that CONTEXT was told, in hexadecimal. It can be told more. */
+void batch_digest_hex(const struct sha256_ctx *context, char hex[BATCH_DIGEST_HEX_SIZE]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * batch_journal.c - see batch_journal.h. The file is a table: two or three lines that say what the
- * batch is, one with the names of the columns, then whole numbers, with tabs between them. The last
+ * batch_journal.c - see batch_journal.h. The file is a table: four lines that say what the batch is,
+ * one with the names of the columns, then whole numbers and digests, with tabs between them. The last
  * column of each line is the CRC-32 of what is before it.
  */
 #include "cmd/batch_journal.h"
@@ -23,7 +23,7 @@ struct batch_journal {
     size_t n_file;
 };
 
-/* Columns before those of failures and sizes. X(name, field) */
+/* Columns before those of failures, digests and sizes. X(name, field) */
 #define CHECKPOINT_MAP(X)                                                                          \
     X("records", n_record)                                                                         \
     X("line", begin)                                                                               \
@@ -31,7 +31,8 @@ struct batch_journal {
     X("crc", crc)                                                                                  \
     X("tokens", n_token)                                                                           \
     X("milliseconds", milliseconds)                                                                \
-    X("restarts", n_restart)
+    X("restarts", n_restart)                                                                       \
+    X("before", n_line_before)
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
@@ -61,7 +62,7 @@ static void append_names(struct attn_buffer *text, size_t n_file)
 #undef NAME
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "%s\t", attn_record_failure_code(i));
-    attn_buffer_append_format(text, "%zu files", n_file);
+    attn_buffer_append_format(text, "input\tsizes and digests of %zu files", n_file);
     end_line(text, begin);
 }
 
@@ -77,8 +78,10 @@ static void append_checkpoint(struct attn_buffer *text, const struct batch_check
 #undef VALUE
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "\t%" PRIu64, checkpoint->failures[i]);
+    attn_buffer_append_format(text, "\t%s", checkpoint->input);
     for (size_t i = 0; i < n_file; i++)
-        attn_buffer_append_format(text, "\t%" PRIu64, checkpoint->sizes[i]);
+        attn_buffer_append_format(text, "\t%" PRIu64 "\t%s", checkpoint->extents[i].size,
+                                  checkpoint->extents[i].hex);
     end_line(text, begin);
 }
 
@@ -190,15 +193,34 @@ static bool next_line(const struct attn_buffer *text, size_t at, struct line *li
     return memcmp(line->text + line->size, expected, TAIL) == 0;
 }
 
-static bool read_uint(const struct line *line, size_t *at, uint64_t *value)
+/* The column at *AT, which is then behind it; NULL: there is none. */
+static const char *read_column(const struct line *line, size_t *at, size_t *size)
 {
     const char *begin = line->text + *at;
     if (*at >= line->size)
-        return false;
+        return NULL;
     const char *tab = memchr(begin, '\t', line->size - *at);
-    const size_t size = tab ? (size_t)(tab - begin) : line->size - *at;
-    *at += size + 1;
-    return attn_parse_uint(begin, size, value);
+    *size = tab ? (size_t)(tab - begin) : line->size - *at;
+    *at += *size + 1;
+    return begin;
+}
+
+static bool read_uint(const struct line *line, size_t *at, uint64_t *value)
+{
+    size_t size = 0;
+    const char *column = read_column(line, at, &size);
+    return column && attn_parse_uint(column, size, value);
+}
+
+static bool read_digest(const struct line *line, size_t *at, char hex[BATCH_DIGEST_HEX_SIZE])
+{
+    size_t size = 0;
+    const char *column = read_column(line, at, &size);
+    if (!column || size != BATCH_DIGEST_HEX_SIZE - 1)
+        return false;
+    memcpy(hex, column, size);
+    hex[size] = '\0';
+    return true;
 }
 
 static bool read_checkpoint(const struct line *line, size_t n_file,
@@ -214,17 +236,11 @@ static bool read_checkpoint(const struct line *line, size_t n_file,
 #undef READ
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         is_good = is_good && read_uint(line, &at, &checkpoint->failures[i]);
+    is_good = is_good && read_digest(line, &at, checkpoint->input);
     for (size_t i = 0; i < n_file; i++)
-        is_good = is_good && read_uint(line, &at, &checkpoint->sizes[i]);
+        is_good = is_good && read_uint(line, &at, &checkpoint->extents[i].size) &&
+                  read_digest(line, &at, checkpoint->extents[i].hex);
     return is_good && at == line->size + 1;
-}
-
-static bool fits(const uint64_t *sizes, const uint64_t *most, size_t n_file)
-{
-    for (size_t i = 0; i < n_file; i++)
-        if (sizes[i] > most[i])
-            return false;
-    return true;
 }
 
 enum attn_status batch_report_other(const char *path, const char *what, const char *remedy,
@@ -267,18 +283,26 @@ static const char *compare_facts(const struct attn_buffer *text,
     return other;
 }
 
-/* Finds the last checkpoint that fits; returns where it ends in TEXT, or 0. */
-static size_t find_last(const struct attn_buffer *text, size_t at, size_t n_file,
-                        const uint64_t *most, struct batch_checkpoint *checkpoint)
+/* Finds the last checkpoint behind AT that the files hold, and where it ends in TEXT, or 0. */
+static enum attn_status find_last(const struct batch_journal_options *options,
+                                  const struct attn_buffer *text, size_t at,
+                                  struct batch_checkpoint *checkpoint, size_t *end,
+                                  struct attn_error *err)
 {
-    uint64_t *sizes = checkpoint->sizes;
     struct line line, last = {.end = 0};
-    for (; next_line(text, at, &line); at = line.end)
-        if (read_checkpoint(&line, n_file, checkpoint) && fits(sizes, most, n_file))
+    enum attn_status status = ATTN_OK;
+    bool is_held = true;
+    for (; status == ATTN_OK && is_held && next_line(text, at, &line); at = line.end) {
+        if (!read_checkpoint(&line, options->n_file, checkpoint))
+            break;
+        status = options->holds(options->user, checkpoint, &is_held, err);
+        if (is_held)
             last = line;
+    }
     if (last.end > 0)
-        read_checkpoint(&last, n_file, checkpoint);
-    return last.end;
+        read_checkpoint(&last, options->n_file, checkpoint);
+    *end = last.end;
+    return status;
 }
 
 static enum attn_status read_whole(const char *path, struct attn_buffer *text,
@@ -300,7 +324,7 @@ static enum attn_status read_whole(const char *path, struct attn_buffer *text,
     return n < 0 ? ATTN_IO : attn_buffer_check(text, err);
 }
 
-/* Where the last checkpoint of TEXT that fits ends; 0: there is none. */
+/* Where the last checkpoint of TEXT that the files hold ends; 0: there is none. */
 static enum attn_status find_place(const struct batch_journal_options *options,
                                    const struct attn_buffer *text,
                                    struct batch_checkpoint *checkpoint, size_t *end,
@@ -315,8 +339,7 @@ static enum attn_status find_place(const struct batch_journal_options *options,
     if (other)
         return batch_report_other(options->path, other, "where it is removed, --resume begins anew",
                                   err);
-    *end = find_last(text, at, options->n_file, options->most, checkpoint);
-    return ATTN_OK;
+    return find_last(options, text, at, checkpoint, end, err);
 }
 
 enum attn_status batch_journal_resume(const struct batch_journal_options *options,

@@ -12,6 +12,8 @@
 #ifndef CMD_BATCH_JOURNAL_H
 #define CMD_BATCH_JOURNAL_H
 
+#include "cmd/batch_parts.h"
+
 #include "attn.h"
 
 #include <stdbool.h>
@@ -34,17 +36,25 @@ struct batch_checkpoint {
     uint64_t failures[ATTN_N_RECORD_FAILURE]; /* how often each happened */
     uint64_t milliseconds;                    /* of work, restarts with it */
     uint64_t n_restart;
-    uint64_t *sizes; /* [n_file] bytes of each file; borrows */
+    uint64_t n_line_before;            /* lines before the shard, where its records needed them */
+    char input[BATCH_DIGEST_HEX_SIZE]; /* SHA-256 of the input, from the first line to that one */
+    struct batch_extent *extents;      /* [n_file] what each file holds; borrows */
 };
 
 struct batch_journal;
+
+/* Whether the files still hold what CHECKPOINT says. It is asked of each checkpoint in turn, and of
+ * none after the first that they do not hold. */
+typedef enum attn_status (*batch_holds_fn)(void *user, const struct batch_checkpoint *checkpoint,
+                                           bool *is_held, struct attn_error *err);
 
 /* What a journal is opened for. Borrows. */
 struct batch_journal_options {
     const char *path;
     struct batch_identity identity;
     size_t n_file;        /* files that results are in */
-    const uint64_t *most; /* [n_file] to go on: their bytes now */
+    batch_holds_fn holds; /* to go on */
+    void *user;           /* for `holds` */
 };
 
 /* Begins a new journal in place of what was there. Errors are at the stage of the output. */
@@ -52,10 +62,10 @@ enum attn_status batch_journal_create(const struct batch_journal_options *option
                                       struct batch_journal **journal, struct attn_error *err);
 
 /*
- * Opens a journal to go on: finds the last checkpoint whose sizes are at most those of OPTIONS, cuts
- * the journal behind it, and stores it in CHECKPOINT, whose sizes [n_file] the caller gives. *journal
- * is NULL where there is no journal, or none with such a line: there is nothing to go on with.
- * ATTN_INVALID at the stage of the options when it is of another batch than their identity.
+ * Opens a journal to go on: finds the last checkpoint that the files hold, cuts the journal behind
+ * it, and stores it in CHECKPOINT, whose extents [n_file] the caller gives. *journal is NULL where
+ * there is no journal, or none with such a line: there is nothing to go on with. ATTN_INVALID at the
+ * stage of the options when it is of another batch than their identity.
  */
 enum attn_status batch_journal_resume(const struct batch_journal_options *options,
                                       struct batch_checkpoint *checkpoint,

@@ -98,6 +98,12 @@ static size_t find_end(const struct batch_lines *lines, bool *is_found)
     return end ? (size_t)(end - lines->buffer) : lines->filled;
 }
 
+static void tell(const struct batch_lines *lines, size_t size)
+{
+    if (lines->options.on_taken)
+        lines->options.on_taken(lines->options.user, lines->buffer + lines->at, size);
+}
+
 static void take(struct batch_lines *lines, size_t size)
 {
     lines->at += size;
@@ -145,8 +151,7 @@ static enum attn_status read_line(struct batch_lines *lines, struct batch_line *
         line->crc =
             (uint32_t)crc32(line->crc, (const Bytef *)lines->buffer + lines->at, (uInt)taken);
         append(lines, line, size);
-        if (lines->options.on_taken)
-            lines->options.on_taken(lines->options.user, lines->buffer + lines->at, taken);
+        tell(lines, taken);
         take(lines, taken);
         if (!is_found && lines->options.is_stopped(lines->options.user))
             break;
@@ -195,24 +200,48 @@ static enum attn_status report_other(const struct batch_lines *lines, uint64_t b
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+static enum attn_status report_stopped(struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+}
+
+static enum attn_status take_until(struct batch_lines *lines, uint64_t end, struct attn_error *err)
+{
+    while (lines->offset < end) {
+        if (lines->at == lines->filled && fill(lines, err) != ATTN_OK)
+            return err->status;
+        if (lines->options.is_stopped(lines->options.user))
+            return report_stopped(err);
+        if (lines->filled == 0)
+            break;
+        const uint64_t left = end - lines->offset;
+        const size_t filled = lines->filled - lines->at;
+        const size_t size = left < filled ? (size_t)left : filled;
+        tell(lines, size);
+        take(lines, size);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status batch_lines_take(struct batch_lines *lines, uint64_t end, struct attn_error *err)
+{
+    return attn_error_at(take_until(lines, end, err), ATTN_STAGE_INPUT, err);
+}
+
 enum attn_status batch_lines_skip(struct batch_lines *lines, uint64_t begin, uint64_t end,
                                   uint32_t crc, struct attn_error *err)
 {
     struct batch_line line = {.is_too_long = false};
-    enum attn_status status = ATTN_OK;
     bool is_over = false;
-    if (end == lines->first)
-        return ATTN_OK; /* nothing was read yet */
-    if (lines->is_file)
-        seek(lines, begin);
-    do {
+    enum attn_status status = batch_lines_take(lines, begin, err);
+    if (status == ATTN_OK)
         status = batch_lines_next(lines, &line, &is_over, err);
-    } while (status == ATTN_OK && !is_over && line.end < end);
-    if (status == ATTN_OK && (line.begin != begin || line.end != end || line.crc != crc) &&
-        !lines->options.is_stopped(lines->options.user))
+    if (status == ATTN_OK && lines->options.is_stopped(lines->options.user))
+        status = report_stopped(err);
+    if (status == ATTN_OK && (line.begin != begin || line.end != end || line.crc != crc))
         status = report_other(lines, begin, err);
     batch_line_release(&line);
-    return status;
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 /* Counts \n in the bytes before END. */
@@ -225,7 +254,9 @@ static enum attn_status count(struct batch_lines *lines, uint64_t end, uint64_t 
         bool is_found;
         if (lines->at == lines->filled && fill(lines, err) != ATTN_OK)
             return err->status;
-        if (lines->filled == 0 || lines->options.is_stopped(lines->options.user))
+        if (lines->options.is_stopped(lines->options.user)) /* a count of some would be wrong */
+            return report_stopped(err);
+        if (lines->filled == 0)
             return ATTN_OK;
         const size_t size = find_end(lines, &is_found) - lines->at + 1;
         *n += is_found && lines->offset + size <= end;

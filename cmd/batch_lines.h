@@ -57,15 +57,19 @@ void batch_lines_close(struct batch_lines *lines); /* NULL is allowed */
 enum attn_status batch_lines_next(struct batch_lines *lines, struct batch_line *line, bool *is_over,
                                   struct attn_error *err);
 
+/* Takes the bytes before END, or all there are. ATTN_CANCELED when it is stopped. */
+enum attn_status batch_lines_take(struct batch_lines *lines, uint64_t end, struct attn_error *err);
+
 /*
- * Goes on behind the line that began at BEGIN and ended before END, with that CRC, from a place
- * before: a file is sought, a pipe is read. ATTN_INVALID at the stage of the options when there is
+ * Goes on behind the line that began at BEGIN and ended before END, with that CRC, from the first
+ * one: all bytes up to there are taken. ATTN_INVALID at the stage of the options when there is
  * another line.
  */
 enum attn_status batch_lines_skip(struct batch_lines *lines, uint64_t begin, uint64_t end,
                                   uint32_t crc, struct attn_error *err);
 
-/* Counts the lines of the file before the shard: all of that is read. */
+/* Counts the lines of the file before the shard: all of that is read. ATTN_CANCELED when it is
+ * stopped. */
 enum attn_status batch_lines_count_before(struct batch_lines *lines, uint64_t *n,
                                           struct attn_error *err);
 

@@ -14,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { KEPT_BYTES = 1 << 16 }; /* a slot that took more gives it back */
 
@@ -28,7 +29,8 @@ bool batch_work_is_stopped(void *user)
 void batch_work_take_bytes(void *user, const void *bytes, size_t size)
 {
     struct batch_work *work = user;
-    sha256_update(&work->input_digest, size, bytes);
+    if (work->journal_path)
+        sha256_update(&work->input, size, bytes);
 }
 
 /* --- Slots ------------------------------------------------------------------------------------ */
@@ -117,12 +119,14 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
     slot->begin = work->line.begin;
     slot->end = work->line.end;
     slot->crc = work->line.crc;
+    slot->input = work->input;
     record->mine = slot;
     enum attn_status status = fill_record(work, slot, record, err);
     if (status == ATTN_OK &&
         (record->has == ATTN_RECORD_ID_NUMBER || work->options.needs_numbers) &&
         count_before(work, &work->read_err) != ATTN_OK)
         *is_over = true;
+    slot->n_line_before = work->number_before;
     record->number = (size_t)(work->number_before + work->n_read++);
     if (status != ATTN_OK || *is_over)
         give_slot(work, slot);
@@ -168,6 +172,8 @@ static void count_result(struct batch_work *work, const struct attn_many_result 
     done->begin = slot->begin;
     done->end = slot->end;
     done->crc = slot->crc;
+    done->n_line_before = slot->n_line_before;
+    work->done_input = slot->input;
     done->n_token += result->n_token;
     done->failures[result->record->failure]++;
     work->n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
@@ -220,29 +226,17 @@ static void end_reading(void *user)
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
-static size_t count_files(const struct attn_records *records)
-{
-    struct attn_records_part part;
-    size_t n = 0;
-    while (attn_records_part(records, n, &part))
-        n++;
-    return n;
-}
-
-static void read_sizes(const struct batch_work *work, uint64_t *sizes)
-{
-    struct attn_records_part part;
-    for (size_t i = 0; i < work->n_file && attn_records_part(work->records, i, &part); i++)
-        sizes[i] = part.size;
-}
-
 enum attn_status batch_work_init(struct batch_work *work, struct attn_error *err)
 {
     pthread_mutex_init(&work->mutex, NULL);
-    sha256_init(&work->input_digest);
-    work->n_file = count_files(work->records);
-    work->done.sizes = work->sizes = calloc(work->n_file + 1, sizeof(*work->sizes));
-    return work->sizes ? ATTN_OK : attn_error_no_memory(err);
+    sha256_init(&work->input);
+    work->done_input = work->input;
+    if (work->journal_path &&
+        batch_parts_open(work->records, interrupt_flag(), &work->parts, err) != ATTN_OK)
+        return err->status;
+    work->n_file = work->parts ? batch_parts_n(work->parts) : 0;
+    work->done.extents = work->extents = calloc(work->n_file + 1, sizeof(*work->extents));
+    return work->extents ? ATTN_OK : attn_error_no_memory(err);
 }
 
 void batch_work_release(struct batch_work *work)
@@ -255,7 +249,8 @@ void batch_work_release(struct batch_work *work)
     work->free = NULL;
     batch_line_release(&work->line);
     batch_journal_close(work->journal);
-    free(work->sizes);
+    batch_parts_close(work->parts);
+    free(work->extents);
 }
 
 static enum attn_status begin_journal(struct batch_work *work, struct attn_error *err)
@@ -280,7 +275,9 @@ enum attn_status batch_work_checkpoint(struct batch_work *work, struct attn_erro
             status =
                 attn_error_at(attn_sink_sync_name(work->journal_path, err), ATTN_STAGE_OUTPUT, err);
     }
-    read_sizes(work, work->sizes);
+    if (status == ATTN_OK)
+        status = batch_parts_measure(work->parts, work->records, work->extents, err);
+    batch_digest_hex(&work->done_input, work->done.input);
     work->done.milliseconds = work->milliseconds_before + (uint64_t)(1e3 * progress_seconds());
     if (status == ATTN_OK)
         status = batch_journal_append(work->journal, &work->done, work->options.is_synced, err);
@@ -288,30 +285,100 @@ enum attn_status batch_work_checkpoint(struct batch_work *work, struct attn_erro
     return status;
 }
 
+/* --- Going on --------------------------------------------------------------------------------- */
+
+/* A batch_holds_fn. */
+static enum attn_status parts_hold(void *user, const struct batch_checkpoint *checkpoint,
+                                   bool *is_held, struct attn_error *err)
+{
+    const struct batch_work *work = user;
+    return batch_parts_hold(work->parts, checkpoint->extents, is_held, err);
+}
+
+static enum attn_status report_input(const struct batch_work *work, const char *path,
+                                     const char *what, struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID, "'%s' %s, expected the input that '%s' tells of",
+                   attn_quote_string(batch_lines_name(work->lines)).text, what,
+                   attn_quote_string(path).text);
+    attn_error_hint(err, "remove '%s' to compute all anew", attn_quote_string(path).text);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Whether as many lines are before the shard as PATH says, where its records were counted. */
+static enum attn_status compare_lines_before(struct batch_work *work, uint64_t n, const char *path,
+                                             struct attn_error *err)
+{
+    if (n == 0)
+        return ATTN_OK;
+    enum attn_status status = count_before(work, err);
+    if (status == ATTN_OK && work->number_before != n)
+        status = report_input(work, path, "has another number of lines before the shard", err);
+    return status;
+}
+
+/* Whether the lines that were read so far have the digest HEX of PATH. */
+static enum attn_status compare_digest(const struct batch_work *work, const char *hex,
+                                       const char *path, struct attn_error *err)
+{
+    char what[96], found[BATCH_DIGEST_HEX_SIZE];
+    uint64_t begin, end;
+    batch_digest_hex(&work->input, found);
+    if (strcmp(found, hex) == 0)
+        return ATTN_OK;
+    batch_lines_range(work->lines, &begin, &end);
+    snprintf(what, sizeof(what), "differs between byte %" PRIu64 " and byte %" PRIu64, begin, end);
+    return report_input(work, path, what, err);
+}
+
+/* Goes to the end of what the checkpoint says is done. */
+static enum attn_status skip_done(struct batch_work *work, struct attn_error *err)
+{
+    const struct batch_checkpoint *done = &work->done;
+    enum attn_status status =
+        batch_lines_skip(work->lines, done->begin, done->end, (uint32_t)done->crc, err);
+    if (status == ATTN_OK)
+        status = compare_digest(work, done->input, work->journal_path, err);
+    work->done_input = work->input;
+    if (status == ATTN_OK)
+        status = compare_lines_before(work, done->n_line_before, work->journal_path, err);
+    return status;
+}
+
+/* Cuts the outputs to what is done, or empties them. */
+static enum attn_status cut_outputs(struct batch_work *work, bool is_resumed,
+                                    struct attn_error *err)
+{
+    uint64_t *sizes = calloc(work->n_file + 1, sizeof(*sizes));
+    if (!sizes)
+        return attn_error_no_memory(err);
+    for (size_t i = 0; i < work->n_file; i++)
+        sizes[i] = work->extents[i].size;
+    const enum attn_status status = attn_records_begin(
+        work->records, work->done.n_record, is_resumed ? sizes : NULL, work->n_file, err);
+    free(sizes);
+    return status;
+}
+
 enum attn_status batch_work_resume(struct batch_work *work, bool *is_resumed,
                                    struct attn_error *err)
 {
-    uint64_t *most = calloc(work->n_file + 1, sizeof(*most));
-    if (!most)
-        return attn_error_no_memory(err);
-    read_sizes(work, most);
     const struct batch_journal_options options = {.path = work->journal_path,
                                                   .identity = work->identity,
                                                   .n_file = work->n_file,
-                                                  .most = most};
+                                                  .holds = parts_hold,
+                                                  .user = work};
     enum attn_status status = batch_journal_resume(&options, &work->done, &work->journal, err);
-    free(most);
     if (status != ATTN_OK)
         return status;
+    batch_parts_rewind(work->parts);
     *is_resumed = work->journal != NULL;
     if (!*is_resumed)
-        work->done = (struct batch_checkpoint){.sizes = work->sizes};
+        work->done = (struct batch_checkpoint){.extents = work->extents};
     else
-        status = batch_lines_skip(work->lines, work->done.begin, work->done.end,
-                                  (uint32_t)work->done.crc, err);
+        status = skip_done(work, err);
     if (status == ATTN_OK)
-        status = attn_records_begin(work->records, work->done.n_record,
-                                    *is_resumed ? work->sizes : NULL, work->n_file, err);
+        status = cut_outputs(work, *is_resumed, err);
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
     work->has_checkpoint = *is_resumed;
@@ -321,6 +388,33 @@ enum attn_status batch_work_resume(struct batch_work *work, bool *is_resumed,
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         work->n_failed += work->done.failures[i];
     return check_failures(work, err);
+}
+
+/* Reads the input as far as MADE says; then there is no more, unless more was not wanted. */
+static enum attn_status compare_input(struct batch_work *work, const struct batch_made *made,
+                                      const char *path, struct attn_error *err)
+{
+    bool is_over = true;
+    enum attn_status status = batch_lines_take(work->lines, made->end, err);
+    if (status == ATTN_OK)
+        status = compare_digest(work, made->input, path, err);
+    if (status == ATTN_OK && made->n_record < work->options.n_most)
+        status = batch_lines_next(work->lines, &work->line, &is_over, err);
+    if (status == ATTN_OK && *interrupt_flag() != 0)
+        return attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
+    return status == ATTN_OK && !is_over ? report_input(work, path, "has more lines", err) : status;
+}
+
+enum attn_status batch_work_compare(struct batch_work *work, const struct batch_made *made,
+                                    const char *manifest_path, struct attn_error *err)
+{
+    enum attn_status status =
+        batch_manifest_compare(manifest_path, made, work->records, interrupt_flag(), err);
+    if (status == ATTN_OK)
+        status = compare_input(work, made, manifest_path, err);
+    if (status == ATTN_OK)
+        status = compare_lines_before(work, made->n_line_before, manifest_path, err);
+    return status;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */

@@ -12,7 +12,9 @@
 
 #include "cmd/batch_journal.h"
 #include "cmd/batch_lines.h"
+#include "cmd/batch_manifest.h"
 #include "cmd/batch_model.h"
+#include "cmd/batch_parts.h"
 
 #include "attn.h"
 
@@ -37,6 +39,8 @@ struct batch_slot {
     struct attn_record_store store;
     uint64_t begin, end;     /* of its line */
     uint32_t crc;            /* of that */
+    uint64_t n_line_before;  /* before the shard, if they were counted */
+    struct sha256_ctx input; /* told of all lines up to this one */
     struct batch_slot *next; /* among those that are free */
 };
 
@@ -51,7 +55,9 @@ struct batch_work {
     struct batch_identity identity; /* of the journal; its model is filled when it is known */
 
     struct batch_checkpoint done; /* all results that were handed to the outputs */
-    uint64_t *sizes;              /* [n_file] owns: those of `done` */
+    struct sha256_ctx done_input; /* told of their lines */
+    struct batch_extent *extents; /* [n_file] owns: those of `done` */
+    struct batch_parts *parts;    /* owns; NULL without a journal */
     size_t n_file;
     uint64_t n_failed;            /* of these */
     uint64_t n_before;            /* records that an earlier process did */
@@ -59,12 +65,12 @@ struct batch_work {
     uint64_t begin_of_work;       /* where the lines began that are read now */
     uint64_t milliseconds_before; /* of earlier processes */
 
-    struct batch_line line;         /* the one that is being read */
-    uint64_t n_read;                /* lines */
-    uint64_t number_before;         /* lines before the shard */
-    bool has_numbers;               /* ... were counted */
-    struct attn_error read_err;     /* why reading ended early */
-    struct sha256_ctx input_digest; /* of what was read of a pipe */
+    struct batch_line line;     /* the one that is being read */
+    uint64_t n_read;            /* lines */
+    uint64_t number_before;     /* lines before the shard */
+    bool has_numbers;           /* ... were counted */
+    struct attn_error read_err; /* why reading ended early */
+    struct sha256_ctx input;    /* told of all lines that were read; not without a journal */
 
     pthread_mutex_t mutex;   /* of `free` */
     struct batch_slot *free; /* owns all that are free */
@@ -74,7 +80,7 @@ struct batch_work {
     double told;             /* when progress was told in a plain line */
 };
 
-/* Counts the files of work->records and makes room for their sizes. */
+/* Opens the files of work->records, for what they hold at a checkpoint. */
 enum attn_status batch_work_init(struct batch_work *work, struct attn_error *err);
 void batch_work_release(struct batch_work *work);
 
@@ -85,11 +91,17 @@ bool batch_work_is_stopped(void *user);
 void batch_work_take_bytes(void *user, const void *bytes, size_t size);
 
 /*
- * Goes on behind the last checkpoint of the journal that the outputs, opened to be resumed, are long
- * enough for; where there is none, at the beginning. *is_resumed says which.
+ * Goes on behind the last checkpoint of the journal that the outputs, opened to be resumed, hold;
+ * where there is none, at the beginning. *is_resumed says which. ATTN_INVALID at the stage of the
+ * options when the input up to there, or what its records have their numbers from, is another.
  */
 enum attn_status batch_work_resume(struct batch_work *work, bool *is_resumed,
                                    struct attn_error *err);
+
+/* Whether the input, of which nothing was read yet, and the files of the outputs are still those that
+ * MADE says, which MANIFEST_PATH holds. ATTN_INVALID at the stage of the options when one is not. */
+enum attn_status batch_work_compare(struct batch_work *work, const struct batch_made *made,
+                                    const char *manifest_path, struct attn_error *err);
 
 /* Computes the records that are left. MANY says what is asked of each. */
 enum attn_status batch_work_run(struct batch_work *work, struct attn_host *host,

@@ -81,8 +81,7 @@ const struct option_group attention_step_options = {
     .n = sizeof(attention_rows) / sizeof(attention_rows[0]) - N_DROPOUT_ROW,
 };
 
-/* The file that --mask names, or NULL. */
-static const char *mask_file(const struct attention_args *args)
+const char *attention_mask_file(const struct attention_args *args)
 {
     const char *mask = args->mask;
     return mask && strcmp(mask, "causal") != 0 && strcmp(mask, "none") != 0 ? mask : NULL;
@@ -90,7 +89,7 @@ static const char *mask_file(const struct attention_args *args)
 
 static int check_mask(const struct attention_args *args)
 {
-    const char *file = mask_file(args);
+    const char *file = attention_mask_file(args);
     size_t size = file ? strlen(file) : 0;
     if (!file || (size > 4 && strcmp(file + size - 4, ".npy") == 0))
         return EXIT_DONE;
@@ -148,7 +147,7 @@ static bool mark(bool is_given, struct attn_attention_change *change, enum attn_
 static int change_mask(const struct attention_args *args, struct attn_attention_change *change,
                        struct attn_mask_array *mask)
 {
-    const char *file = mask_file(args);
+    const char *file = attention_mask_file(args);
     change->to.mask = file                              ? ATTN_MASK_MATRIX
                       : strcmp(args->mask, "none") == 0 ? ATTN_MASK_NONE
                                                         : ATTN_MASK_CAUSAL;

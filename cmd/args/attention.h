@@ -50,6 +50,9 @@ int attention_check(const struct attention_args *args);
 int attention_change(const struct attention_args *args, struct attn_attention_change *change,
                      struct attn_mask_array *mask);
 
+/* The file that --mask names, or NULL. */
+const char *attention_mask_file(const struct attention_args *args);
+
 /* Reads the mask in file PATH. Reports and returns an exit code. */
 int attention_read_mask(const char *path, struct attn_mask_array *mask);
 

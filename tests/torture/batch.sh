@@ -123,6 +123,106 @@ expect "a part is empty" resume_from cut_part j.jsonl.part 0
 expect "a part is longer" resume_from cut_part j.jsonl.part 9000000
 rm -rf "$seen"/j*
 
+# --- One byte ------------------------------------------------------------------------------------
+
+# Whatever byte of whatever file is another when a run goes on: it ends with the bytes of one run over
+# the input as it is, and a manifest that tells of them, or it is refused in one line.
+
+flipped=$scratch/flipped
+mkdir "$flipped"
+flip() { # FILE OFFSET
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    # shellcheck disable=SC2059
+    printf "\\x$(printf %02x $((byte ^ (1 << RANDOM % 8))))" |
+        dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+go_on() { # [OPTION...]
+    (cd "$flipped" && "${batch[@]}" -o f.jsonl --csv f.csv --npy f --edges f.edges --npz f.npz --sites z \
+        --layers 0 --resume "$@" f.txt) 2>"$scratch/err"
+}
+# Whether the files of the folder are those of one run over its input.
+same_as_one_run() {
+    local good=$scratch/flip-good
+    if ! cmp -s "$good/f.txt" "$flipped/f.txt"; then
+        good=$scratch/flip-other
+        rm -rf "$good"
+        mkdir "$good"
+        cp "$flipped/f.txt" "$good"
+        (cd "$good" && "${batch[@]}" -o f.jsonl --csv f.csv --npy f --edges f.edges --npz f.npz --sites z \
+            --layers 0 f.txt)
+    fi
+    diff -r -x '*.run.json' "$good" "$flipped" && cmp "$good/f.txt" "$flipped/f.txt" || return
+    sed -nE 's/.*"path": "(.*)", "bytes".*"sha256": "(.*)"}.*/\2  \1/p; s/^"input_sha256": "(.*)",/\1  f.txt/p' \
+        "$flipped/f.jsonl.run.json" | (cd "$flipped" && sha256sum -c --quiet && grep -q '^"exit": 6' f.jsonl.run.json)
+}
+# What a run that goes on after COMMAND comes to.
+changed() { # FOLDER COMMAND...
+    local from=$1 status
+    shift
+    rm -rf "$flipped"/*
+    cp -r "$from"/* "$flipped"
+    (cd "$flipped" && "$@") || return
+    go_on
+    status=$?
+    case $status in
+    6) same_as_one_run ;;
+    2) [ "$(grep -c '^attn-cli: error: ' "$scratch/err")" -eq 1 ] && [ "$(grep -vc '^hint: ' "$scratch/err")" -eq 1 ] &&
+        { [ -e "$flipped/f.jsonl.part" ] || [ -e "$flipped/f.jsonl.run.json" ]; } ;;
+    *) echo "status $status" && cat "$scratch/err" && false ;;
+    esac
+}
+# Tries offsets of each file of FOLDER: the ends, and N between.
+flip_each() { # FOLDER N
+    local file size at i
+    (cd "$1" && find . -type f) | while read -r file; do
+        size=$(stat -c %s "$1/$file")
+        for ((i = 0; i < $2 + 2 && i < size; i++)); do
+            at=$(((RANDOM * 32768 + RANDOM) % size))
+            [ $i -gt 0 ] || at=0
+            [ $i -ne 1 ] || at=$((size - 1))
+            echo "$file $at"
+        done
+    done >"$scratch/flips"
+    while read -r file at; do
+        expect "byte $at of $(basename "$1")/$file" changed "$1" flip "$file" "$at"
+    done <"$scratch/flips"
+}
+# Four checkpoints, and a complete run.
+head -n 450 "$scratch/texts" >"$flipped/f.txt"
+for n in 0 1 2 3; do
+    go_on --max-errors $n
+done
+mkdir "$scratch/flip-ended" "$scratch/flip-good"
+mv "$flipped"/* "$scratch/flip-ended"
+[ "$(wc -l <"$scratch/flip-ended/f.jsonl.journal")" -eq 9 ] && pass || fail "the journal has not four checkpoints"
+# As kill -9 leaves them: more was written than the last checkpoint tells of.
+cp -r "$scratch/flip-ended" "$scratch/flip-killed"
+find "$scratch/flip-killed" -name '*.part' -o -name '*.journal' | while read -r file; do
+    printf '450\t1' >>"$file"
+done
+cp "$scratch/flip-ended/f.txt" "$flipped"
+go_on
+mv "$flipped"/* "$scratch/flip-good"
+n_flip=1
+is_full && n_flip=40
+flip_each "$scratch/flip-ended" $n_flip
+flip_each "$scratch/flip-killed" $n_flip
+flip_each "$scratch/flip-good" $n_flip
+remove_or_cut() { # FOLDER
+    local file
+    (cd "$1" && find . -type f ! -name f.txt) >"$scratch/files"
+    while read -r file; do
+        expect "$(basename "$1")/$file is away" changed "$1" rm "$file"
+        expect "$(basename "$1")/$file lost its last byte" changed "$1" truncate -s -1 "$file"
+        expect "$(basename "$1")/$file is longer" changed "$1" truncate -s +1 "$file"
+    done <"$scratch/files"
+}
+remove_or_cut "$scratch/flip-ended"
+remove_or_cut "$scratch/flip-good"
+expect "a name that an output did not have" changed "$scratch/flip-good" mv f.csv g.csv
+rm -rf "$flipped"
+
 # --- Shards ---------------------------------------------------------------------------------------
 
 shard_all() { # FILE N
