@@ -68,8 +68,16 @@ static bool is_lack_of_memory(int code)
     return code == PCRE2_ERROR_NOMEMORY || code == 121; /* pcre2_compile's own number for it */
 }
 
-static enum attn_status compile(struct attn_pattern *pattern, const char *text, size_t size,
-                                uint32_t options, const char *name, struct attn_error *err)
+/* How a pattern is written in a file, for messages, and for PCRE2. */
+struct source {
+    const char *name;      /* of the file */
+    const char *written;   /* [n_written] */
+    const char *rewritten; /* [n_rewritten] */
+    size_t n_written, n_rewritten;
+};
+
+static enum attn_status compile(struct attn_pattern *pattern, const struct source *source,
+                                uint32_t options, struct attn_error *err)
 {
     PCRE2_UCHAR message[128] = {0};
     pcre2_compile_context *context;
@@ -81,16 +89,17 @@ static enum attn_status compile(struct attn_pattern *pattern, const char *text, 
     if (!context)
         return attn_error_no_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    pattern->code =
-        pcre2_compile((PCRE2_SPTR)text, size, PCRE2_UTF | options, &code, &offset, context);
+    pattern->code = pcre2_compile((PCRE2_SPTR)source->rewritten, source->n_rewritten,
+                                  PCRE2_UTF | options, &code, &offset, context);
     pcre2_compile_context_free(context);
     if (!pattern->code && is_lack_of_memory(code))
         return attn_error_no_memory(err);
     if (!pattern->code) {
         pcre2_get_error_message(code, message, sizeof message);
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "the pattern '%s' in '%s' cannot be compiled: %s",
-            attn_quote(text, size).text, attn_quote_string(name).text, (const char *)message);
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the pattern '%s' in '%s' cannot be compiled: %s",
+                              attn_quote(source->written, source->n_written).text,
+                              attn_quote_string(source->name).text, (const char *)message);
     }
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
     pattern->is_machine_code =
@@ -98,7 +107,7 @@ static enum attn_status compile(struct attn_pattern *pattern, const char *text, 
     return ATTN_OK;
 }
 
-static enum attn_status create(const char *text, size_t size, uint32_t options, const char *name,
+static enum attn_status create(const struct source *source, uint32_t options,
                                struct attn_pattern **out, struct attn_error *err)
 {
     struct attn_pattern *pattern = attn_alloc(1, sizeof *pattern, err);
@@ -106,7 +115,7 @@ static enum attn_status create(const char *text, size_t size, uint32_t options, 
 
     if (!pattern)
         return ATTN_NO_MEMORY;
-    status = compile(pattern, text, size, options, name, err);
+    status = compile(pattern, source, options, err);
     if (status == ATTN_OK)
         *out = pattern;
     else
@@ -121,8 +130,8 @@ enum attn_status attn_pattern_create(const char *text, size_t size, const char *
     enum attn_status status = attn_pattern_rewrite(text, size, name, &rewritten, err);
 
     if (status == ATTN_OK)
-        status =
-            create(rewritten.data, rewritten.size, PCRE2_UCP | PCRE2_MULTILINE, name, out, err);
+        status = create(&(struct source){name, text, rewritten.data, size, rewritten.size},
+                        PCRE2_UCP | PCRE2_MULTILINE, out, err);
     attn_buffer_release(&rewritten);
     return status;
 }
@@ -130,7 +139,7 @@ enum attn_status attn_pattern_create(const char *text, size_t size, const char *
 enum attn_status attn_pattern_create_literal(const char *text, size_t size, const char *name,
                                              struct attn_pattern **out, struct attn_error *err)
 {
-    return create(text, size, PCRE2_LITERAL, name, out, err);
+    return create(&(struct source){name, text, text, size, size}, PCRE2_LITERAL, out, err);
 }
 
 void attn_pattern_free(struct attn_pattern *pattern)

@@ -4,7 +4,8 @@
  * A pattern is data from outside. The library tokenizers runs it with Oniguruma in the syntax of
  * Ruby, so it is rewritten where the two differ: \s is Unicode's White_Space (PCRE2 has U+180E
  * too), \w its words, \h a hexadecimal digit, ^ and $ stand at every line. What would mean something
- * else and cannot be rewritten is refused: sets within sets, options but for i, and {n}+.
+ * else and cannot be rewritten is refused by name: sets within sets, options but for i, {n}+, and
+ * what is not known (pattern_syntax.c has the list).
  *
  * PCRE2's limits hold: what a match may try, what may be nested, and what all matches of a walk may
  * try and look at in all: some times the text. A text or pattern that exhausts them is

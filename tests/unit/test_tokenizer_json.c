@@ -472,6 +472,121 @@ START_TEST(refuses_a_file_that_was_cut)
 }
 END_TEST
 
+/* --- Patterns ---------------------------------------------------------------------------------- */
+
+/* Where the pieces of TEXT end. From the library tokenizers 0.23.3: a Split by the pattern, and a
+ * model that has no token but the unknown one, which it fuses. */
+static const struct {
+    const char *pre_tokenizer;
+    const char *text;
+    const char *ends;
+} pieces[] = {
+    {SPLIT("a{,2}"), "aab", "2 3"},
+    {SPLIT("a{,2}?b"), "aab", "3"},
+    {SPLIT("[\\\\v]"), "a\013b\012\302\205", "1 2 6"},
+    {SPLIT("\\\\v"), "a\013b\012", "1 2 4"},
+    {SPLIT("\\\\R"), "a\015\012\302\205b\342\200\250", "1 3 5 6 9"},
+    {SPLIT("\\\\u0061|\\\\x62|\\\\x{63}|\\\\0144"), "abcd", "1 2 3 4"},
+    {SPLIT("\\\\p{Han}+"), "\346\274\242\345\255\227\343\203\273\343\203\274", "6 12"},
+    {SPLIT("[\\\\p{Katakana}]"), "\343\202\242\343\203\273\343\203\274", "3 9"},
+    {SPLIT("\\\\p{Greek}"), "\315\205\316\271", "2 4"},
+    {SPLIT("\\\\p{^L}"), "a1b", "1 2 3"},
+    {SPLIT("(?i)\\\\p{Lu}"), "aA", "1 2"},
+    {SPLIT("a(?i)b|c"), "abC aB Ac", "2 4 6 9"},
+    {SPLIT("a|b(?i)|c"), "aBcC", "1 4"},
+    {SPLIT("(?:a(?i)|b)"), "abB", "1 3"},
+    {SPLIT("(?i)a|b(?-i)c|d"), "bdBD", "2 4"},
+    {SPLIT("x(?i)|a(?-i)|B"), "xAbB", "1 4"},
+    {SPLIT("(?=a(?i)|b)b"), "abB", "3"},
+    {SPLIT("(?i:'s|'t|'re|'ve|'m|'ll|'d)"), "I'LL he's '\305\277", "1 4 7 9 10 13"},
+    {SPLIT("(?i:['\\u2019]s)"), "a\342\200\231S", "1 5"},
+    {SPLIT("(?i)k"), "kK\342\204\252", "1 2 5"},
+    {SPLIT("(?i)[^s]"), "sS\305\277a", "4 5"},
+    {SPLIT("a(?#c\\\\))+"), "aab", "2 3"},
+    {SPLIT("(a|b)\\\\1"), "aabab", "2 5"},
+    {SPLIT("a{x}{"), "a{x}{b", "5 6"},
+    {SPLIT("(?:a|b){2}"), "abab", "2 4"},
+    {SPLIT("[\\\\w.-]+"), "a.-b c", "4 5 6"},
+    {SPLIT("a{2}"), "aaa", "2 3"},
+    {SPLIT("[^\\\\S]"), "a \302\205", "1 2 4"},
+    {SPLIT("(?<=\\\\s)\\\\S+"), " ab cd", "1 3 4 6"},
+    {SPLIT("\\\\H"), "aG\316\221", "1 2 4"},
+};
+
+START_TEST(splits_as_oniguruma_does)
+{
+    for (size_t i = 0; i < N(pieces); i++) {
+        const struct written written = {.vocab = "{\"<u>\": 0}",
+                                        .merges = "[]",
+                                        .model = "\"unk_token\": \"<u>\", \"fuse_unk\": true,",
+                                        .pre_tokenizer = pieces[i].pre_tokenizer};
+        struct attn_tokenizer *tokenizer = open_written(&written);
+        struct attn_encoding encoding = {0};
+        struct attn_error err = {0};
+        char ends[100] = "";
+
+        ck_assert(attn_tokenizer_encode(tokenizer, pieces[i].text, strlen(pieces[i].text), NULL,
+                                        &encoding, &err) == ATTN_OK);
+        for (size_t k = 0; k < encoding.n; k++) {
+            const size_t used = strlen(ends);
+
+            snprintf(ends + used, sizeof ends - used, "%s%zu", k > 0 ? " " : "", encoding.end[k]);
+        }
+        ck_assert_msg(strcmp(ends, pieces[i].ends) == 0, "%s of '%s': %s, expected %s",
+                      pieces[i].pre_tokenizer, pieces[i].text, ends, pieces[i].ends);
+        attn_encoding_release(&encoding);
+        attn_tokenizer_close(tokenizer);
+    }
+}
+END_TEST
+
+/* Patterns that PCRE2 compiles, and Oniguruma reads otherwise. */
+static const struct {
+    const char *pre_tokenizer;
+    const char *what;
+} foreign[] = {
+    {SPLIT("\\\\V"), "an escape that means something else to PCRE2"},
+    {SPLIT("\\\\X"), "an escape that means something else to PCRE2"},
+    {SPLIT("\\\\pL"), "\\p without braces"},
+    {SPLIT("[\\\\pN]"), "\\p without braces"},
+    {SPLIT("\\\\p{L&}"), "a property that is not known"},
+    {SPLIT("\\\\x"), "a character without its number"},
+    {SPLIT("[\\\\x]"), "a character without its number"},
+    {SPLIT("\\\\xe9"), "a byte that is no character"},
+    {SPLIT("(?i)ss"), "letters that a ligature stands for where case does not matter"},
+    {SPLIT("(?i:S\\\\x{53})"), "letters that a ligature stands for where case does not matter"},
+    {SPLIT("(?i:\\u00df)"), "letters beyond ASCII where case does not matter"},
+    {SPLIT("(?i)[\\ufb00]"), "letters beyond ASCII where case does not matter"},
+    {SPLIT("(?i)[\\\\p{Lu}]"), "letters beyond ASCII where case does not matter"},
+    {SPLIT("a{2}?"), "a repetition that is repeated"},
+    {SPLIT("a+{2}"), "a repetition that is repeated"},
+    {SPLIT("\\\\b+"), "a repetition of nothing"},
+    {SPLIT("a|{2}"), "a repetition of nothing"},
+    {SPLIT("(?:\\\\S|$){2}"), "a counted repetition of what may be empty"},
+    {SPLIT("[!-\\\\s]"), "a range that a class ends"},
+    {SPLIT("[\\\\w-z]"), "a range that a class ends"},
+    {SPLIT("(?<x>a)(b)\\\\1"), "names of groups and references by number"},
+    {SPLIT("(?|a|b)"), "a kind of group that is not known"},
+    {SPLIT("(?#a"), "a comment without an end"},
+};
+
+START_TEST(refuses_what_oniguruma_reads_otherwise)
+{
+    for (size_t i = 0; i < N(foreign); i++) {
+        const struct written written = {.pre_tokenizer = foreign[i].pre_tokenizer};
+        struct attn_tokenizer *tokenizer = NULL;
+        struct attn_error err = {0};
+        char expected[200];
+
+        ck_assert_msg(try_written(&written, &tokenizer, &err) == ATTN_UNSUPPORTED, "%s",
+                      foreign[i].pre_tokenizer);
+        snprintf(expected, sizeof expected, "in 'tokenizer.json' has %s, which is not supported",
+                 foreign[i].what);
+        ck_assert_msg(strstr(err.message, expected) != NULL, "%s", err.message);
+    }
+}
+END_TEST
+
 /* --- What is done with a text ----------------------------------------------------------------- */
 
 START_TEST(says_which_tokens_it_added)
@@ -826,8 +941,9 @@ START_TEST(survives_every_failed_allocation)
 END_TEST
 
 ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_what_it_does_not_know,
-           refuses_a_file_that_was_cut, refuses_styles_that_were_cut, says_which_tokens_it_added,
-           puts_nothing_before_a_text_that_continues_another,
+           refuses_a_file_that_was_cut, splits_as_oniguruma_does,
+           refuses_what_oniguruma_reads_otherwise, refuses_styles_that_were_cut,
+           says_which_tokens_it_added, puts_nothing_before_a_text_that_continues_another,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
            takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,
