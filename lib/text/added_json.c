@@ -104,9 +104,13 @@ static enum attn_status read_item(struct attn_json_reader *reader, size_t index,
     return status;
 }
 
-/* How new tokens are numbered. */
+/*
+ * How new tokens are numbered: from the number of keys in the vocabulary on. Before 0.23 the library
+ * went on from any added token with a higher id, which a vocabulary with holes may have.
+ */
 struct numbering {
-    uint64_t next; /* the size of the vocabulary, then one more than the highest so far */
+    uint64_t next; /* the number of keys, and of new tokens so far */
+    uint64_t old;  /* as before 0.23 */
     bool has_new;
 };
 
@@ -121,6 +125,13 @@ static enum attn_status place(struct attn_tokenizer *tokenizer, struct numbering
     const uint64_t id = known >= 0 ? (uint64_t)known : numbering->next;
     enum attn_status status = ATTN_OK;
 
+    if (known < 0 && numbering->old != numbering->next)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the added token '%s' in '%s' has id %llu or %llu, as the version of "
+                              "tokenizers has it, which is not supported",
+                              attn_quote(content, size).text, file_name,
+                              (unsigned long long)numbering->next,
+                              (unsigned long long)numbering->old);
     if (item->id != id)
         return attn_error_set(
             err, ATTN_FORMAT, "the added token '%s' has id %llu in '%s', expected %llu, %s",
@@ -132,8 +143,9 @@ static enum attn_status place(struct attn_tokenizer *tokenizer, struct numbering
     if (known < 0) {
         status = attn_vocabulary_add(vocabulary, content, size, item->token.id, err);
         numbering->has_new = true;
+        numbering->next++;
     }
-    numbering->next = id >= numbering->next ? id + 1 : numbering->next;
+    numbering->old = id >= numbering->old ? id + 1 : numbering->old;
     return status == ATTN_OK ? attn_added_append(&tokenizer->added, item->token, content, size, err)
                              : status;
 }
@@ -155,7 +167,8 @@ enum attn_status attn_added_json_read(struct attn_tokenizer *tokenizer, const ch
                                       size_t size, struct attn_error *err)
 {
     struct attn_json_reader reader = attn_json_reader_init(text, size, file_name);
-    struct numbering numbering = {tokenizer->vocabulary.n_key, false};
+    struct numbering numbering = {.next = tokenizer->vocabulary.n_key,
+                                  .old = tokenizer->vocabulary.n_key};
     struct attn_json_token token;
     struct item item = {.seen = 0};
     enum attn_status status = attn_json_next(&reader, &token, err);

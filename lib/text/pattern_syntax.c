@@ -183,9 +183,8 @@ static void rewrite_number(struct rewriting *r, bool is_in_set)
                : letter == '0' ? read_digits(r, 2, 2, 8, &value)
                                : read_digits(r, 2, letter == 'x' ? 2 : 4, 16, &value);
 
-    if (is_braced && (n == 0 || peek(r, 3 + n) != '}'))
-        r->problem = "a character without its number";
-    else if (!is_braced && ((letter == 'x' && n == 0) || (letter == 'u' && n < 4)))
+    if (is_braced ? n == 0 || peek(r, 3 + n) != '}'
+                  : (letter == 'x' && n == 0) || (letter == 'u' && n < 4))
         r->problem = "a character without its number";
     else if (!is_braced && letter == 'x' && value >= 0x80)
         r->problem = "a byte that is no character";

@@ -156,6 +156,10 @@ enum attn_status attn_tokenizer_mark(struct attn_tokenizer *tokenizer, struct at
     for (size_t i = 0; i < tokenizer->added.n; i++) {
         const struct attn_added_token *token = &tokenizer->added.tokens[i];
 
+        if (tokenizer->is_added[token->id])
+            return attn_error_set(
+                err, ATTN_FORMAT, "the added token '%s' is there twice",
+                attn_quote(tokenizer->added.contents.data + token->begin, token->size).text);
         tokenizer->is_added[token->id] = true;
         tokenizer->is_special[token->id] = token->is_special;
         tokenizer->is_wide[token->id] = token->strips_left || token->strips_right;

@@ -408,6 +408,19 @@ static const struct {
       .normalizer = "{\"type\": \"Strip\", \"strip_left\": true, \"strip_right\": true}"},
      ATTN_FORMAT,
      "the added token '\\t' is empty when it is normalized"},
+    {{.added =
+          "[" TOKEN(0, "a", PLAIN) ", " TOKEN(0, "a", FLAGS(false, false, false, true, false)) "]"},
+     ATTN_FORMAT,
+     "the added token 'a' is there twice"},
+    {{.vocab = "{\"a\": 0, \"b\": 5}",
+      .merges = "[]",
+      .added = "[" TOKEN(5, "b", PLAIN) ", " TOKEN(6, "X", PLAIN) "]"},
+     ATTN_UNSUPPORTED,
+     "the added token 'X' in 'tokenizer.json' has id 2 or 6, as the version of tokenizers has it, "
+     "which is not supported"},
+    {{.vocab = "{\"a\": 0, \"b\": 2}", .merges = "[]", .added = "[" TOKEN(2, "X", PLAIN) "]"},
+     ATTN_FORMAT,
+     "'b' and 'X' in 'tokenizer.json' have the same id 2"},
     {{.normalizer = "[]"}, ATTN_FORMAT, "'normalizer' in 'tokenizer.json' is not an object"},
     {{.normalizer = "{}"}, ATTN_FORMAT, "'normalizer' in 'tokenizer.json' has no 'type'"},
     {{.normalizer = "{\"type\": \"NFC\", \"type\": \"NFC\"}"},
@@ -743,6 +756,40 @@ START_TEST(takes_holes_between_ids)
 }
 END_TEST
 
+START_TEST(numbers_new_tokens_from_the_keys_on)
+{
+    /* tokenizers 0.19.1 and 0.23.3 agree: holes are filled, also by the second of two. */
+    const struct written written = {.vocab = "{\"a\": 0, \"b\": 5}",
+                                    .merges = "[]",
+                                    .added =
+                                        "[" TOKEN(2, "X", PLAIN) ", " TOKEN(3, "Y", PLAIN) "]"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+
+    ASSERT_TEXT(tokenizer, "abXY", 0, 5, 2, 3);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(a_piece_of_the_first_character_is_at_the_start)
+{
+    /* From tokenizers 0.23.3: both bytes of the first character get a U+2581 before them. */
+    const struct written written = {
+        .vocab = "{\"\\u2581\": 0, \"\\u00c3\": 1, \"\\u00a9\": 2}",
+        .merges = "[]",
+        .pre_tokenizer =
+            "{\"type\": \"Sequence\", \"pretokenizers\": [{\"type\": \"ByteLevel\", "
+            "\"add_prefix_space\": false, \"trim_offsets\": true, \"use_regex\": false}, "
+            "{\"type\": \"Sequence\", \"pretokenizers\": [" SPLIT(
+                ".") "]}, {\"type\": "
+                     "\"Metaspace\", \"replacement\": \"\\u2581\", \"prepend_scheme\": \"first\", "
+                     "\"split\": false}]}"};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+
+    ASSERT_TEXT(tokenizer, "\xc3\xa9\xc3\xa9", 0, 1, 0, 2, 1, 2);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(merges_in_loops_end)
 {
     /* Each pair makes a token that a pair makes again, and some come twice. */
@@ -946,7 +993,8 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            says_which_tokens_it_added, puts_nothing_before_a_text_that_continues_another,
            leaves_special_tokens_to_the_model_when_they_are_text, keeps_added_tokens_from_the_model,
            strips_what_is_not_taken, takes_unknown_characters_as_the_model_says,
-           takes_holes_between_ids, merges_in_loops_end, reads_merges_before_the_vocabulary,
-           patterns_that_backtrack_without_end_are_refused,
+           takes_holes_between_ids, numbers_new_tokens_from_the_keys_on,
+           a_piece_of_the_first_character_is_at_the_start, merges_in_loops_end,
+           reads_merges_before_the_vocabulary, patterns_that_backtrack_without_end_are_refused,
            patterns_that_look_far_at_each_place_are_refused, finds_many_added_tokens_quickly,
            refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)
