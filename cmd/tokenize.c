@@ -6,6 +6,7 @@
 #include "cmd/args/pairs.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
+#include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -164,6 +165,7 @@ static int encode(const struct tokenize_args *args, const struct attn_tokenizer 
     encode_options.special = (enum attn_special)args->prompt.special;
     encode_options.special_tokens = (enum attn_special_tokens)args->prompt.special_tokens;
     encode_options.invalid = (enum attn_invalid_text)args->invalid;
+    encode_options.cancel = interrupt_flag();
     if (attn_tokenizer_encode(tokenizer, text.data, text.size, &encode_options, &encoding, &err) !=
         ATTN_OK) {
         code = report(&err, EXIT_INPUT);

@@ -105,6 +105,7 @@ static enum attn_status encode_token(const struct attn_run *run, const struct na
 
     options.special = run->request.special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.cancel = run->host->options.cancel;
     if (status == ATTN_OK)
         status = attn_tokenizer_encode(tokenizer, token->text, strlen(token->text), &options,
                                        &encoding, err);

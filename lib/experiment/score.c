@@ -65,6 +65,7 @@ static enum attn_status read_tokens(struct job *job, struct attn_error *err)
     enum attn_status status = attn_host_tokenizer(job->host, &job->tokenizer, is_text ? err : NULL);
 
     if (status == ATTN_OK && is_text) {
+        job->text.cancel = job->host->options.cancel;
         status = attn_sequence_encode(&job->request, job->tokenizer, &job->text, err);
     } else if (!is_text) {
         status = input->ids != NULL ? ATTN_OK

@@ -80,6 +80,7 @@ enum attn_status attn_continuations_encode(const struct attn_request *request,
     options.special = request->special;
     options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
     options.place = ATTN_TEXT_CONTINUES;
+    options.cancel = continuations->cancel;
     for (size_t i = 0; status == ATTN_OK && i < question->n_next; i++) {
         struct attn_encoding *encoding = &continuations->encodings[i];
 

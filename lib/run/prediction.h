@@ -20,6 +20,7 @@ struct attn_continuations {
     struct attn_encoding *encodings; /* [n] owns */
     size_t n;
     size_t n_more; /* positions that the longest needs after the text: its last token is not fed */
+    const volatile sig_atomic_t *cancel; /* set before; NULL: nothing can cancel */
 };
 
 /* Encodes those of REQUEST, each by itself, and says where one does not fit after the N positions

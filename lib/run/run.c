@@ -51,9 +51,10 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
 static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    enum attn_status status =
-        attn_sequence_read(request, run->model, run->tokenizer, &run->text, err);
+    enum attn_status status;
 
+    run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
+    status = attn_sequence_read(request, run->model, run->tokenizer, &run->text, err);
     if (status == ATTN_OK)
         status = attn_source_read(request, run->model, run->tokenizer, &run->source, err);
     if (status == ATTN_OK)

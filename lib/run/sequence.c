@@ -57,6 +57,7 @@ static enum attn_status encode(const struct attn_request *request, const struct 
 
     options.special = request->special;
     options.special_tokens = request->special_tokens;
+    options.cancel = sequence->cancel;
     status = attn_tokenizer_encode(tokenizer, input->text, input->n_text, &options,
                                    &sequence->encoding, err);
     sequence->ids = sequence->encoding.ids;

@@ -28,8 +28,9 @@ struct attn_sequence {
     const char *name;              /* of the array that gave the rows; NULL: the model makes them */
     struct attn_encoding encoding; /* of a text */
     float *embedded;               /* owns; the embeddings of a source that is a text */
-    struct attn_token_bytes tokens; /* of ids, where there is a tokenizer */
-    bool is_word_level;             /* white space lies between tokens, and is in none of them */
+    struct attn_token_bytes tokens;      /* of ids, where there is a tokenizer */
+    const volatile sig_atomic_t *cancel; /* set before a text is read; NULL: nothing can cancel */
+    bool is_word_level; /* white space lies between tokens, and is in none of them */
 };
 
 /* Whether INPUT gives a sequence, and whether that needs a tokenizer. */

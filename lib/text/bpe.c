@@ -131,7 +131,7 @@ void attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
     for (size_t i = work->n_heap / 2; i-- > 0;)
         sift_down(work->heap, work->n_heap, i, work->heap[i]);
 
-    while (work->n_heap > 0) {
+    while (work->n_heap > 0 && !(work->cancel && *work->cancel)) {
         uint32_t rank = (uint32_t)(work->heap[0] >> 32);
         size_t n_round = 0;
 

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "text/merges.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct attn_bpe_work {
     uint32_t *round;                 /* owns; the places where the pair of this round is */
     size_t capacity;                 /* tokens of a piece that there is room for */
     size_t n_heap;
+    const volatile sig_atomic_t *cancel; /* not 0: merging ends early; NULL: never */
 };
 
 /* Makes room for a piece of N tokens; 4 Gi or more are ATTN_UNSUPPORTED. */

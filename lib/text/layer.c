@@ -9,7 +9,15 @@ void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
     layer->under = slice.layer;
     layer->base = slice.begin;
     layer->n_splice = 0;
-    layer->has_failed = false;
+    layer->has_failed = layer->is_too_long = false;
+}
+
+/* Whether SIZE more bytes may be held, which are then taken. */
+static bool take(struct attn_layer *layer, size_t size)
+{
+    layer->is_too_long = layer->is_too_long || size > layer->n_left;
+    layer->n_left -= layer->is_too_long ? 0 : size;
+    return !layer->is_too_long;
 }
 
 /* Where in the slice the next byte stands if nothing more is said. */
@@ -39,7 +47,7 @@ static void add_splice(struct attn_layer *layer, struct attn_splice splice)
 
 void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size)
 {
-    if (size == 0)
+    if (size == 0 || !take(layer, size))
         return;
     if (next_from(layer) != from)
         add_splice(layer, (struct attn_splice){.at = layer->copy.size, .from = from});
@@ -52,6 +60,8 @@ void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, siz
     struct attn_splice *last = layer->n_splice > 0 ? &layer->splices[layer->n_splice - 1] : NULL;
     const size_t at = layer->copy.size;
 
+    if (!take(layer, size))
+        return;
     if (last && last->size == size && last->from_size == from_size &&
         last->at + last->count * size == at && last->from + last->count * from_size == from)
         last->count++;
@@ -64,6 +74,10 @@ enum attn_status attn_layer_end(struct attn_layer *layer, struct attn_error *err
 {
     layer->text = layer->copy.data ? layer->copy.data : "";
     layer->size = layer->copy.size;
+    if (layer->is_too_long)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer makes more than 64 times its bytes of the text, which "
+                              "is not supported");
     return layer->has_failed ? attn_error_no_memory(err) : attn_buffer_check(&layer->copy, err);
 }
 

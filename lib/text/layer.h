@@ -27,7 +27,16 @@ struct attn_splice {
     uint32_t size, from_size;
 };
 
-/* Initialize with = {0}; end with attn_layer_release. */
+/*
+ * How many bytes stages that change a text of N may make of it, each of all its slices: U+FFFD and
+ * the longest normal form have three for one, and few tokenizers replace a character by more.
+ */
+static inline size_t attn_layer_limit(size_t n)
+{
+    return n <= (SIZE_MAX >> 7) ? (n << 6) + (1 << 16) : SIZE_MAX;
+}
+
+/* Initialize with = {0} and .n_left; end with attn_layer_release. */
 struct attn_layer {
     const char *text; /* [size]; borrowed from the caller or from `copy` */
     size_t size;
@@ -36,7 +45,9 @@ struct attn_layer {
     struct attn_buffer copy;
     struct attn_splice *splices; /* owns; ascending in `at` */
     size_t n_splice, capacity;
-    bool has_failed; /* an allocation failed */
+    size_t n_left;    /* bytes that it may still hold, in this text and those after it */
+    bool has_failed;  /* an allocation failed */
+    bool is_too_long; /* there were no bytes left */
 };
 
 /* Bytes BEGIN..END of the text of LAYER. */

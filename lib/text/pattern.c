@@ -11,49 +11,55 @@
 #include <pcre2.h>
 
 /*
- * What one match may try before it counts against the walk, what it may try more each time that
- * this was too little, and what a walk may try in all beside some for each byte. PCRE2's own limit
- * for one match is ten million.
+ * What a walk may cost. PCRE2's match limit counts branches, not the characters that a repetition
+ * passes over, and those of a*+X|b it does not count at all. So a match sees a window of the text,
+ * and what it may cost is at most its limit times the window: each branch passes over the window
+ * once. The first window has a few words and the first limit a few branches: such a match costs
+ * little, and the next one goes on where it ended. When a match needs to see what lies after the
+ * window, or to try more, that is taken from a budget beforehand.
  */
 enum {
-    FIRST_LIMIT = 10000,
-    LIMIT_FACTOR = 16,
-    WALK_LIMIT = 20000000,
-    WALK_LIMIT_PER_BYTE = 16,
+    FIRST_WINDOW = 64, /* bytes */
+    WINDOW_FACTOR = 8,
+    FIRST_LIMIT = 256, /* branches */
+    LIMIT_FACTOR = 4,
+    BRANCH_COST = 256, /* of a branch, beside what it passes over: characters */
+    WALK_COST_PER_BYTE = 4 << 10,
     DEPTH_LIMIT = 100000,
-    HEAP_LIMIT = 64 << 10, /* KiB */
+    HEAP_LIMIT = 64 << 10,    /* KiB */
+    COMPILE_LIMIT = 32 << 20, /* bytes that PCRE2 may take to compile a pattern */
+    LOOKBEHIND_LIMIT = 255,   /* characters: each match may look at them again */
+    CANCELED = -10000,        /* beside PCRE2's error codes */
 };
 
-/*
- * PCRE2's limits count branches, not bytes: a*b|a looks at each place of a run to its end, and
- * nothing stops it. So of long texts a match sees a window at first, and more each time that it
- * needs to see what lies behind. What it has looked at in vain counts against the walk, too.
- */
-enum {
-    SHORT_TEXT = 64 << 10, /* bytes; seen whole */
-    FIRST_WINDOW = 4 << 10,
-    WINDOW_FACTOR = 8,
-    WALK_BYTES = 16 << 20,
-    WALK_BYTES_PER_BYTE = 64
-};
+static const uint64_t walk_cost = UINT64_C(1) << 31; /* characters: some seconds */
+static const uint64_t match_cost = UINT64_C(1)
+                                   << 32; /* of one try with more than the first limit */
 
 struct attn_pattern {
     pcre2_general_context *memory; /* owns */
     pcre2_code *code;              /* owns */
     bool is_machine_code;
+    size_t n_left; /* bytes that may still be allocated while it is compiled; then SIZE_MAX */
 };
 
 struct attn_match {
-    const struct attn_pattern *pattern; /* borrows */
-    pcre2_match_data *data;             /* owns */
-    pcre2_match_context *context;       /* owns */
-    uint64_t budget;                    /* what may still be tried */
-    uint64_t bytes;                     /* what may still be looked at in vain */
+    const struct attn_pattern *pattern;  /* borrows */
+    pcre2_match_data *data;              /* owns */
+    pcre2_match_context *context;        /* owns */
+    uint64_t budget;                     /* what the walk may still cost */
+    const volatile sig_atomic_t *cancel; /* borrowed; NULL: nothing can cancel */
 };
 
 static void *allocate(size_t size, void *context)
 {
-    (void)context;
+    struct attn_pattern *pattern = context;
+
+    if (pattern->n_left != SIZE_MAX) {
+        if (size > pattern->n_left)
+            return NULL;
+        pattern->n_left -= size;
+    }
     return attn_alloc_uninitialized(size, 1, NULL);
 }
 
@@ -66,6 +72,14 @@ static void release(void *block, void *context)
 static bool is_lack_of_memory(int code)
 {
     return code == PCRE2_ERROR_NOMEMORY || code == 121; /* pcre2_compile's own number for it */
+}
+
+static uint32_t look_behind(const struct attn_pattern *pattern)
+{
+    uint32_t most = 0;
+
+    (void)pcre2_pattern_info(pattern->code, PCRE2_INFO_MAXLOOKBEHIND, &most);
+    return most;
 }
 
 /* How a pattern is written in a file, for messages, and for PCRE2. */
@@ -84,15 +98,17 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct sourc
     int code = 0;
     size_t offset;
 
-    pattern->memory = pcre2_general_context_create(allocate, release, NULL);
+    pattern->n_left = COMPILE_LIMIT;
+    pattern->memory = pcre2_general_context_create(allocate, release, pattern);
     context = pattern->memory ? pcre2_compile_context_create(pattern->memory) : NULL;
     if (!context)
         return attn_error_no_memory(err);
     pcre2_set_newline(context, PCRE2_NEWLINE_LF);
-    pattern->code = pcre2_compile((PCRE2_SPTR)source->rewritten, source->n_rewritten,
-                                  PCRE2_UTF | options, &code, &offset, context);
+    pattern->code =
+        pcre2_compile((PCRE2_SPTR)source->rewritten, source->n_rewritten,
+                      PCRE2_UTF | PCRE2_USE_OFFSET_LIMIT | options, &code, &offset, context);
     pcre2_compile_context_free(context);
-    if (!pattern->code && is_lack_of_memory(code))
+    if (!pattern->code && is_lack_of_memory(code) && pattern->n_left > COMPILE_LIMIT / 2)
         return attn_error_no_memory(err);
     if (!pattern->code) {
         pcre2_get_error_message(code, message, sizeof message);
@@ -101,9 +117,16 @@ static enum attn_status compile(struct attn_pattern *pattern, const struct sourc
                               attn_quote(source->written, source->n_written).text,
                               attn_quote_string(source->name).text, (const char *)message);
     }
+    if (look_behind(pattern) > LOOKBEHIND_LIMIT)
+        return attn_error_set(
+            err, ATTN_UNSUPPORTED,
+            "the pattern '%s' in '%s' looks back at %u characters, at most %d are supported",
+            attn_quote(source->written, source->n_written).text,
+            attn_quote_string(source->name).text, (unsigned)look_behind(pattern), LOOKBEHIND_LIMIT);
     /* Without machine code pcre2_match interprets the pattern: slower, same pieces. */
     pattern->is_machine_code =
         pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD) == 0;
+    pattern->n_left = SIZE_MAX;
     return ATTN_OK;
 }
 
@@ -168,10 +191,14 @@ enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
     pcre2_set_match_limit(match->context, FIRST_LIMIT);
     pcre2_set_depth_limit(match->context, DEPTH_LIMIT);
     pcre2_set_heap_limit(match->context, HEAP_LIMIT);
-    match->budget = WALK_LIMIT + (uint64_t)WALK_LIMIT_PER_BYTE * n;
-    match->bytes = WALK_BYTES + (uint64_t)WALK_BYTES_PER_BYTE * n;
+    match->budget = walk_cost + (uint64_t)WALK_COST_PER_BYTE * n;
     *out = match;
     return ATTN_OK;
+}
+
+void attn_match_watch(struct attn_match *match, const volatile sig_atomic_t *cancel)
+{
+    match->cancel = cancel;
 }
 
 void attn_match_free(struct attn_match *match)
@@ -199,9 +226,25 @@ static int try(const struct attn_match *match, const char *text, size_t size, si
                            match->context);
 }
 
-/* Finds with the first limit, then with ever more of what is left of the budget. */
-static int find(struct attn_match *match, const char *text, size_t size, size_t from,
-                uint32_t options)
+static uint64_t cost(uint64_t limit, size_t window)
+{
+    return limit * (window + BRANCH_COST);
+}
+
+/* Takes COST from the budget: PCRE2_ERROR_MATCHLIMIT when there is less. */
+static int spend(struct attn_match *match, uint64_t cost)
+{
+    if (match->cancel && *match->cancel)
+        return CANCELED;
+    if (cost > match->budget)
+        return PCRE2_ERROR_MATCHLIMIT;
+    match->budget -= cost;
+    return 0;
+}
+
+/* Finds with the first limit, then with ever more. */
+static int find_with_limits(struct attn_match *match, const char *text, size_t size, size_t from,
+                            uint32_t options)
 {
     /* The machine code's stack is small; the interpreter has one of its own, with limits. */
     bool is_interpreted = false;
@@ -211,10 +254,15 @@ static int find(struct attn_match *match, const char *text, size_t size, size_t 
     if (code != PCRE2_ERROR_MATCHLIMIT && code != PCRE2_ERROR_JIT_STACKLIMIT)
         return code;
     while (code == PCRE2_ERROR_MATCHLIMIT || code == PCRE2_ERROR_JIT_STACKLIMIT) {
-        limit = limit * LIMIT_FACTOR < match->budget ? limit * LIMIT_FACTOR : match->budget;
-        if (limit <= FIRST_LIMIT)
+        int problem = PCRE2_ERROR_MATCHLIMIT;
+
+        limit *= LIMIT_FACTOR;
+        if (cost(limit, size - from) <= match_cost)
+            problem = spend(match, cost(limit, size - from));
+        if (problem != 0) {
+            code = problem;
             break;
-        match->budget -= limit;
+        }
         pcre2_set_match_limit(match->context, (uint32_t)(limit < UINT32_MAX ? limit : UINT32_MAX));
         is_interpreted = is_interpreted || code == PCRE2_ERROR_JIT_STACKLIMIT;
         code = is_interpreted ? interpret(match, text, size, from, options)
@@ -234,31 +282,53 @@ static size_t window_end(const char *text, size_t size, size_t from, size_t wind
     return end;
 }
 
-static int find_in_windows(struct attn_match *match, const char *text, size_t size, size_t from)
+/* Where the character after the one at AT begins. */
+static size_t next_character(const char *text, size_t size, size_t at)
 {
-    for (size_t window = FIRST_WINDOW;;) {
-        const size_t end = window_end(text, size, from, window);
-        const int code = find(match, text, end, from, end < size ? PCRE2_PARTIAL_HARD : 0);
+    do
+        at++;
+    while (at < size && ((unsigned char)text[at] & 0xc0) == 0x80);
+    return at;
+}
 
-        if (end == size || (code < 0 && code != PCRE2_ERROR_PARTIAL && code != PCRE2_ERROR_NOMATCH))
-            return code;
-        if (code == PCRE2_ERROR_PARTIAL) { /* it must see what lies behind */
-            if (end - from > match->bytes)
-                return PCRE2_ERROR_MATCHLIMIT;
-            match->bytes -= end - from;
+/* In the first window a match may begin anywhere, in a larger one only at FROM, where a smaller one
+ * was too small: so each costs what is taken for it. */
+static int find(struct attn_match *match, const char *text, size_t size, size_t from)
+{
+    size_t window = FIRST_WINDOW;
+    int problem = 0;
+
+    while (problem == 0) {
+        const size_t end = window_end(text, size, from, window);
+        const bool is_first = window == FIRST_WINDOW;
+        int code;
+
+        pcre2_set_offset_limit(match->context, is_first ? PCRE2_UNSET : from);
+        code = find_with_limits(match, text, end, from, end < size ? PCRE2_PARTIAL_HARD : 0);
+        if (code == PCRE2_ERROR_PARTIAL) { /* it must see what lies after */
+            from = pcre2_get_ovector_pointer(match->data)[0];
             window *= WINDOW_FACTOR;
-        } else if (code < 0 || pcre2_get_ovector_pointer(match->data)[0] == end) {
+            problem = spend(match, cost(FIRST_LIMIT, window < size - from ? window : size - from));
+        } else if (code == PCRE2_ERROR_NOMATCH && !is_first && from < size) {
+            from = next_character(text, size, from);
+            window = FIRST_WINDOW;
+        } else if (end < size && is_first &&
+                   (code == PCRE2_ERROR_NOMATCH ||
+                    (code >= 0 && pcre2_get_ovector_pointer(match->data)[0] == end))) {
             from = end; /* no match begins before, and one there has seen nothing */
         } else {
             return code;
         }
     }
+    return problem;
 }
 
 static enum attn_status refuse(int code, struct attn_error *err)
 {
     PCRE2_UCHAR message[128] = {0};
 
+    if (code == CANCELED)
+        return attn_error_set(err, ATTN_CANCELED, "canceled");
     if (is_lack_of_memory(code))
         return attn_error_no_memory(err);
     pcre2_get_error_message(code, message, sizeof message);
@@ -270,8 +340,7 @@ static enum attn_status refuse(int code, struct attn_error *err)
 enum attn_status attn_match_find(struct attn_match *match, const char *text, size_t size,
                                  size_t from, struct attn_found *found, struct attn_error *err)
 {
-    const int code = size - from <= SHORT_TEXT ? find(match, text, size, from, 0)
-                                               : find_in_windows(match, text, size, from);
+    const int code = find(match, text, size, from);
 
     if (code == PCRE2_ERROR_NOMATCH) {
         *found = (struct attn_found){size + 1, size + 1};

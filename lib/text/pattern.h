@@ -7,16 +7,17 @@
  * else and cannot be rewritten is refused by name: sets within sets, options but for i, {n}+, and
  * what is not known (pattern_syntax.c has the list).
  *
- * PCRE2's limits hold: what a match may try, what may be nested, and what all matches of a walk may
- * try and look at in all: some times the text. A text or pattern that exhausts them is
- * ATTN_UNSUPPORTED. Where PCRE2 compiles to
- * machine code, they hold too. Letters and numbers are those of its Unicode tables.
+ * What a pattern may take to compile is limited, and so is what all matches of a walk may cost:
+ * characters passed over and branches tried, which grows with the text. A text or pattern that
+ * exhausts this is ATTN_UNSUPPORTED. Where PCRE2 compiles to machine code, the same holds. Letters
+ * and numbers are those of its Unicode tables.
  */
 #ifndef ATTN_TEXT_PATTERN_H
 #define ATTN_TEXT_PATTERN_H
 
 #include "base/status.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,6 +44,9 @@ void attn_pattern_free(struct attn_pattern *pattern); /* NULL is allowed */
 enum attn_status attn_match_create(const struct attn_pattern *pattern, size_t n,
                                    struct attn_match **out, struct attn_error *err);
 void attn_match_free(struct attn_match *match); /* NULL is allowed */
+
+/* From now on *CANCEL is looked at before a match that may take long; NULL: nothing can cancel. */
+void attn_match_watch(struct attn_match *match, const volatile sig_atomic_t *cancel);
 
 struct attn_found {
     size_t begin, end;

@@ -68,9 +68,14 @@ enum attn_status attn_walk_next_layer(struct attn_walk *walk, size_t at, struct 
 enum attn_status attn_layer_scratch_begin(const void *data, size_t n, void **scratch,
                                           struct attn_error *err)
 {
-    (void)data, (void)n;
-    *scratch = attn_alloc(1, sizeof(struct attn_layer), err);
-    return *scratch ? ATTN_OK : ATTN_NO_MEMORY;
+    struct attn_layer *layer = attn_alloc(1, sizeof *layer, err);
+
+    (void)data;
+    *scratch = layer;
+    if (!layer)
+        return ATTN_NO_MEMORY;
+    layer->n_left = attn_layer_limit(n);
+    return ATTN_OK;
 }
 
 void attn_layer_scratch_end(void *scratch)

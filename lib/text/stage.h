@@ -68,6 +68,8 @@ static inline enum attn_status attn_walk_next(struct attn_walk *walk, size_t at,
 {
     if (slice.begin == slice.end)
         return ATTN_OK;
+    if (walk->options->cancel && *walk->options->cancel)
+        return attn_error_set(err, ATTN_CANCELED, "canceled");
     return walk->stages->list[at + 1].kind->run(walk, at + 1, slice, err);
 }
 

@@ -22,6 +22,7 @@
 #include "base/source.h"
 #include "base/status.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -62,6 +63,7 @@ struct attn_encode_options {
     enum attn_invalid_text invalid;          /* what becomes of other bytes than UTF-8 */
     enum attn_special_tokens special_tokens; /* whether the tokenizer adds its own */
     enum attn_text_place place;              /* whether it goes on with another text */
+    const volatile sig_atomic_t *cancel;     /* borrowed; not 0: ATTN_CANCELED; NULL: never */
 };
 
 #define ATTN_ENCODE_DEFAULT                                                                        \

@@ -248,6 +248,7 @@ static const struct {
     {"    invalid", offsetof(struct attn_encode_options, invalid)},
     {"    special_tokens", offsetof(struct attn_encode_options, special_tokens)},
     {"    place", offsetof(struct attn_encode_options, place)},
+    {"    cancel", offsetof(struct attn_encode_options, cancel)},
     {"attn_encoding", sizeof(struct attn_encoding)},
     {"    ids", offsetof(struct attn_encoding, ids)},
     {"    begin", offsetof(struct attn_encoding, begin)},

@@ -40,7 +40,7 @@ START_TEST(composes_and_knows_where_from)
     for (size_t i = 0; i < N(cases); i++) {
         const char *text = cases[i].text;
         const struct attn_layer given = {.text = text, .size = strlen(text)};
-        struct attn_layer layer = {0};
+        struct attn_layer layer = {.n_left = SIZE_MAX};
         struct attn_error err = {0};
 
         attn_layer_begin(&layer, (struct attn_slice){&given, 0, given.size});

@@ -8,6 +8,7 @@
 #include "formats/json.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "text/pattern.h"
 #include "text/tokenizer.h"
 
 #include <stdio.h>
@@ -870,6 +871,122 @@ START_TEST(patterns_that_look_far_at_each_place_are_refused)
 }
 END_TEST
 
+START_TEST(patterns_that_pass_over_a_run_at_each_place_are_refused)
+{
+    /* PCRE2's match limit does not count a possessive repetition. */
+    enum { SIZE = 60000 };
+    const struct written written = {.pre_tokenizer =
+                                        SPLIT("a*+\\u0400|a*+\\u0401|a*+\\u0402|a*+\\u0403|a")};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+    char *text = malloc(SIZE);
+
+    ck_assert_ptr_nonnull(text);
+    memset(text, 'a', SIZE);
+    ck_assert(attn_tokenizer_encode(tokenizer, text, SIZE, NULL, &encoding, &err) ==
+              ATTN_UNSUPPORTED);
+    /* Short runs are no harm, however many there are. */
+    for (size_t i = 0; i < SIZE; i += 50)
+        text[i] = 'b';
+    ck_assert_msg(attn_tokenizer_encode(tokenizer, text, SIZE, NULL, &encoding, &err) == ATTN_OK,
+                  "%s", err.message);
+    ck_assert_uint_eq(encoding.n, SIZE);
+    free(text);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(large_patterns_are_refused)
+{
+    static const struct {
+        const char *part;
+        size_t n;
+        const char *message;
+    } large[] = {
+        {"a", 65537, "a pattern in 'toy' has 65537 bytes, at most 65536 are supported"},
+        {"\\b", 30000, "in 'toy' has too many escapes, which is not supported"},
+        {"(", 200, "in 'toy' has groups within groups within groups, too many, which is not"},
+        {"(?<=a{300})", 1, "in 'toy' looks back at 300 characters, at most 255 are supported"},
+    };
+
+    for (size_t i = 0; i < N(large); i++) {
+        struct attn_buffer text = {0};
+        struct attn_pattern *pattern = NULL;
+        struct attn_error err = {0};
+
+        for (size_t k = 0; k < large[i].n; k++)
+            attn_buffer_append_string(&text, large[i].part);
+        ck_assert_int_eq(attn_pattern_create(text.data, text.size, "toy", &pattern, &err),
+                         ATTN_UNSUPPORTED);
+        ck_assert_msg(strstr(err.message, large[i].message) != NULL, "%s", err.message);
+        attn_buffer_release(&text);
+    }
+}
+END_TEST
+
+START_TEST(ends_when_it_is_canceled)
+{
+    static const char text[] =
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+    const struct written written = {.pre_tokenizer = SPLIT("b")};
+    volatile sig_atomic_t cancel = 0;
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_pattern *pattern = NULL;
+    struct attn_match *match = NULL;
+    struct attn_found found;
+    struct attn_error err = {0};
+
+    options.cancel = &cancel;
+    ck_assert(attn_tokenizer_encode(tokenizer, text, 9, &options, &encoding, &err) == ATTN_OK);
+    cancel = 1;
+    ck_assert(attn_tokenizer_encode(tokenizer, text, 9, &options, &encoding, &err) ==
+              ATTN_CANCELED);
+    ck_assert_uint_eq(encoding.n, 0);
+    /* Within a match, where it needs more than a few words of the text. */
+    ck_assert(attn_pattern_create("a*+b", 4, "toy", &pattern, &err) == ATTN_OK);
+    ck_assert(attn_match_create(pattern, sizeof text, &match, &err) == ATTN_OK);
+    attn_match_watch(match, &cancel);
+    ck_assert(attn_match_find(match, text, sizeof text - 1, 0, &found, &err) == ATTN_CANCELED);
+    attn_match_watch(match, NULL);
+    ck_assert(attn_match_find(match, text, sizeof text - 1, 0, &found, &err) == ATTN_OK);
+    ck_assert_uint_eq(found.begin, sizeof text);
+    attn_match_free(match);
+    attn_pattern_free(pattern);
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
+START_TEST(texts_that_grow_without_end_are_refused)
+{
+    /* Eight times eight times a thousand: what a text of one byte may become, and more. */
+#define EIGHT "{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaa\"}"
+#define SIXTY_FOUR EIGHT ", " EIGHT
+    static const char some[] = "{\"type\": \"Sequence\", \"normalizers\": [" SIXTY_FOUR "]}";
+    static const char more[] = "{\"type\": \"Sequence\", \"normalizers\": [" SIXTY_FOUR
+                               ", " SIXTY_FOUR ", " SIXTY_FOUR "]}";
+    struct written written = {.normalizer = some};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_encoding encoding = {0};
+    struct attn_error err = {0};
+
+    ck_assert(attn_tokenizer_encode(tokenizer, "aa", 2, NULL, &encoding, &err) == ATTN_OK);
+    ck_assert_uint_eq(encoding.n, 128);
+    attn_tokenizer_close(tokenizer);
+    written.normalizer = more;
+    tokenizer = open_written(&written);
+    ck_assert(attn_tokenizer_encode(tokenizer, "a", 1, NULL, &encoding, &err) == ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, "the tokenizer makes more than 64 times its bytes of the text, "
+                                  "which is not supported");
+    attn_encoding_release(&encoding);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(finds_many_added_tokens_quickly)
 {
     enum { N_TOKEN = 100000, SIZE = 1 << 20 };
@@ -996,5 +1113,8 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            takes_holes_between_ids, numbers_new_tokens_from_the_keys_on,
            a_piece_of_the_first_character_is_at_the_start, merges_in_loops_end,
            reads_merges_before_the_vocabulary, patterns_that_backtrack_without_end_are_refused,
-           patterns_that_look_far_at_each_place_are_refused, finds_many_added_tokens_quickly,
-           refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)
+           patterns_that_look_far_at_each_place_are_refused,
+           patterns_that_pass_over_a_run_at_each_place_are_refused, large_patterns_are_refused,
+           ends_when_it_is_canceled, texts_that_grow_without_end_are_refused,
+           finds_many_added_tokens_quickly, refuses_more_bytes_of_added_tokens_than_it_can_search,
+           survives_every_failed_allocation)

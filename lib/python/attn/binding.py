@@ -896,6 +896,7 @@ attn_encode_options._fields_ = [
     ("invalid", c_int),
     ("special_tokens", c_int),
     ("place", c_int),
+    ("cancel", POINTER(c_int)),
 ]
 attn_encoding._fields_ = [
     ("ids", POINTER(c_int32)),

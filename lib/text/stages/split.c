@@ -89,6 +89,7 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
     struct attn_found found;
     enum attn_status status = ATTN_OK;
 
+    attn_match_watch(match, splitter->walk->options->cancel);
     while (status == ATTN_OK && from < size) {
         status = attn_match_find(match, text, size, from, &found, err);
         if (status != ATTN_OK || found.begin > size)
