@@ -13,8 +13,7 @@
  * table in cmd/README.md lists. What the library tokenizers makes of the file is what comes out here.
  * Otherwise from vocab.json: with merges.txt byte-level BPE (Radford et al. 2019; the reference is
  * OpenAI's encoder.py), alone word level: words between Unicode white space, or single characters.
- * Patterns use PCRE2's character tables (Unicode 14 in Debian 12): characters that came later are
- * neither letters nor numbers here.
+ * Letters and numbers of patterns are those of PCRE2's tables (Unicode 14 in Debian 12).
  */
 #ifndef ATTN_TEXT_TOKENIZER_H
 #define ATTN_TEXT_TOKENIZER_H
@@ -106,9 +105,8 @@ ATTN_API const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenize
 /*
  * Replaces what ENCODING held; after a failure it holds no tokens. ATTN_INVALID for text that is
  * not UTF-8 and for unknown words: the message names the word and its place, the hint the closest
- * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text, but for what a
- * pattern of tokenizer.json takes: ATTN_UNSUPPORTED when it would be too long. A text without words
- * has no tokens but those that are added.
+ * known words. OPTIONS may be NULL: the defaults. Time is O(n log n) for any text, but for what
+ * tokenizer.json asks: ATTN_UNSUPPORTED when that would be too much. A text without words has none.
  *
  * Offsets are of the given text, whatever was done to it before. A space or U+2581 that was put in
  * front belongs to the first character, a composed character to the first that it was made of; where
