@@ -129,11 +129,12 @@ enum { SHAPE_SIZE = ATTN_MAX_RANK * 22 + 3 };
 /* "[12, 64]" */
 static const char *shape_text(const struct attn_cell *cell, char text[SHAPE_SIZE])
 {
-    size_t used = (size_t)snprintf(text, SHAPE_SIZE, "[");
+    size_t used = 0;
+    attn_fixed_text_append(text, SHAPE_SIZE, &used, "[");
     for (size_t i = 0; i < cell->size; i++)
-        used += (size_t)snprintf(text + used, SHAPE_SIZE - used, "%s%lld", i == 0 ? "" : ", ",
-                                 (long long)cell->list[i]);
-    snprintf(text + used, SHAPE_SIZE - used, "]");
+        attn_fixed_text_append(text, SHAPE_SIZE, &used, "%s%lld", i == 0 ? "" : ", ",
+                               (long long)cell->list[i]);
+    attn_fixed_text_append(text, SHAPE_SIZE, &used, "]");
     return text;
 }
 

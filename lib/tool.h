@@ -10,6 +10,7 @@
 #include "base/edit_distance.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/fixed_text.h"
 #include "base/number.h"
 #include "base/quantity.h"
 #include "base/thread.h"

@@ -5,8 +5,8 @@
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
+#include "tool.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,15 +194,16 @@ static void describe(const struct attn_attention *attention, char *text, size_t 
 {
     const struct attn_attention full = ATTN_ATTENTION_DEFAULT;
     const char *before = "; shows ";
-    size_t n = (size_t)snprintf(text, size, "%s", attn_attention_kind_summary(attention->kind));
+    size_t n = 0;
+    attn_fixed_text_append(text, size, &n, "%s", attn_attention_kind_summary(attention->kind));
     if (attn_attention_sites(attention) == attn_attention_sites(&full))
         return;
     for (size_t i = 0; i < N_MATRIX_SITE; i++) {
         enum attn_gives gives = attn_attention_gives(attention, matrix_sites[i]);
-        if (gives == ATTN_GIVES_NOT || n >= size)
+        if (gives == ATTN_GIVES_NOT)
             continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%s%s", before, attn_site_name(matrix_sites[i]),
-                              gives == ATTN_GIVES_ON_DEMAND ? ", computed for that alone" : "");
+        attn_fixed_text_append(text, size, &n, "%s%s%s", before, attn_site_name(matrix_sites[i]),
+                               gives == ATTN_GIVES_ON_DEMAND ? ", computed for that alone" : "");
         before = ", ";
     }
 }

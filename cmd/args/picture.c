@@ -7,7 +7,6 @@
 #include "cmd/line/terminal.h"
 #include "tool.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define PLACE(field) .offset = offsetof(struct picture_args, field)
@@ -115,14 +114,14 @@ const struct option_group picture_options = OPTION_GROUP(picture_rows);
 static int find_colormap(const char *name, const struct attn_colormap **map)
 {
     char names[128] = "";
+    size_t used = 0;
     *map = attn_colormap_find(name);
     if (*map)
         return EXIT_DONE;
     for (size_t i = 0; i < attn_n_colormap(); i++) {
         const char *before = i == 0 ? "" : i + 1 < attn_n_colormap() ? ", " : " or ";
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", before,
-                 attn_colormap_name(attn_colormap_at(i)));
+        attn_fixed_text_append(names, sizeof(names), &used, "%s%s", before,
+                               attn_colormap_name(attn_colormap_at(i)));
     }
     return report_problem(EXIT_USAGE, "--colormap help shows them",
                           "'%s' is no colour map, expected %s", name, names);

@@ -3,8 +3,8 @@
 
 #include "analysis/metric.h"
 #include "base/escape.h"
+#include "base/fixed_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -69,8 +69,8 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     size_t used = 0;
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", m > 0 ? ", " : "",
-                                 measures[m].name);
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", m > 0 ? ", " : "",
+                               measures[m].name);
     return attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
                           attn_quote(item, size).text, names);
 }

@@ -2,6 +2,7 @@
 #include "attention/kind_internal.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/number.h"
 
 #include <assert.h>
@@ -44,12 +45,12 @@ const char *attn_attention_kind_summary(enum attn_attention_kind kind)
 
 static enum attn_status report_unknown(const char *text, struct attn_error *err)
 {
-    char known[256];
+    char known[256] = "";
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_ATTENTION_KIND; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
-                                 rows[i].written);
+        attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
+                               rows[i].written);
     return attn_error_set(err, ATTN_INVALID, "unknown attention '%s', expected one of %s",
                           attn_quote_string(text).text, known);
 }
@@ -177,24 +178,22 @@ size_t attn_attention_text(const struct attn_attention *attention,
                            char text[ATTN_ATTENTION_TEXT_SIZE])
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
-    size_t used =
-        (size_t)snprintf(text, ATTN_ATTENTION_TEXT_SIZE, "%s", rows[attention->kind].name);
+    size_t used = 0;
 
+    attn_fixed_text_append(text, ATTN_ATTENTION_TEXT_SIZE, &used, "%s", rows[attention->kind].name);
     for (; param->type != ATTN_PARAM_NONE; param++) {
         const void *place = (const char *)attention + param->offset;
-        char *end = text + used;
-        const size_t left = ATTN_ATTENTION_TEXT_SIZE - used;
-        int n = 0;
+        char value[32] = "";
 
         if (param->type == ATTN_PARAM_COUNT && *(const size_t *)place > 0)
-            n = snprintf(end, left, ":%zu", *(const size_t *)place);
+            snprintf(value, sizeof value, ":%zu", *(const size_t *)place);
         else if (param->type == ATTN_PARAM_SEED)
-            n = snprintf(end, left, ":%llu", (unsigned long long)*(const uint64_t *)place);
+            snprintf(value, sizeof value, ":%llu", (unsigned long long)*(const uint64_t *)place);
         else if (param->type == ATTN_PARAM_FEATURE)
-            n = snprintf(end, left, ":%s", features[*(const enum attn_feature *)place]);
+            snprintf(value, sizeof value, ":%s", features[*(const enum attn_feature *)place]);
         else if (param->type == ATTN_PARAM_RAW && *(const bool *)place)
-            n = snprintf(end, left, ":raw");
-        used += (size_t)n;
+            snprintf(value, sizeof value, ":raw");
+        attn_fixed_text_append(text, ATTN_ATTENTION_TEXT_SIZE, &used, "%s", value);
     }
     return used;
 }

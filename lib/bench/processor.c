@@ -2,6 +2,7 @@
 #include "bench/processor.h"
 
 #include "base/file.h"
+#include "base/fixed_text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -88,11 +89,12 @@ static size_t find_number(struct part text, const char *key)
 /* Appends ", KEY VALUE", or VALUE alone where KEY is NULL. */
 static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct part value)
 {
-    const size_t n = strlen(text);
+    size_t n = strlen(text);
 
     if (value.size > 0)
-        snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s%s%.*s", n > 0 ? ", " : "",
-                 key != NULL ? key : "", key != NULL ? " " : "", (int)value.size, value.data);
+        attn_fixed_text_append(text, ATTN_PROCESSOR_TEXT_SIZE, &n, "%s%s%s%.*s", n > 0 ? ", " : "",
+                               key != NULL ? key : "", key != NULL ? " " : "", (int)value.size,
+                               value.data);
 }
 
 static bool has_word(struct part list, const char *word)
@@ -115,8 +117,8 @@ static void find_features(struct part list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 
     for (size_t i = 0; i < sizeof features / sizeof *features; i++)
         if (has_word(list, features[i]))
-            n += (size_t)snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s", n > 0 ? " " : "",
-                                  features[i]);
+            attn_fixed_text_append(text, ATTN_PROCESSOR_TEXT_SIZE, &n, "%s%s", n > 0 ? " " : "",
+                                   features[i]);
 }
 
 void attn_processor_read(const char *text, size_t size, struct attn_processor *processor)

@@ -1,6 +1,8 @@
 /* npy_header.c - see npy_header.h. */
 #include "encode/npy_header.h"
 
+#include "base/fixed_text.h"
+
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,7 +24,7 @@ size_t attn_npy_header_padded(const char *dtype, const size_t *shape, int rank, 
 
     assert(rank >= 1 && rank <= ATTN_NPY_RANK_MAX);
     for (int i = 0; i < rank; i++)
-        n += (size_t)snprintf(sizes + n, sizeof sizes - n, i > 0 ? " %zu," : "%zu,", shape[i]);
+        attn_fixed_text_append(sizes, sizeof sizes, &n, i > 0 ? " %zu," : "%zu,", shape[i]);
     if (rank > 1)
         sizes[n - 1] = '\0'; /* the comma after the only size makes it a tuple */
     text =

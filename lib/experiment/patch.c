@@ -2,6 +2,7 @@
 #include "experiment/patch.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "experiment/inquiry.h"
@@ -9,7 +10,6 @@
 #include "experiment/trials.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const double least_difference = 1e-4; /* of the metric, between the two runs */
@@ -66,17 +66,13 @@ static enum attn_status find_site(struct job *job, struct attn_error *err)
 static void list_tokens(const struct attn_run *run, char *out, size_t size)
 {
     const struct attn_sequence *text = &run->text;
-    size_t used = (size_t)snprintf(out, size, "%zu token%s", text->n, text->n == 1 ? "" : "s");
+    size_t used = 0;
 
+    attn_fixed_text_append(out, size, &used, "%zu token%s", text->n, text->n == 1 ? "" : "s");
     for (size_t i = 0; text->tokens.bytes != NULL && i < text->n; i++) {
         const struct attn_quote token = attn_quote(text->tokens.bytes[i], text->tokens.sizes[i]);
-        const int n = snprintf(out + used, size - used, "%s'%s'", i > 0 ? ", " : ": ", token.text);
 
-        if ((size_t)n >= size - used) {
-            out[used] = '\0';
-            return;
-        }
-        used += (size_t)n;
+        attn_fixed_text_append(out, size, &used, "%s'%s'", i > 0 ? ", " : ": ", token.text);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/metric.h"
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
@@ -678,8 +679,8 @@ static enum attn_status report_sort(const struct job *job, struct attn_error *er
 
     for (int i = 0; i < N_VALUE; i++)
         if (has_value(job, i))
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                     used > 0 ? ", " : "", columns_of_values[i].name);
+            attn_fixed_text_append(names, sizeof names, &used, "%s%s", used > 0 ? ", " : "",
+                                   columns_of_values[i].name);
     attn_error_set(err, ATTN_INVALID, "there is no column '%s' to sort by, expected one of %s",
                    attn_quote_string(job->args->sort).text, names);
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);

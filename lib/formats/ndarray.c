@@ -2,22 +2,21 @@
 #include "formats/ndarray.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "formats/npy.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE])
 {
     size_t n = 0;
 
-    text[n++] = '[';
+    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "[");
     for (int i = 0; i < rank; i++)
-        n +=
-            (size_t)snprintf(text + n, ATTN_SHAPE_TEXT_SIZE - n, i > 0 ? ", %zu" : "%zu", shape[i]);
-    snprintf(text + n, ATTN_SHAPE_TEXT_SIZE - n, "]");
+        attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, i > 0 ? ", %zu" : "%zu", shape[i]);
+    attn_fixed_text_append(text, ATTN_SHAPE_TEXT_SIZE, &n, "]");
     return text;
 }
 

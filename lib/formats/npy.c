@@ -13,12 +13,12 @@
 #include "formats/npy.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "formats/npy_internal.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 /* --- The header: where the data lie and what they are ---------------------------------------- */
@@ -485,12 +485,11 @@ const char *attn_npy_shape_text(const struct attn_npy_file *npy,
 {
     size_t n = 0;
 
-    text[n++] = '[';
+    attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, "[");
     for (int i = 0; i < npy->layout.rank; i++)
-        n += (size_t)snprintf(text + n, ATTN_NPY_SHAPE_TEXT_SIZE - n, i > 0 ? ", %zu" : "%zu",
-                              npy->layout.shape[i]);
-    text[n++] = ']';
-    text[n] = '\0';
+        attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, i > 0 ? ", %zu" : "%zu",
+                               npy->layout.shape[i]);
+    attn_fixed_text_append(text, ATTN_NPY_SHAPE_TEXT_SIZE, &n, "]");
     return text;
 }
 
@@ -644,7 +643,7 @@ static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, d
         i /= layout->shape[d];
     }
     for (int d = 0; d < layout->rank; d++)
-        n += (size_t)snprintf(place + n, sizeof place - n, d > 0 ? ", %zu" : "%zu", index[d]);
+        attn_fixed_text_append(place, sizeof place, &n, d > 0 ? ", %zu" : "%zu", index[d]);
     return attn_error_set(err, ATTN_FORMAT, "'%s' has %g at [%s], expected 0 or 1",
                           attn_quote_string(npy->file.path).text, value, place);
 }

@@ -11,11 +11,11 @@
 #include "formats/safetensors_internal.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "formats/json_reader.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,9 +266,9 @@ static struct shape_text format_shape(const struct attn_tensor *tensor)
     size_t used = 1;
 
     for (int i = 0; i < tensor->rank; i++)
-        used += (size_t)snprintf(shape.text + used, sizeof shape.text - used, "%s%zu",
-                                 i > 0 ? ", " : "", tensor->shape[i]);
-    snprintf(shape.text + used, sizeof shape.text - used, "]");
+        attn_fixed_text_append(shape.text, sizeof shape.text, &used, "%s%zu", i > 0 ? ", " : "",
+                               tensor->shape[i]);
+    attn_fixed_text_append(shape.text, sizeof shape.text, &used, "]");
     return shape;
 }
 

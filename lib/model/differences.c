@@ -6,6 +6,7 @@
 #include "model/differences.h"
 
 #include "base/buffer.h"
+#include "base/fixed_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -118,31 +119,33 @@ static void say_of_layers(struct list *list, const char *part, describe_fn descr
 static void describe_rope(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
 {
     const struct attn_rope *rope = &config->rope[layer];
-    size_t used = (size_t)snprintf(words, WORDS_SIZE, "rotary, theta %.15g", rope->theta);
+    size_t used = 0;
 
+    attn_fixed_text_append(words, WORDS_SIZE, &used, "rotary, theta %.15g", rope->theta);
     if (rope->d_rotary < config->d_head)
-        used += (size_t)snprintf(words + used, WORDS_SIZE - used,
-                                 ", of the first %zu of %zu components of a head", rope->d_rotary,
-                                 config->d_head);
+        attn_fixed_text_append(words, WORDS_SIZE, &used,
+                               ", of the first %zu of %zu components of a head", rope->d_rotary,
+                               config->d_head);
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         break;
     case ATTN_ROPE_LINEAR:
-        snprintf(words + used, WORDS_SIZE - used, ", positions / %.15g", rope->factor);
+        attn_fixed_text_append(words, WORDS_SIZE, &used, ", positions / %.15g", rope->factor);
         break;
     case ATTN_ROPE_LLAMA3:
-        snprintf(words + used, WORDS_SIZE - used,
-                 ", low frequencies / %.15g (llama3, trained on %.15g tokens)", rope->factor,
-                 rope->n_original);
+        attn_fixed_text_append(words, WORDS_SIZE, &used,
+                               ", low frequencies / %.15g (llama3, trained on %.15g tokens)",
+                               rope->factor, rope->n_original);
         break;
     case ATTN_ROPE_YARN:
-        snprintf(words + used, WORDS_SIZE - used,
-                 ", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
-                 rope->factor, rope->attention_factor, rope->n_original);
+        attn_fixed_text_append(
+            words, WORDS_SIZE, &used,
+            ", low frequencies / %.15g, q and k * %.6g (yarn, trained on %.15g tokens)",
+            rope->factor, rope->attention_factor, rope->n_original);
         break;
     case ATTN_ROPE_DYNAMIC:
-        snprintf(words + used, WORDS_SIZE - used, ", as written up to %zu tokens (dynamic)",
-                 config->n_ctx);
+        attn_fixed_text_append(words, WORDS_SIZE, &used, ", as written up to %zu tokens (dynamic)",
+                               config->n_ctx);
         break;
     }
 }
@@ -170,17 +173,18 @@ static void describe_scores(const struct attn_config *config, size_t layer, char
 
     words[0] = '\0';
     if (!attention->is_scaled && !has_factor)
-        used = (size_t)snprintf(words, WORDS_SIZE, "not divided by sqrt(d_head)");
+        attn_fixed_text_append(words, WORDS_SIZE, &used, "not divided by sqrt(d_head)");
     else if (!attention->is_scaled)
-        used = (size_t)snprintf(words, WORDS_SIZE, "times %.6g, not 1 / sqrt(d_head)",
-                                attention->factor);
+        attn_fixed_text_append(words, WORDS_SIZE, &used, "times %.6g, not 1 / sqrt(d_head)",
+                               attention->factor);
     else if (has_factor)
-        used = (size_t)snprintf(words, WORDS_SIZE, "also times %.6g", attention->factor);
+        attn_fixed_text_append(words, WORDS_SIZE, &used, "also times %.6g", attention->factor);
     if (used > 0)
         between = "; ";
     if (attention->score_cap > 0)
-        snprintf(words + used, WORDS_SIZE - used, "%s%.15g * tanh(score / %.15g), before the mask",
-                 between, attention->score_cap, attention->score_cap);
+        attn_fixed_text_append(words, WORDS_SIZE, &used,
+                               "%s%.15g * tanh(score / %.15g), before the mask", between,
+                               attention->score_cap, attention->score_cap);
 }
 
 /* --- What all layers share -------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 #include "model/family.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { TYPES_SIZE = 300 };
@@ -19,11 +19,11 @@ static void list_types(const char *word, char types[TYPES_SIZE])
 {
     size_t used = 0;
 
-    for (size_t i = 0; i < n_family && used < TYPES_SIZE; i++) {
+    for (size_t i = 0; i < n_family; i++) {
         const char *between = i == 0 ? "" : i + 1 < n_family ? ", " : word;
 
-        used += (size_t)snprintf(types + used, TYPES_SIZE - used, "%s'%s'", between,
-                                 families[i]->model_type);
+        attn_fixed_text_append(types, TYPES_SIZE, &used, "%s'%s'", between,
+                               families[i]->model_type);
     }
 }
 

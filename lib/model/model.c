@@ -2,6 +2,7 @@
 #include "model/model.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/foreign.h"
@@ -69,11 +70,10 @@ static void note_unused(void *user, const char *tensor_name)
 {
     struct unused *unused = user;
     const struct attn_quote name = attn_quote_string(tensor_name);
-    const size_t room = sizeof unused->names - unused->size;
 
-    if (unused->n++ < 3 && strlen(name.text) + 5 < room)
-        unused->size += (size_t)snprintf(unused->names + unused->size, room, "%s'%s'",
-                                         unused->size == 0 ? "" : ", ", name.text);
+    if (unused->n++ < 3)
+        attn_fixed_text_append(unused->names, sizeof unused->names, &unused->size, "%s'%s'",
+                               unused->size == 0 ? "" : ", ", name.text);
 }
 
 static void report_unused(const struct attn_model *model, const struct attn_model_options *options)

@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "formats/safetensors.h"
 #include "model/finite.h"
@@ -178,11 +179,12 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
 
 static void write_shape(char *text, size_t size, const size_t *shape, size_t rank)
 {
-    size_t used = (size_t)snprintf(text, size, "[");
+    size_t used = 0;
 
+    attn_fixed_text_append(text, size, &used, "[");
     for (size_t i = 0; i < rank; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
-    snprintf(text + used, size - used, "]");
+        attn_fixed_text_append(text, size, &used, "%s%zu", i == 0 ? "" : ", ", shape[i]);
+    attn_fixed_text_append(text, size, &used, "]");
 }
 
 /* The types that the kernels convert. */

@@ -4,12 +4,12 @@
 #include "records/record_format.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/target.h"
 #include "run/prediction.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const struct attn_record_format *const formats[] = {
@@ -52,8 +52,7 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_RECORD_FIELD; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, i > 0 ? ", %s" : "%s",
-                                 field_names[i]);
+        attn_fixed_text_append(names, sizeof names, &used, i > 0 ? ", %s" : "%s", field_names[i]);
     return attn_error_set(err, ATTN_INVALID, "'%s' is no field of a record, expected some of %s",
                           attn_quote(item, size).text, names);
 }

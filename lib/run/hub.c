@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -230,9 +231,8 @@ static const char *list_refs(const struct repository *repository, char text[ATTN
 
     text[0] = '\0';
     for (size_t i = 0; i < repository->refs.n && used < ATTN_QUOTE_SIZE / 2; i++)
-        used += (size_t)snprintf(text + used, ATTN_QUOTE_SIZE - used, "%s'%.40s'",
-                                 i == 0 ? ", only " : ", ",
-                                 attn_quote_string(repository->refs.names[i]).text);
+        attn_fixed_text_append(text, ATTN_QUOTE_SIZE, &used, "%s'%.40s'", i == 0 ? ", only " : ", ",
+                               attn_quote_string(repository->refs.names[i]).text);
     return text;
 }
 

@@ -7,12 +7,12 @@
 #include "run/position.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "run/run_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* What words are looked up in. */
@@ -229,14 +229,8 @@ static void list_places(const struct words *words, const struct item *item, char
         const size_t i = item != NULL ? place.first : token++;
         const struct attn_quote text =
             attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
-        const int n =
-            snprintf(out + used, size - used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
 
-        if ((size_t)n >= size - used) {
-            out[used] = '\0';
-            break;
-        }
-        used += (size_t)n;
+        attn_fixed_text_append(out, size, &used, "%s%zu '%s'", used > 0 ? ", " : "", i, text.text);
     }
 }
 

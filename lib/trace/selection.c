@@ -9,10 +9,10 @@
 #include "trace/selection.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct attn_selection {
@@ -200,7 +200,7 @@ static size_t count(const unsigned char *flags, size_t n)
 static enum attn_status report_site(const struct attn_selection *selection, uint64_t sites,
                                     struct attn_error *err)
 {
-    char known[400];
+    char known[400] = "";
     size_t size = 0;
     int first = 0;
 
@@ -208,10 +208,10 @@ static enum attn_status report_site(const struct attn_selection *selection, uint
         first++;
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (selection->dims.sites & ATTN_SITE_BIT(i))
-            size += (size_t)snprintf(known + size, sizeof known - size, "%s%s",
-                                     size > 0 ? ", " : "", attn_site_name((enum attn_site)i));
-    return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %.*s",
-                          attn_site_name((enum attn_site)first), (int)size, known);
+            attn_fixed_text_append(known, sizeof known, &size, "%s%s", size > 0 ? ", " : "",
+                                   attn_site_name((enum attn_site)i));
+    return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %s",
+                          attn_site_name((enum attn_site)first), known);
 }
 
 enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,

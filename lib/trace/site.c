@@ -2,6 +2,7 @@
 #include "trace/site.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -147,12 +148,12 @@ static uint64_t match_item(const char *item)
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
-    char known[500];
+    char known[500] = "";
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i == 0 ? "" : ", ",
-                                 sites[i].name);
+        attn_fixed_text_append(known, sizeof known, &used, "%s%s", i == 0 ? "" : ", ",
+                               sites[i].name);
     return attn_error_set(err, ATTN_INVALID, "unknown site '%s', expected one of %s",
                           attn_quote(item, size).text, known);
 }
