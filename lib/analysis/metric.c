@@ -137,7 +137,8 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     struct attn_measurement *m = attn_alloc(1, sizeof *m, err);
     enum attn_status status = ATTN_OK;
 
-    assert(metric->n_term <= ATTN_METRIC_MOST_TERMS);
+    assert(metric->n_term >= 1 && metric->n_term <= ATTN_METRIC_MOST);
+    assert(metric->n_value >= 1 && metric->n_value <= ATTN_METRIC_MOST);
     if (m == NULL)
         return ATTN_NO_MEMORY;
     m->metric = metric;
@@ -252,7 +253,7 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
         row.cells = attn_event_row(event, r);
         for (size_t i = 0; i < n; i++) {
             const struct attn_metric *metric = items[i]->metric;
-            double terms[ATTN_METRIC_MOST_TERMS];
+            double terms[ATTN_METRIC_MOST];
 
             row.settings = &items[i]->settings;
             row.places = items[i]->has_places ? &items[i]->places : NULL;
@@ -276,14 +277,14 @@ void attn_measurement_find(const struct attn_measurement *measurement, int layer
                            double *values)
 {
     const struct attn_metric *metric = measurement->metric;
-    double all[ATTN_METRIC_MOST_TERMS] = {0};
+    double all[ATTN_METRIC_MOST] = {0};
 
     if (layer != ATTN_ALL_LAYERS && head != ATTN_ALL_HEADS) {
         metric->finish(sums_of(measurement, layer, head), values);
         return;
     }
     for (int i = 0; i < (int)measurement->n_layer; i++) {
-        double sums[ATTN_METRIC_MOST_TERMS] = {0};
+        double sums[ATTN_METRIC_MOST] = {0};
 
         if (layer != ATTN_ALL_LAYERS && i != layer)
             continue;

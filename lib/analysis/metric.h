@@ -80,7 +80,8 @@ struct attn_metric_value {
     const char *unit; /* "nats"; NULL: none */
 };
 
-enum { ATTN_METRIC_MOST_TERMS = 16 };
+/* Terms and values of a measure: who asks for them has room for so many. */
+enum { ATTN_METRIC_MOST = 16 };
 
 /* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
 struct attn_metric {
@@ -89,8 +90,8 @@ struct attn_metric {
     bool is_comparison; /* each row comes with that of exact attention */
     enum attn_metric_search search;         /* the places that it looks at */
     const struct attn_metric_value *values; /* [n_value] */
-    size_t n_value;
-    size_t n_term; /* 1..ATTN_METRIC_MOST_TERMS */
+    size_t n_value;                         /* 1..ATTN_METRIC_MOST */
+    size_t n_term;                          /* likewise */
 
     /* Finds the terms of a row; they are 0 before. False: the row does not count. Called on any
      * thread. */

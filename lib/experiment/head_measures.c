@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { MOST_COLUMNS = 3 + ATTN_N_MEASURE, MOST_VALUES = 4 };
+enum { MOST_COLUMNS = 3 + ATTN_N_MEASURE };
 
 struct job {
     struct attn_run *run;
@@ -131,7 +131,7 @@ static enum attn_status create_table(const struct job *job, struct attn_table **
 static struct attn_cell cell_of(const struct job *job, enum attn_measure measure, int layer,
                                 int head)
 {
-    double values[MOST_VALUES];
+    double values[ATTN_METRIC_MOST];
     int which;
     const size_t i = place_of(job, attn_measure_metric(measure, &which));
 

@@ -37,7 +37,7 @@ enum value {
     N_VALUE
 };
 
-enum { MOST_METRIC_VALUES = 2, MOST_COLUMNS = 3 + 2 * N_VALUE + 2, DEFAULT_LENGTH = 50 };
+enum { MOST_COLUMNS = 3 + 2 * N_VALUE + 2, DEFAULT_LENGTH = 50 };
 
 enum { MOST_ROWS = 1024 }; /* of a long text that are fed at a time */
 
@@ -195,7 +195,7 @@ static void take_values(const struct listening *listening)
         while (job->metrics[i] != metric)
             i++;
         for (size_t head = 0; head < n_all(job); head++) {
-            double values[MOST_METRIC_VALUES];
+            double values[ATTN_METRIC_MOST];
 
             attn_measurement_find(listening->measurements[i], (int)(head / job->config->n_head),
                                   (int)(head % job->config->n_head), values);

@@ -127,7 +127,7 @@ void attn_page_heads_measure(struct attn_page_heads *heads, const struct attn_tr
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
     for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
-        double values[ATTN_METRIC_MOST_TERMS];
+        double values[ATTN_METRIC_MOST];
 
         attn_measurement_find(heads->measurements[i], head->layer, head->head, values);
         head->values[i] = values[0];

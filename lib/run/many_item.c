@@ -411,7 +411,7 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
         place++;
     for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
         const int layer = (int)(i / task->n_head), head = (int)(i % task->n_head);
-        double found[ATTN_METRIC_MOST_TERMS] = {0};
+        double found[ATTN_METRIC_MOST] = {0};
 
         attn_measurement_find(item->measurements[place], layer, head, found);
         values[i] = attn_selection_has_layer(item->watched, layer) &&

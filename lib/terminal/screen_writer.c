@@ -162,11 +162,11 @@ static const struct attn_level_matrix *choose(const struct screen_writer *w, dou
     *largest = 0;
     for (size_t i = 0; i < attn_levels_n(w->levels); i++) {
         const struct attn_level_matrix *m = attn_levels_at(w->levels, i);
-        double far;
+        double far[ATTN_METRIC_MOST];
 
-        attn_measurement_find(w->far, m->layer, m->head, &far);
-        if (far > *largest) {
-            *largest = far;
+        attn_measurement_find(w->far, m->layer, m->head, far);
+        if (far[0] > *largest) {
+            *largest = far[0];
             chosen = m;
         }
     }

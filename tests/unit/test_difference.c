@@ -33,7 +33,7 @@ static bool compare(const struct attn_row *exact, const struct attn_row *other, 
     const struct attn_metric_settings settings = {.n_recalled = k};
     const struct attn_metric_row row = {
         .settings = &settings, .site = ATTN_SITE_PATTERN, .cells = *other, .exact = *exact};
-    double terms[ATTN_METRIC_MOST_TERMS] = {0}, values[ATTN_N_DIFFERENCE];
+    double terms[ATTN_METRIC_MOST] = {0}, values[ATTN_N_DIFFERENCE];
 
     if (!metric->row(&row, terms))
         return false;

@@ -8,8 +8,11 @@
 #include "tests/support/suite.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { N = 11, WINDOW = 4 };
 
@@ -315,6 +318,75 @@ START_TEST(a_weight_that_is_no_number_makes_a_measure_none)
 }
 END_TEST
 
+static bool count_row(const struct attn_metric_row *row, double *terms)
+{
+    (void)row;
+    terms[0] = 1;
+    return true;
+}
+
+static void repeat(const double *sums, double *values)
+{
+    for (size_t i = 0; i < ATTN_METRIC_MOST; i++)
+        values[i] = sums[0] + (double)i;
+}
+
+/* A measure of N_VALUE values, whose names nobody asks for. */
+static struct attn_metric metric_of(size_t n_value)
+{
+    return (struct attn_metric){.name = "many",
+                                .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+                                .n_value = n_value,
+                                .n_term = 1,
+                                .row = count_row,
+                                .finish = repeat};
+}
+
+START_TEST(a_measure_may_have_as_many_values_as_readers_have_room_for)
+{
+    const struct attn_metric metric = metric_of(ATTN_METRIC_MOST);
+    const struct attn_metric_settings settings = {.n_recalled = 1};
+    struct attn_error err = {0};
+    struct attn_selection *selection;
+    struct attn_measurement *measurement;
+    double found[ATTN_METRIC_MOST];
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
+    ck_assert_int_eq(
+        attn_measurement_create(&metric, &settings, selection, NULL, &measurement, &err), ATTN_OK);
+    attn_measurement_find(measurement, 0, 0, found);
+    for (size_t i = 0; i < ATTN_METRIC_MOST; i++)
+        ck_assert_double_eq(found[i], (double)i);
+    attn_measurement_free(measurement);
+    attn_selection_free(selection);
+}
+END_TEST
+
+/* One more would be written after the arrays of all who ask. */
+START_TEST(a_measure_of_more_values_is_not_begun)
+{
+    const struct attn_metric metric = metric_of(ATTN_METRIC_MOST + 1);
+    const struct attn_metric_settings settings = {.n_recalled = 1};
+    struct attn_selection *selection;
+    struct attn_measurement *measurement;
+    int status;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    const pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        close(STDERR_FILENO); /* the assertion is expected */
+        attn_measurement_create(&metric, &settings, selection, NULL, &measurement, NULL);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    attn_selection_free(selection);
+}
+END_TEST
+
 ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_no_part_in_measures,
            keys_behind_the_query_may_be_punctuation, measures_without_rows_have_no_value,
-           a_weight_that_is_no_number_makes_a_measure_none)
+           a_weight_that_is_no_number_makes_a_measure_none,
+           a_measure_may_have_as_many_values_as_readers_have_room_for,
+           a_measure_of_more_values_is_not_begun)
