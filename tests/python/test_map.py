@@ -101,7 +101,7 @@ class Map(TestCase):
         self.assert_raises(attn.InvalidError, "nope", list, model().map([TEXT], sites="nope"))
         self.assert_raises(attn.InvalidError, "nope", model().map, [TEXT], measures="nope")
         self.assert_raises(TypeError, "text", list, model().map([TEXT, None], sites="z"))
-        self.assert_raises(TypeError, "text", list, model().map([object()], sites="z", on_error="keep"))
+        self.assert_raises(TypeError, "text", list, model().map([object()], sites="z"))
 
     def test_exceptions_of_the_iterable_come_through(self):
         def broken():

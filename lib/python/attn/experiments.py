@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 import numpy as np
 
 from . import binding as c
-from .library import call, interruptible, lib, take_notes
+from .library import call, interruptible, lib, take_notes, terminated
 from .request import Request, choice, fill_input, ndarray, spec, texts
 from .table import Table, table_of
 
@@ -27,7 +27,7 @@ def _answer(answer: c.attn_answer_args, keep: list, target=None, foil=None, at=N
     answer.metric = choice(metric, _METRICS, "metric")
     for name, value in (("target", target), ("foil", foil)):
         if isinstance(value, str):
-            setattr(answer, name, value.encode())
+            setattr(answer, name, terminated(value, name))
         elif value is not None:
             number = c_int32(value)
             keep.append(number)
@@ -95,7 +95,7 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int = False, repe
         args.pattern = POINTER(c.attn_ndarray)(ndarray(pattern, "pattern", (2,), "[T, T]", request.keep))
     setattr(args, "from", spec(from_, "from_"))
     args.to, args.has_effect, args.threshold = spec(to, "to"), effect, threshold
-    args.sort, args.n_most = sort and sort.encode(), limit
+    args.sort, args.n_most = sort and terminated(sort, "sort"), limit
     _answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_survey", request, args)
 
@@ -137,7 +137,7 @@ def patch(self: Model, clean, corrupted, *, target=None, foil=None, at=None, met
     """
     request, args = Request(clean, **options), c.ATTN_PATCH_ARGS_DEFAULT()
     fill_input(args.corrupted, corrupted, "corrupted", request.keep)
-    args.site = site.encode()
+    args.site = terminated(site, "site")
     args.is_to_noise = bool(choice(direction, {"denoise": 0, "noise": 1}, "direction"))
     _answer(args.answer, request.keep, target, foil, at, metric)
     return _ask(self, "attn_patch", request, args, c.attn_patch_sum())

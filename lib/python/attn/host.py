@@ -6,7 +6,7 @@ from ctypes import POINTER, byref, c_int, c_void_p
 
 from . import binding as c
 from . import library
-from .library import call, interruptible, lib, on_note, take_notes
+from .library import call, interruptible, lib, on_note, path_bytes, take_notes
 from .places import catalog
 from .request import choice
 
@@ -44,7 +44,7 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
         if name is None:
             call("attn_host_create", None, byref(options), byref(pointer))
             return Host(pointer, cancel)
-        found, asked = c.attn_found(), os.fsencode(name)
+        found, asked = c.attn_found(), path_bytes(name, "name")
         call("attn_catalog_find", byref(catalog()), asked, byref(found))
         _override(found.source, overrides)
         call("attn_host_create", byref(found.source), byref(options), byref(pointer))
@@ -60,7 +60,7 @@ def _override(source: c.attn_source, overrides: dict) -> None:
             name = _OVERRIDES[what]
             if what == "vocab" and os.fspath(path).endswith("tokenizer.json"):
                 name = "tokenizer.json"
-            items.append(c.attn_override(name.encode(), os.fsencode(path)))
+            items.append(c.attn_override(name.encode(), path_bytes(path, what)))
     if items:
         array = (c.attn_override * len(items))(*items)
         source.overrides, source.n_override = array, len(items)

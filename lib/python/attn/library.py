@@ -48,6 +48,45 @@ def call(name, *arguments):
         raise problem
 
 
+# --- Texts ----------------------------------------------------------------------------------------
+
+
+def utf8(value: str | bytes, what: str) -> bytes:
+    """A text as the library takes it with its size: any characters that UTF-8 has."""
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {type(value).__name__}, expected text")
+    try:
+        return value.encode()
+    except UnicodeEncodeError as problem:
+        raise ValueError(f"{what} holds a lone surrogate, U+{ord(value[problem.start]):04X}, expected text that UTF-8 "
+                         "has") from None
+
+
+def terminated(value: str | bytes, what: str) -> bytes:
+    """A text that the library reads up to its NUL: one within it would hide the rest."""
+    return _without_nul(utf8(value, what), what)
+
+
+def path_bytes(value, what: str) -> bytes:
+    """The path of a file or folder, or a name that may be one, likewise."""
+    try:
+        data = os.fsencode(value)
+    except UnicodeEncodeError:
+        data = utf8(os.fspath(value), what)
+    return _without_nul(data, what)
+
+
+def _without_nul(data: bytes, what: str) -> bytes:
+    if b"\0" in data:
+        raise ValueError(f"{what} holds the character U+0000")
+    return data
+
+
+# --- Structs and callbacks ------------------------------------------------------------------------
+
+
 def reader(kind, *names):
     """A function that gives the fields NAMES of a struct KIND at an address as a tuple: pointers as numbers.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
 from .errors import error_of
-from .library import call, callback, lib, reader
+from .library import call, callback, lib, reader, terminated
 from .request import Request, choice, fill_input
 from .result import Predictions, Result, places_of, tensors_of
 from .table import table_of
@@ -32,8 +32,8 @@ _record = reader(c.attn_record, "number", "failure")
 class _Many:
     """A run over many texts, in a thread of its own, with what is handed over to it and from it."""
 
-    def __init__(self, host: Host, request: Request, options: c.attn_many_options, again):
-        self.host, self.request, self.options, self.again = host, request, options, again
+    def __init__(self, host: Host, request: Request, options: c.attn_many_options, again, raises: bool):
+        self.host, self.request, self.options, self.again, self.raises = host, request, options, again, raises
         self.inputs: queue.SimpleQueue = queue.SimpleQueue()
         self.results: queue.SimpleQueue = queue.SimpleQueue()
         self.room = threading.Condition()
@@ -71,15 +71,26 @@ class _Many:
             record = c.attn_record.from_address(record)
             keep: list = []
             self.kept[record.number] = item, keep
-            if isinstance(item, dict):
-                fill_input(record.input, item.get("text", item.get("ids")), "text", keep)
-                if item.get("source") is not None:
-                    fill_input(record.source, item["source"], "source", keep)
-            else:
-                fill_input(record.input, item, "text", keep)
+            self.fill(record, item, keep)
         except BaseException as problem:
             return self.fail(problem, error)
         return c.ATTN_OK
+
+    def fill(self, record, item, keep):
+        """Puts ITEM into RECORD; of what cannot be a text, why, where such results are kept."""
+        text, source = (item.get("text", item.get("ids")), item.get("source")) if isinstance(item, dict) else (item, None)
+        failure = _failure_of(text)
+        try:
+            fill_input(record.input, text, "text", keep)
+            if source is not None:
+                failure = c.ATTN_RECORD_FAILURE_BAD_SOURCE
+                fill_input(record.source, source, "source", keep)
+        except (TypeError, ValueError, OverflowError) as problem:
+            if self.raises:
+                raise
+            record.failure, record.err.status = failure, c.ATTN_INVALID
+            message = " ".join(str(problem).split()).encode("utf-8", "replace")
+            record.err.message = message[:c.ATTN_ERROR_MESSAGE_SIZE - 1]
 
     def done(self, _user, found, error):
         try:
@@ -170,6 +181,13 @@ class _Many:
             self.host.cancel.value = 0
 
 
+def _failure_of(text) -> int:
+    """Why a record fails whose text is TEXT, if it cannot be one."""
+    if isinstance(text, (str, bytes, bytearray)):
+        return c.ATTN_RECORD_FAILURE_BAD_TEXT
+    return c.ATTN_RECORD_FAILURE_BAD_IDS if hasattr(text, "__len__") else c.ATTN_RECORD_FAILURE_NO_TEXT
+
+
 def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise",
              **options) -> Iterator[Result]:
     """See Model.map. What is asked for is checked at once, and texts are read when the first result is."""
@@ -182,14 +200,14 @@ def run_many(model: Model, host: Host, texts: Iterable, *, sites=None, measures=
     if measures is not None:
         bits = c_uint64()
         names = measures if isinstance(measures, str) else ",".join(measures)
-        call("attn_measures_parse", names.encode(), byref(bits))
+        call("attn_measures_parse", terminated(names, "measures"), byref(bits))
         how.measures = bits.value
     again = functools.partial(_draw, model._draw, dict(options, sites=sites))
     return _results(iter(texts), host, request, how, again, raises)
 
 
 def _results(texts: Iterator, host, request, how, again, raises) -> Iterator[Result]:
-    running = _Many(host, request, how, again)
+    running = _Many(host, request, how, again, raises)
     n_inside, is_read, is_interrupted = 0, False, False
     try:
         while True:

@@ -12,7 +12,7 @@ from . import experiments, library, many
 from .errors import ClosedError
 from .events import Event, Listener
 from .host import Host, open_host
-from .library import call, interruptible, lib, take_notes
+from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8
 from .places import DEFAULT
 from .request import DEFAULT_SITES, SITES, Request, ids_of
 from .result import Owner, Predictions, Result, picture_options, places_of, sink_bytes, tensors_of
@@ -107,7 +107,7 @@ class Model:
         none of its own."""
         host = self._use()
         tokenizer = self._tokenizer(host)
-        data = text.encode() if isinstance(text, str) else bytes(text)
+        data = utf8(text, "text")
         options, encoding = c.ATTN_ENCODE_DEFAULT(), c.attn_encoding()
         options.special = c.ATTN_SPECIAL_TEXT if special == "text" else c.ATTN_SPECIAL_PARSE
         options.special_tokens = c.ATTN_SPECIAL_TOKENS_ON if special_tokens else c.ATTN_SPECIAL_TOKENS_OFF
@@ -317,7 +317,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     request.struct.picture = POINTER(c.attn_picture_options)(picture_options(options, request.keep))
     if options:
         raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
-    output.format = lib.attn_format_find(format.encode())
+    output.format = lib.attn_format_find(terminated(format, "format"))
     if not output.format:
         raise ValueError(f"format is {format!r}, expected the name of an output of attn-cli run, as 'svg' or 'npz'")
     request.struct.precision = precision
@@ -326,7 +326,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
             call("attn_sink_create_memory", byref(sink))
             output.sink = sink
         else:
-            output.path, output.is_synced = os.fsencode(path), is_synced
+            output.path, output.is_synced = path_bytes(path, "path"), is_synced
         request.struct.outputs, request.struct.n_output = POINTER(c.attn_output)(output), 1
         result = c.attn_result()
         interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)

@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
-from .library import call, lib, on_note
+from .library import call, lib, on_note, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -20,7 +20,7 @@ def spec(value: Spec, what: str) -> bytes | None:
     if value is None:
         return None
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
-        return str(value).encode()
+        return terminated(str(value), what)
     if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head"):
         return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
     if isinstance(value, (list, tuple, range, set, frozenset, np.ndarray)):
@@ -89,7 +89,7 @@ def ids_of(value, what: str = "ids") -> np.ndarray:
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
     """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
     if isinstance(value, (str, bytes, bytearray)):
-        data = value.encode() if isinstance(value, str) else bytes(value)
+        data = utf8(value, what)
         keep.append(data)
         where.text, where.n_text = data, len(data)
         return
@@ -113,12 +113,10 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
 def texts(values: Iterable[str], what: str, keep: list):
     """A list of texts as const char *const *, and their number."""
     items = [values] if isinstance(values, (str, bytes)) else list(values)
-    data = [item.encode() if isinstance(item, str) else item for item in items]
-    for item in data:
-        if not isinstance(item, bytes):
+    for item in items:
+        if not isinstance(item, (str, bytes)):
             raise TypeError(f"{what} holds {item!r}, expected texts")
-        if b"\0" in item:
-            raise ValueError(f"{what} holds a text with a character U+0000")
+    data = [terminated(item, what) for item in items]
     array = (c_char_p * len(data))(*data)
     keep.append(array)
     return array, len(data)
@@ -277,7 +275,7 @@ def attention_change(keep: list, attention=None, mask=None, masking=None, scale=
     if attention is not None:
         if not isinstance(attention, str):
             raise TypeError(f"attention is {type(attention).__name__}, expected text, as in 'window:64'")
-        call("attn_attention_parse", attention.encode(), byref(to))
+        call("attn_attention_parse", terminated(attention, "attention"), byref(to))
         parts |= c.ATTN_PART_KIND
     if mask is not None:
         if isinstance(mask, str):

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import binding as c
 from .errors import ClosedError, Error
-from .library import call, lib, reader
+from .library import call, lib, reader, terminated
 from .request import SITES, choice
 from .table import Table
 
@@ -469,11 +469,11 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     figure, colormap = options.pop("figure", None), options.pop("colormap", None)
     color_scale, title = options.pop("color_scale", None), options.pop("title", None)
     if figure is not None:
-        call("attn_figure_parse", figure.encode(), byref(picture))
+        call("attn_figure_parse", terminated(figure, "figure"), byref(picture))
     if color_scale is not None:
-        call("attn_color_scale_parse", color_scale.encode(), byref(picture.color_scale))
+        call("attn_color_scale_parse", terminated(color_scale, "color_scale"), byref(picture.color_scale))
     if colormap is not None:
-        picture.colormap = lib.attn_colormap_find(colormap.encode())
+        picture.colormap = lib.attn_colormap_find(terminated(colormap, "colormap"))
         if not picture.colormap:
             names = [lib.attn_colormap_name(lib.attn_colormap_at(i)).decode() for i in range(lib.attn_n_colormap())]
             raise ValueError(f"colormap is {colormap!r}, expected one of {', '.join(names)}")
@@ -484,7 +484,7 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
     picture.theme = choice(options.pop("theme", "light"), _THEMES, "theme")
     picture.cell, picture.width = int(options.pop("cell", 0)), int(options.pop("width", 0))
     if title is not None:
-        picture.title = title.encode()
+        picture.title = terminated(title, "title")
     keep.append(picture)
     return picture
 
