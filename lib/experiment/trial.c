@@ -178,17 +178,19 @@ enum attn_status attn_trial_create_packs(const struct attn_run *run, const struc
 static enum attn_status feed_pack(const struct attn_trial_pack *pack, struct attn_session *session,
                                   struct attn_error *err)
 {
-    const float **rows = attn_alloc(2 * pack->n, sizeof *rows, err), **z = rows + pack->n;
-    const struct attn_session_start start = {
-        .layer = pack->layer, .resid = rows, .z = pack->z != NULL ? z : NULL};
-    enum attn_status status = rows != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    const float **rows = attn_alloc(2 * pack->n, sizeof *rows, err), **z;
+    struct attn_session_start start = {.layer = pack->layer, .resid = rows};
+    enum attn_status status;
 
-    for (size_t i = 0; rows != NULL && i < pack->n; i++) {
+    if (rows == NULL)
+        return ATTN_NO_MEMORY;
+    z = rows + pack->n;
+    start.z = pack->z != NULL ? z : NULL;
+    for (size_t i = 0; i < pack->n; i++) {
         rows[i] = pack->resid;
         z[i] = pack->z;
     }
-    if (status == ATTN_OK)
-        status = attn_session_feed_from(session, &start, pack->sequences, pack->n, err);
+    status = attn_session_feed_from(session, &start, pack->sequences, pack->n, err);
     attn_free(rows);
     return status;
 }

@@ -58,11 +58,13 @@ void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *
     struct attn_cells cells;
     size_t at = 0;
 
-    while (attn_row_next(&row, &cells)) {
+    while (attn_row_next(&row, &cells) && cells.first < width) {
+        const size_t n = cells.n < width - cells.first ? cells.n : width - cells.first;
+
         while (at < cells.first)
             out[at++] = masked;
-        memcpy(out + at, cells.values, cells.n * sizeof *out);
-        at += cells.n;
+        memcpy(out + at, cells.values, n * sizeof *out);
+        at += n;
     }
     while (at < width)
         out[at++] = masked;

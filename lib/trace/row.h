@@ -38,7 +38,7 @@ bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 float attn_site_masked_value(enum attn_site site);
 
 /* Copies row R of EVENT to OUT [width], with attn_site_masked_value in the cells that are
- * masked. */
+ * masked. Cells beyond WIDTH are left out: OUT is of fewer keys than were fed. */
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
 
 #endif
