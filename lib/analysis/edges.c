@@ -2,6 +2,7 @@
  * their keys, so that a key comes behind those before it that weigh as much. */
 #include "analysis/edges.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "trace/row.h"
 
@@ -43,6 +44,8 @@ enum attn_status attn_edges_create(const struct attn_selection *selection, size_
                                    struct attn_pool *pool, struct attn_edges **edges,
                                    struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(edges, "edges", err))
+        return ATTN_INVALID;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_edges *made = attn_alloc(1, sizeof *made, err);
     size_t n_row, n_item;
@@ -135,17 +138,19 @@ void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *eve
 {
     struct rows rows = {edges, event};
 
+    if (edges == NULL || event == NULL)
+        return;
     attn_pool_run(edges->pool, event->n_row, add_row, &rows);
 }
 
 const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer, int head,
                                         size_t query, size_t *n)
 {
-    const struct attn_selection *selection = edges->selection;
+    const struct attn_selection *selection = edges != NULL ? edges->selection : NULL;
     size_t place;
 
     *n = 0;
-    if (!attn_selection_has_layer(selection, layer) ||
+    if (selection == NULL || !attn_selection_has_layer(selection, layer) ||
         !attn_selection_has_head(selection, layer, head) ||
         !attn_selection_has_query(selection, query))
         return NULL;

@@ -4,6 +4,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 
 #include <string.h>
 
@@ -21,22 +22,22 @@ static const struct {
 
 const char *attn_measure_name(enum attn_measure measure)
 {
-    return measures[measure].name;
+    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].name : NULL;
 }
 
 const char *attn_measure_unit(enum attn_measure measure)
 {
-    return measures[measure].unit;
+    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].unit : NULL;
 }
 
 const char *attn_measure_help(enum attn_measure measure)
 {
-    return measures[measure].help;
+    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].help : NULL;
 }
 
 bool attn_measure_is_count(enum attn_measure measure)
 {
-    return measures[measure].is_count;
+    return (unsigned)measure < ATTN_N_MEASURE && measures[measure].is_count;
 }
 
 int attn_measures_count(uint64_t set)
@@ -77,6 +78,8 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 
 enum attn_status attn_measures_parse(const char *list, uint64_t *result, struct attn_error *err)
 {
+    if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
+        return ATTN_INVALID;
     uint64_t found = 0;
 
     for (const char *item = list;; item++) {

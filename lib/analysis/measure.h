@@ -73,7 +73,8 @@ enum attn_measure {
 /* What tables have when nothing is chosen: all but punctuation. */
 #define ATTN_MEASURES_DEFAULT (ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1)
 
-ATTN_API const char *attn_measure_name(enum attn_measure measure); /* "entropy" */
+/* "entropy"; NULL, as unit and help are, for a number that is no measure's. */
+ATTN_API const char *attn_measure_name(enum attn_measure measure);
 ATTN_API const char *attn_measure_unit(enum attn_measure measure); /* "nats", or NULL */
 ATTN_API const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
 ATTN_API bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */

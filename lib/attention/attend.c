@@ -9,9 +9,9 @@
 #include "attention/attention.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
+#include "base/given.h"
 #include "base/options.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -58,11 +58,47 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
         .sites = args->v != NULL ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
     };
 
-    attn_attention_set_dims(&args->attention, &dims);
+    if ((unsigned)args->attention.kind < ATTN_N_ATTENTION_KIND)
+        attn_attention_set_dims(&args->attention, &dims);
     return dims;
 }
 
 /* --- Checks -------------------------------------------------------------------------------- */
+
+/* Whether there is what is computed from, and who is told. */
+static enum attn_status check_given(const struct attn_attend_args *args, struct attn_error *err)
+{
+    if (args->scores != NULL && (args->q != NULL || args->k != NULL))
+        return attn_error_set(err, ATTN_INVALID,
+                              "there are both 'scores' and '%s', expected scores, or q and k",
+                              args->q != NULL ? "q" : "k");
+    if ((args->scores == NULL &&
+         (!attn_is_given(args->q, "q", err) || !attn_is_given(args->k, "k", err))) ||
+        !attn_is_given(args->trace, "trace", err) || !attn_trace_is_given(args->trace, err) ||
+        !attn_is_choice(args->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
+        !attn_is_choice(args->isa, ATTN_ISA_BEST + 1, "isa", err) ||
+        !attn_is_choice(args->compute, ATTN_N_COMPUTE, "compute", err))
+        return ATTN_INVALID;
+    return ATTN_OK;
+}
+
+/* Whoever is told has room for what the selection's sizes say. */
+static enum attn_status check_selection(const struct attn_selection *selection,
+                                        const struct attn_dims *dims, struct attn_error *err)
+{
+    const struct attn_dims *own = attn_selection_dims(selection);
+
+    if (own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
+        own->n_kv_head == dims->n_kv_head && own->n_position == dims->n_position &&
+        own->n_source == dims->n_source && own->d_head == dims->d_head &&
+        (own->d_value == dims->d_value || (dims->sites & ATTN_SITE_BIT(ATTN_SITE_Z)) == 0))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the selection was made for %zu heads, %zu queries and %zu keys, or for "
+                          "other widths, expected the %zu, %zu and %zu of the arrays",
+                          own->n_head, own->n_position, own->n_source, dims->n_head,
+                          dims->n_position, dims->n_source);
+}
 
 static enum attn_status check_sizes(const struct attn_attend_args *args, struct attn_error *err)
 {
@@ -88,11 +124,11 @@ static enum attn_status check_sizes(const struct attn_attend_args *args, struct 
 static enum attn_status check(const struct attn_attend_args *args, struct attn_error *err)
 {
     const enum attn_attention_kind kind = args->attention.kind;
-    const struct attn_dims dims = attn_attend_dims(args);
-    enum attn_status status = check_sizes(args, err);
+    enum attn_status status = check_given(args, err);
+    struct attn_dims dims;
 
-    assert(args->scores != NULL ? args->q == NULL && args->k == NULL
-                                : args->q != NULL && args->k != NULL);
+    if (status == ATTN_OK)
+        status = check_sizes(args, err);
     if (status == ATTN_OK)
         status = attn_attention_check(&args->attention, false, err);
     if (status == ATTN_OK)
@@ -108,6 +144,10 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
         status = attn_error_set(err, ATTN_INVALID,
                                 "'%s' attention is made from queries and keys, not from scores",
                                 attn_attention_kind_name(kind));
+    if (status != ATTN_OK)
+        return status;
+    dims = attn_attend_dims(args);
+    status = check_selection(args->trace->selection, &dims, err);
     if (status == ATTN_OK && (attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
         status = attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
                                 attn_attention_kind_name(kind));
@@ -220,7 +260,8 @@ static void tell(void *context, const struct attn_trace_event *event)
 
     while (!is_stopped(a) && attn_trace_next_part(trace->selection, event, &row, &part)) {
         count_not_finite(a, &part);
-        a->status = trace->on_event(trace->user, &part, a->err);
+        a->status =
+            attn_call_status(trace->on_event(trace->user, &part, a->err), "on_event", a->err);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "attention/keys.h"
 #include "attention/kind_internal.h"
+#include "base/given.h"
 
 #include <math.h>
 
@@ -25,6 +26,12 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
 {
     const struct attn_kind_param *param = attn_kind_find(attention)->params;
 
+    if (!attn_is_choice(attention->mask, ATTN_MASK_MATRIX + 1, "mask", err) ||
+        !attn_is_choice(attention->masking, ATTN_MASKING_ZERO + 1, "masking", err) ||
+        !attn_is_choice(attention->similarity, ATTN_SIMILARITY_COSINE + 1, "similarity", err) ||
+        !attn_is_choice(attention->algorithm, ATTN_ALGORITHM_BLOCKWISE + 1, "algorithm", err) ||
+        !attn_is_choice(attention->feature, ATTN_FEATURE_EXP + 1, "feature", err))
+        return ATTN_INVALID;
     for (; param->type != ATTN_PARAM_NONE; param++)
         if (param->type == ATTN_PARAM_COUNT && !param->is_optional &&
             *(const size_t *)((const char *)attention + param->offset) == 0)
@@ -84,6 +91,8 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
 enum attn_status attn_attention_check(const struct attn_attention *attention, bool is_cross,
                                       struct attn_error *err)
 {
+    if (!attn_is_given(attention, "attention", err))
+        return ATTN_INVALID;
     enum attn_status status;
 
     if ((unsigned)attention->kind >= ATTN_N_ATTENTION_KIND)
@@ -109,6 +118,8 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
 enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,
                                            struct attn_error *err)
 {
+    if (!attn_is_given(attention, "attention", err))
+        return ATTN_INVALID;
     if (attention->kind != ATTN_ATTENTION_LOWRANK || attention->count <= n_key)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/number.h"
 
 #include <assert.h>
@@ -156,6 +157,8 @@ static enum attn_status read_params(struct reading *reading, struct attn_error *
 enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
                                       struct attn_error *err)
 {
+    if (!attn_is_given(text, "text", err) || !attn_is_given(attention, "attention", err))
+        return ATTN_INVALID;
     const size_t size = strcspn(text, ":");
     struct reading reading = {.text = text, .result = *attention};
     enum attn_status status;
@@ -177,9 +180,14 @@ enum attn_status attn_attention_parse(const char *text, struct attn_attention *a
 size_t attn_attention_text(const struct attn_attention *attention,
                            char text[ATTN_ATTENTION_TEXT_SIZE])
 {
-    const struct attn_kind_param *param = attn_kind_find(attention)->params;
+    const struct attn_kind_param *param;
     size_t used = 0;
 
+    text[0] = '\0';
+    if (attention == NULL || (unsigned)attention->kind >= ATTN_N_ATTENTION_KIND ||
+        (unsigned)attention->feature >= N_FEATURE)
+        return 0;
+    param = attn_kind_find(attention)->params;
     attn_fixed_text_append(text, ATTN_ATTENTION_TEXT_SIZE, &used, "%s", rows[attention->kind].name);
     for (; param->type != ATTN_PARAM_NONE; param++) {
         const void *place = (const char *)attention + param->offset;

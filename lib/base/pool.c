@@ -13,6 +13,7 @@
  */
 #include "base/pool.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -285,6 +286,8 @@ static int count_cores(void)
 
 enum attn_status attn_pool_create(int n_thread, struct attn_pool **pool, struct attn_error *err)
 {
+    if (!attn_is_given(pool, "pool", err))
+        return ATTN_INVALID;
     int n_core = count_cores();
     struct attn_pool *created;
 

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/target.h"
@@ -80,6 +81,8 @@ static struct attn_sink *create(enum kind kind, const char *name, struct attn_er
 
 enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err)
 {
+    if (!attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     struct attn_sink *created = create(MEMORY, "memory", err);
 
     if (!created)
@@ -91,6 +94,8 @@ enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_er
 enum attn_status attn_sink_create_descriptor(int descriptor, const char *name,
                                              struct attn_sink **sink, struct attn_error *err)
 {
+    if (!attn_is_given(name, "name", err) || !attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     struct attn_sink *created = create(STREAM, name, err);
 
     if (!created)
@@ -220,6 +225,8 @@ static enum attn_status open_sink(const char *path, struct attn_target *target, 
 enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink,
                                        struct attn_error *err)
 {
+    if (!attn_is_given(path, "path", err) || !attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     const int own = attn_sink_own_descriptor(path);
     struct attn_target target = {0};
     enum attn_status status = own >= 0 ? ATTN_OK : attn_target_find(path, &target, err);
@@ -237,6 +244,9 @@ enum attn_status attn_sink_create_file(const char *path, struct attn_sink **sink
 enum attn_status attn_sink_create_file_in(const char *directory, const char *name,
                                           struct attn_sink **sink, struct attn_error *err)
 {
+    if (!attn_is_given(directory, "directory", err) || !attn_is_given(name, "name", err) ||
+        !attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     struct attn_target target;
     enum attn_status status = attn_target_find_in(directory, name, &target, err);
 
@@ -312,14 +322,24 @@ static bool fits(struct attn_sink *sink, uint64_t offset, size_t size)
     return false;
 }
 
+/* Whether there is still something to write to: after its commit a file has no descriptor. */
+static bool is_open(struct attn_sink *sink)
+{
+    if (sink->kind == MEMORY || sink->descriptor >= 0)
+        return true;
+    attn_error_set(&sink->err, ATTN_INVALID, "'%s' was written to after it was committed",
+                   attn_quote_string(sink->name).text);
+    return false;
+}
+
 void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
 {
-    if (size == 0 || has_failed(sink) || !fits(sink, sink->position, size))
+    if (sink == NULL || size == 0 || has_failed(sink) || !is_open(sink) ||
+        !fits(sink, sink->position, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, sink->position, bytes, size);
     } else {
-        assert(sink->descriptor >= 0); /* not after the commit of a file */
         if (size > BUFFER_SIZE - sink->n_pending)
             flush(sink);
         if (size >= BUFFER_SIZE) {
@@ -346,13 +366,12 @@ bool attn_sink_is_seekable(const struct attn_sink *sink)
 void attn_sink_write_at(struct attn_sink *sink, uint64_t offset, const void *bytes, size_t size)
 {
     assert(attn_sink_is_seekable(sink));
-    if (size == 0 || has_failed(sink) || !fits(sink, offset, size))
+    if (size == 0 || has_failed(sink) || !is_open(sink) || !fits(sink, offset, size))
         return;
     if (sink->kind == MEMORY) {
         write_memory(sink, offset, bytes, size);
         return;
     }
-    assert(sink->descriptor >= 0);
     /* Pending bytes at the same place were written earlier, so they go first. */
     if (offset < sink->position && offset + size > sink->position - sink->n_pending)
         flush(sink);
@@ -378,7 +397,10 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink)
 
 const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 {
-    assert(sink->kind == MEMORY);
+    if (sink == NULL || sink->kind != MEMORY) {
+        *size = 0;
+        return NULL;
+    }
     *size = sink->all.size;
     return sink->all.size > 0 ? sink->all.data : "";
 }
@@ -441,6 +463,8 @@ enum attn_status attn_sink_sync_parent(const char *directory, struct attn_error 
  * all is well. */
 enum attn_status attn_sink_commit(struct attn_sink *sink, struct attn_error *err)
 {
+    if (!attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     flush(sink);
     if (sink->is_synced && sink->temporary && !has_failed(sink) && fsync(sink->descriptor) != 0)
         fail_write(sink, errno);

@@ -8,7 +8,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { MAX_DIGITS = 17 };
@@ -216,30 +215,30 @@ void attn_table_reset(struct attn_table *table)
 
 const char *attn_table_name(const struct attn_table *table)
 {
-    return table->words;
+    return table != NULL ? table->words : NULL;
 }
 
 size_t attn_table_n_column(const struct attn_table *table)
 {
-    return table->n_column;
+    return table != NULL ? table->n_column : 0;
 }
 
 size_t attn_table_n_row(const struct attn_table *table)
 {
-    return table->n_row;
+    return table != NULL ? table->n_row : 0;
 }
 
 const struct attn_column *attn_table_column(const struct attn_table *table, size_t column)
 {
-    assert(column < table->n_column);
-    return &table->columns[column];
+    return table != NULL && column < table->n_column ? &table->columns[column] : NULL;
 }
 
 struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)
 {
     const struct stored *stored;
 
-    assert(row < table->n_row && column < table->n_column);
+    if (table == NULL || row >= table->n_row || column >= table->n_column)
+        return attn_cell_missing();
     stored = &table->cells[row * table->n_column + column];
     switch (stored->type) {
     case ATTN_VALUE_MISSING:

@@ -121,7 +121,7 @@ ATTN_API const char *attn_table_name(const struct attn_table *table);
 ATTN_API size_t attn_table_n_column(const struct attn_table *table);
 ATTN_API size_t attn_table_n_row(const struct attn_table *table);
 
-/* COLUMN is below n_column, ROW below n_row. */
+/* NULL, and a cell without a value, where there is no such column or row. */
 ATTN_API const struct attn_column *attn_table_column(const struct attn_table *table, size_t column);
 ATTN_API struct attn_cell attn_table_cell(const struct attn_table *table, size_t row,
                                           size_t column);

@@ -1,6 +1,7 @@
 /* capture.c - one block of memory for each selected site of each layer, filled row by row. */
 #include "capture/capture.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "trace/row.h"
 
@@ -9,6 +10,7 @@ struct attn_capture {
     struct attn_trace trace;
     float **tensors;       /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
     unsigned char **cells; /* owns; likewise, of matrices: a bit a number, set where it counts */
+    size_t *sizes;         /* owns; likewise, of matrices: the numbers of each */
     size_t *row_of;        /* owns; [n_position] a query's place among the selected ones */
 };
 
@@ -87,12 +89,13 @@ static void set_bits(unsigned char *bits, size_t first, size_t n)
         bits[i / 8] |= (unsigned char)(1U << i % 8);
 }
 
-static void note_cells(unsigned char *bits, size_t first, struct attn_row row)
+static void note_cells(unsigned char *bits, size_t first, size_t width, struct attn_row row)
 {
     struct attn_cells cells;
 
-    while (attn_row_next(&row, &cells))
-        set_bits(bits, first + cells.first, cells.n);
+    while (attn_row_next(&row, &cells) && cells.first < width)
+        set_bits(bits, first + cells.first,
+                 cells.n < width - cells.first ? cells.n : width - cells.first);
 }
 
 static enum attn_status keep_event(void *user, const struct attn_trace_event *event,
@@ -115,7 +118,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
 
         attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
         if (cells != NULL)
-            note_cells(cells, (first_row + row) * width, attn_event_row(event, r));
+            note_cells(cells, (first_row + row) * width, width, attn_event_row(event, r));
     }
     return ATTN_OK;
 }
@@ -139,6 +142,7 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
     if (*tensor == NULL || !is_matrix(site))
         return *tensor == NULL ? ATTN_NO_MEMORY : ATTN_OK;
     capture->cells[slot_of(site, layer)] = attn_alloc(n / 8 + 1, 1, err);
+    capture->sizes[slot_of(site, layer)] = n;
     return capture->cells[slot_of(site, layer)] == NULL ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
@@ -161,6 +165,8 @@ static enum attn_status number_rows(struct attn_capture *capture, struct attn_er
 enum attn_status attn_capture_create(const struct attn_selection *selection,
                                      struct attn_capture **capture, struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(capture, "capture", err))
+        return ATTN_INVALID;
     const int n_layer = (int)attn_selection_dims(selection)->n_layer;
     struct attn_capture *c = attn_alloc(1, sizeof *c, err);
     enum attn_status status;
@@ -174,7 +180,8 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
         goto fail;
     c->tensors = attn_alloc(n_slot(c), sizeof(float *), err);
     c->cells = attn_alloc(n_slot(c), sizeof(unsigned char *), err);
-    if (c->tensors == NULL || c->cells == NULL)
+    c->sizes = attn_alloc(n_slot(c), sizeof *c->sizes, err);
+    if (c->tensors == NULL || c->cells == NULL || c->sizes == NULL)
         status = ATTN_NO_MEMORY;
     for (int layer = ATTN_NO_LAYER; status == ATTN_OK && layer < n_layer; layer++)
         for (int site = 0; status == ATTN_OK && site < ATTN_N_SITE; site++)
@@ -189,23 +196,33 @@ fail:
     return status;
 }
 
+/* Whether a caller asks for a place that there is. */
+static bool has_slot(const struct attn_capture *capture, enum attn_site site, int layer)
+{
+    return capture != NULL && (unsigned)site < ATTN_N_SITE && layer >= ATTN_NO_LAYER &&
+           (layer < 0 || (size_t)layer < attn_selection_dims(capture->selection)->n_layer);
+}
+
 const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
 {
-    return &capture->trace;
+    return capture != NULL ? &capture->trace : NULL;
 }
 
 const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site, int layer)
 {
-    return capture->tensors[slot_of(site, layer)];
+    return has_slot(capture, site, layer) ? capture->tensors[slot_of(site, layer)] : NULL;
 }
 
 const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site, int layer,
                                int head)
 {
-    const struct attn_selection *selection = capture->selection;
     const float *tensor = attn_capture_tensor(capture, site, layer);
+    const struct attn_selection *selection;
 
-    if (tensor == NULL || !has_head(selection, site, layer, head))
+    if (tensor == NULL || !attn_site_has_heads(site))
+        return NULL;
+    selection = capture->selection;
+    if (!has_head(selection, site, layer, head))
         return NULL;
     return tensor + n_head_before(selection, site, layer, head) * n_row_of(selection, site, layer) *
                         width_of(selection, site, layer);
@@ -214,9 +231,14 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
 bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site site, int layer,
                            size_t i)
 {
-    const unsigned char *cells = capture->cells[slot_of(site, layer)];
+    const unsigned char *cells;
 
-    return cells == NULL || (cells[i / 8] >> i % 8 & 1) != 0;
+    if (!has_slot(capture, site, layer))
+        return false;
+    cells = capture->cells[slot_of(site, layer)];
+    if (cells == NULL)
+        return capture->tensors[slot_of(site, layer)] != NULL;
+    return i < capture->sizes[slot_of(site, layer)] && (cells[i / 8] >> i % 8 & 1) != 0;
 }
 
 void attn_capture_free(struct attn_capture *capture)
@@ -229,6 +251,7 @@ void attn_capture_free(struct attn_capture *capture)
         attn_free(capture->cells[i]);
     attn_free(capture->tensors);
     attn_free(capture->cells);
+    attn_free(capture->sizes);
     attn_free(capture->row_of);
     attn_free(capture);
 }

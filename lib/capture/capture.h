@@ -33,8 +33,8 @@ ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *
 /*
  * The kept numbers of SITE in LAYER (ATTN_NO_LAYER for sites of the model), head by head, all
  * ascending: [H', T', S] of matrices, [H', T', n] of queries, [G', S, n] of keys, which are not
- * narrowed by queries, [T', n] of sites without heads. NULL when it is not selected. Borrowed from
- * the capture.
+ * narrowed by queries, [T', n] of sites without heads. NULL when it is not selected, and when there
+ * is no such site or layer. Borrowed from the capture.
  *
  * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
  * attn_scores, and in qk what was computed or NaN. A row without an event is zeros.
@@ -44,7 +44,8 @@ ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, en
 
 /*
  * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T',
- * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected. SITE has heads.
+ * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected, when there is no
+ * such head, and when SITE has no heads.
  */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);

@@ -4,6 +4,7 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/number.h"
 
 #include <math.h>
@@ -71,6 +72,8 @@ static bool read_span(const char *text, size_t size, struct attn_color_scale *sc
 enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
                                         struct attn_error *err)
 {
+    if (!attn_is_given(text, "text", err) || !attn_is_given(scale, "scale", err))
+        return ATTN_INVALID;
     const char *colon = strchr(text, ':');
     const size_t n_first = colon ? (size_t)(colon - text) : strlen(text);
     struct attn_color_scale read = ATTN_COLOR_SCALE_DEFAULT;

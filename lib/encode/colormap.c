@@ -55,7 +55,7 @@ enum { N_MAP = sizeof maps / sizeof *maps };
 
 const struct attn_colormap *attn_colormap_find(const char *name)
 {
-    for (size_t i = 0; i < N_MAP; i++)
+    for (size_t i = 0; name && i < N_MAP; i++)
         if (strcmp(maps[i].name, name) == 0)
             return &maps[i];
     return NULL;
@@ -68,22 +68,22 @@ size_t attn_n_colormap(void)
 
 const struct attn_colormap *attn_colormap_at(size_t i)
 {
-    return &maps[i];
+    return i < N_MAP ? &maps[i] : NULL;
 }
 
 const char *attn_colormap_name(const struct attn_colormap *map)
 {
-    return map->name;
+    return map ? map->name : NULL;
 }
 
 const char *attn_colormap_help(const struct attn_colormap *map)
 {
-    return map->help;
+    return map ? map->help : NULL;
 }
 
 bool attn_colormap_is_diverging(const struct attn_colormap *map)
 {
-    return map->is_diverging;
+    return map && map->is_diverging;
 }
 
 static const struct ramp *ramp_of(const struct attn_colormap *map, enum attn_theme theme)
@@ -99,6 +99,9 @@ static struct attn_rgb rgb_of(uint32_t color)
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level)
 {
+    if (!map)
+        return (struct attn_rgb){0};
+    level = level < 0 ? 0 : level > 255 ? 255 : level;
     return rgb_of(ramp_of(map, theme)->colors[level]);
 }
 

@@ -5,6 +5,7 @@
  */
 #include "experiment/ablate.h"
 
+#include "base/given.h"
 #include "experiment/ablate_texts.h"
 
 #include "base/escape.h"
@@ -621,6 +622,9 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
                              const struct attn_ablate_args *given, struct attn_table **table,
                              struct attn_ablate_sum *sum, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        return ATTN_INVALID;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};
@@ -628,6 +632,11 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
 
     if (status != ATTN_OK)
         return status;
+    if (!attn_is_choice(args.parts, ATTN_ABLATE_NEURONS + 1, "parts", err) ||
+        !attn_is_choice(args.with, ATTN_ABLATE_WITH_UNIFORM + 1, "with", err) ||
+        (args.n_text > 0 && !attn_is_given(args.texts, "texts", err)) ||
+        (args.n_reference > 0 && !attn_is_given(args.references, "references", err)))
+        return ATTN_INVALID;
     if (args.n_text > 0)
         return attn_ablate_texts(host, request, &args, table, sum, err);
     status = prepare(&job, err);

@@ -2,6 +2,7 @@
 #include "experiment/answer_internal.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
 #include "run/position.h"
@@ -188,7 +189,11 @@ enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_
                                   struct attn_answer *answer, struct attn_error *err)
 {
     struct attn_answer found = {.metric = args->metric, .run = run};
-    const enum attn_status status = find(run, args, &found, err);
+    enum attn_status status;
+
+    if (!attn_is_choice(args->metric, ATTN_N_ANSWER_METRIC, "metric", err))
+        return ATTN_INVALID;
+    status = find(run, args, &found, err);
 
     if (status == ATTN_OK)
         *answer = found;

@@ -2,6 +2,7 @@
 #include "experiment/archive_diff.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "formats/npz.h"
@@ -313,6 +314,9 @@ enum attn_status attn_diff_archives(const char *a, const char *b, double toleran
                                     struct attn_table **table, struct attn_archive_sum *sum,
                                     struct attn_error *err)
 {
+    if (!attn_is_given(a, "a", err) || !attn_is_given(b, "b", err) ||
+        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        return ATTN_INVALID;
     struct job job = {.tolerance = tolerance};
     const enum attn_status status = diff(&job, a, b, err);
 

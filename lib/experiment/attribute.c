@@ -9,6 +9,7 @@
 #include "experiment/attribute.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "capture/capture.h"
@@ -532,6 +533,9 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
                                 const struct attn_attribute_args *given, struct attn_table **table,
                                 struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};
@@ -540,6 +544,8 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
     if (status != ATTN_OK)
         return status;
     args.answer.metric = ATTN_ANSWER_AUTO;
+    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
+        return ATTN_INVALID;
     if (args.n_text > 0)
         return attribute_texts(&job, host, table, err);
     status = attribute(&job, host, err);

@@ -9,6 +9,7 @@
 
 #include "analysis/metric.h"
 #include "attention/kind.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "capture/capture.h"
@@ -865,6 +866,8 @@ static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_re
 enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
                               struct attn_comparison **comparison, struct attn_error *err)
 {
+    if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
+        return ATTN_INVALID;
     struct attn_comparison *found = NULL;
     enum attn_status status = run->request.n_output > 0
                                   ? compare_and_draw(run, n_recalled, &found, err)

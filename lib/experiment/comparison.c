@@ -1,6 +1,7 @@
 /* comparison.c - what a comparison finds: its memory, and its tables. */
 #include "experiment/comparison.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 
 #include <string.h>
@@ -177,6 +178,10 @@ enum attn_status attn_comparison_tabulate(const struct attn_comparison *comparis
                                           const struct attn_tokenizer *tokenizer,
                                           struct attn_table **table, struct attn_error *err)
 {
+    if (!attn_is_given(comparison, "comparison", err) || !attn_is_given(labels, "labels", err) ||
+        !attn_is_given(table, "table", err) ||
+        !attn_is_choice(part, ATTN_COMPARISON_LOGITS + 1, "part", err))
+        return ATTN_INVALID;
     struct attn_table *made = NULL;
     enum attn_status status;
 

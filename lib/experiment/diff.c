@@ -5,6 +5,7 @@
 #include "experiment/diff.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "capture/capture.h"
@@ -335,6 +336,9 @@ enum attn_status attn_diff(struct attn_host *host, const struct attn_request *re
                            const struct attn_diff_args *given, struct attn_table **table,
                            struct attn_diff_sum *sum, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        return ATTN_INVALID;
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
     struct job job = {.a = NULL};
     enum attn_status status =

@@ -5,6 +5,7 @@
 #include "experiment/explain.h"
 
 #include "attention/heads.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "kernels/kernels.h"
@@ -299,6 +300,8 @@ static void note_rope(struct attn_explainer *explainer, const struct attn_config
 enum attn_status attn_explainer_create(const struct attn_explain_args *given,
                                        struct attn_explainer **explainer, struct attn_error *err)
 {
+    if (!attn_is_given(explainer, "explainer", err))
+        return ATTN_INVALID;
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
     enum attn_status status = attn_options_read(given, &args, err);
     struct attn_explainer *e;
@@ -306,6 +309,11 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
 
     if (status != ATTN_OK)
         return status;
+    if (!attn_is_given(args.selection, "selection", err) ||
+        !attn_is_given(args.attention, "attention", err) ||
+        (args.n_edit > 0 && !attn_is_given(args.edits, "edits", err)) ||
+        !attn_is_choice(args.compute, ATTN_N_COMPUTE, "compute", err))
+        return ATTN_INVALID;
     kept = find_kept(args.selection);
     status = attn_error_at(check(&args, &kept, err), ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
@@ -337,7 +345,7 @@ fail:
 
 const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer)
 {
-    return &explainer->trace;
+    return explainer != NULL ? &explainer->trace : NULL;
 }
 
 void attn_explainer_free(struct attn_explainer *explainer)
@@ -639,6 +647,9 @@ enum attn_status attn_explainer_finish(struct attn_explainer *explainer,
                                        const struct attn_explanation **explanation,
                                        struct attn_error *err)
 {
+    if (!attn_is_given(explainer, "explainer", err) ||
+        !attn_is_given(explanation, "explanation", err))
+        return ATTN_INVALID;
     struct attn_explanation *row = &explainer->row;
     const struct attn_attention *attention = row->attention;
     enum attn_status status;

@@ -2,6 +2,7 @@
 #include "experiment/generate.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/utf8.h"
@@ -257,9 +258,11 @@ static enum attn_status show(struct job *job, int32_t id, size_t end, struct att
     if (job->args->on_token == NULL || (id < 0 && end <= begin))
         return ATTN_OK;
     job->n_shown = end > begin ? end : begin;
-    return job->args->on_token(job->args->user, id,
-                               job->run->tokenizer != NULL ? job->text.data + begin : NULL,
-                               job->n_shown - begin, err);
+    return attn_call_status(
+        job->args->on_token(job->args->user, id,
+                            job->run->tokenizer != NULL ? job->text.data + begin : NULL,
+                            job->n_shown - begin, err),
+        "on_token", err);
 }
 
 static enum attn_status show_token(struct job *job, int32_t id, struct attn_error *err)
@@ -341,6 +344,9 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
                                const struct attn_generate_args *given, struct attn_generation *made,
                                struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(made, "made", err))
+        return ATTN_INVALID;
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
     struct attn_request asked = ATTN_REQUEST_DEFAULT;
     struct job job = {.args = &args};
@@ -375,6 +381,9 @@ enum attn_status attn_generation_table(const struct attn_host *host,
                                        const struct attn_generation *made,
                                        struct attn_table **table, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     static const struct attn_column columns[] = {
         {.name = "position", .type = ATTN_VALUE_INTEGER},
         {.name = "id", .type = ATTN_VALUE_INTEGER},
@@ -410,6 +419,8 @@ enum attn_status attn_generation_table(const struct attn_host *host,
 
 void attn_generation_release(struct attn_generation *made)
 {
+    if (made == NULL)
+        return;
     attn_free(made->ids);
     attn_free(made->log_probabilities);
     attn_free(made->text);
@@ -424,5 +435,5 @@ const char *attn_generation_end_text(enum attn_generation_end end)
 #undef END_TEXT
     };
 
-    return texts[end];
+    return (size_t)end < sizeof texts / sizeof *texts ? texts[end] : NULL;
 }

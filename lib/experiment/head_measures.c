@@ -2,6 +2,7 @@
 #include "experiment/head_measures.h"
 
 #include "analysis/metric.h"
+#include "base/given.h"
 #include "run/run_internal.h"
 
 #include <math.h>
@@ -186,6 +187,8 @@ static enum attn_status tabulate(const struct job *job, struct attn_table **tabl
 enum attn_status attn_head_measures(struct attn_run *run, uint64_t measures,
                                     struct attn_table **table, struct attn_error *err)
 {
+    if (!attn_is_given(run, "run", err) || !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     struct job job = {.run = run, .measures = measures};
     enum attn_status status = start(&job, err);
 

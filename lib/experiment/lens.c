@@ -4,6 +4,7 @@
  */
 #include "experiment/lens.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
@@ -334,10 +335,11 @@ static enum attn_status write_head(struct job *job, int layer, int head, struct 
     const struct attn_matrix *out = &job->run->model->weights.blocks[layer].out.weight;
     const float *z = attn_capture_head(job->capture, ATTN_SITE_Z, layer, head);
     const size_t width = job->config->d_value, d = job->config->d_model;
-    double *x = attn_alloc(width + d, sizeof *x, err), *y = x + width;
+    double *x = attn_alloc(width + d, sizeof *x, err), *y;
 
     if (x == NULL)
         return ATTN_NO_MEMORY;
+    y = x + width;
     for (size_t i = 0; i < job->n_query; i++) {
         for (size_t k = 0; k < width; k++)
             x[k] = (double)z[i * width + k];
@@ -422,6 +424,9 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
                            const struct attn_lens_args *given, struct attn_table **table,
                            struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     struct job job = {.args = &args, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};
@@ -430,6 +435,8 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
 
     if (status != ATTN_OK)
         return status;
+    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
+        return ATTN_INVALID;
     if (args.n_text > 0)
         return attn_text_means_ask(&(struct attn_text_question){read_text, &question}, &job.request,
                                    args.texts, args.n_text, table, err);

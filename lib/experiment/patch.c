@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "experiment/inquiry.h"
@@ -412,6 +413,9 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
                             const struct attn_patch_args *given, struct attn_table **table,
                             struct attn_patch_sum *sum, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        return ATTN_INVALID;
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};

@@ -5,6 +5,7 @@
 #include "experiment/score.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "experiment/inquiry.h"
 #include "experiment/score_texts.h"
@@ -346,6 +347,9 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
                             const struct attn_score_args *given, struct attn_table **table,
                             struct attn_score_sum *sum, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        return ATTN_INVALID;
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct job job = {.host = host, .request = ATTN_REQUEST_DEFAULT, .args = &args};
     const struct attn_inquiry inquiry = {given, request};
@@ -353,6 +357,8 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
 
     if (status != ATTN_OK)
         return status;
+    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
+        return ATTN_INVALID;
     if (args.n_text > 0) {
         attn_inquiry_choose_nothing(&job.request);
         return attn_score_texts(host, &job.request, &args, table, sum, err);

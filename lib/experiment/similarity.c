@@ -2,6 +2,7 @@
  * rows and keys. */
 #include "experiment/similarity.h"
 
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/order.h"
@@ -200,6 +201,9 @@ static enum attn_status prepare(struct job *job, const struct attn_request *give
 enum attn_status attn_similarity(struct attn_host *host, const struct attn_request *request,
                                  size_t n_most, struct attn_table **table, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     struct job job = {.host = host};
     enum attn_status status = prepare(&job, request, err);
 

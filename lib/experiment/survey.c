@@ -7,6 +7,7 @@
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
@@ -781,6 +782,9 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
                              const struct attn_survey_args *given, struct attn_table **table,
                              struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     struct job job = {.args = &args, .host = host, .request = ATTN_REQUEST_DEFAULT};
     const struct attn_inquiry inquiry = {given, request};
@@ -788,6 +792,8 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
 
     if (status != ATTN_OK)
         return status;
+    if (args.n_text > 0 && !attn_is_given(args.texts, "texts", err))
+        return ATTN_INVALID;
     status = prepare(&job, err);
     if (status == ATTN_OK)
         status = survey_all(&job, err);

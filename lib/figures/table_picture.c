@@ -2,8 +2,11 @@
 #include "figures/table_picture.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "figures/figure.h"
 #include "figures/table_grid.h"
+#include "output/figure.h"
+#include "output/table_grid.h"
 #include "output/writer.h"
 
 #include <string.h>
@@ -27,6 +30,8 @@ static bool draws_figures(const struct attn_format *format)
 
 enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err)
 {
+    if (!attn_is_given(output, "output", err) || !attn_output_is_given(output, err))
+        return ATTN_INVALID;
     const struct attn_format *format = output->format;
     enum attn_status status = ATTN_OK;
 
@@ -78,14 +83,21 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
                                           const struct attn_picture_options *picture,
                                           const struct attn_output *output, struct attn_error *err)
 {
-    const struct attn_picture_options usual = ATTN_PICTURE_OPTIONS_DEFAULT;
+    if (!attn_is_given(table, "table", err) || !attn_is_given(grid, "grid", err) ||
+        !attn_is_given(output, "output", err))
+        return ATTN_INVALID;
+    struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_table_cells cells = {0};
     struct attn_shapes shapes = {0};
     struct attn_sink *file = NULL;
     enum attn_status status;
 
-    picture = picture ? picture : &usual;
-    status = attn_table_cells_read(table, grid, picture->color_scale, &cells, err);
+    status = attn_picture_options_read(picture, &read, err);
+    picture = &read;
+    if (status == ATTN_OK)
+        status = attn_table_picture_check(output, err);
+    if (status == ATTN_OK)
+        status = attn_table_cells_read(table, grid, picture->color_scale, &cells, err);
     if (status == ATTN_OK && !draws_grids(output->format))
         status = draw_figure(&cells.figure, picture, output->format, &shapes, err);
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "formats/npy.h"
 
@@ -86,6 +87,9 @@ static enum attn_status find_data(struct attn_ndarray *found, struct attn_error 
 enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max, const char *axes,
                                    struct attn_ndarray *array, struct attn_error *err)
 {
+    if (!attn_is_given(path, "path", err) || !attn_is_given(axes, "axes", err) ||
+        !attn_is_given(array, "array", err))
+        return ATTN_INVALID;
     struct attn_ndarray found = {.name = path};
     enum attn_status status = attn_npy_open(path, ATTN_READ, ATTN_NPY_FLOATS, &found.file, err);
 
@@ -106,6 +110,8 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
 
 void attn_ndarray_release(struct attn_ndarray *array)
 {
+    if (array == NULL)
+        return;
     attn_npy_close(array->file);
     attn_free(array->converted);
     *array = (struct attn_ndarray){0};
@@ -114,6 +120,8 @@ void attn_ndarray_release(struct attn_ndarray *array)
 enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
                                       struct attn_error *err)
 {
+    if (!attn_is_given(path, "path", err) || !attn_is_given(mask, "mask", err))
+        return ATTN_INVALID;
     struct attn_mask_array found = {.name = path};
     const enum attn_status status =
         attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err);
@@ -141,6 +149,8 @@ enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsig
 
 void attn_mask_array_release(struct attn_mask_array *mask)
 {
+    if (mask == NULL)
+        return;
     attn_npy_close(mask->file);
     *mask = (struct attn_mask_array){0};
 }

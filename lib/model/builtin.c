@@ -22,6 +22,8 @@ extern const struct builtin_model attn_builtin_models[] HIDDEN;
 
 bool attn_builtin_find(const char *name, struct attn_source *source)
 {
+    if (name == NULL || source == NULL)
+        return false;
     for (const struct builtin_model *model = attn_builtin_models; model->name != NULL; model++) {
         if (strcmp(model->name, name) != 0)
             continue;

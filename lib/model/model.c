@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/foreign.h"
@@ -94,6 +95,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
                                  const struct attn_model_options *given, struct attn_model **model,
                                  struct attn_error *err)
 {
+    if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
+        return ATTN_INVALID;
     const char *name = source->name != NULL ? source->name : source->directory;
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     enum attn_status status = attn_options_read(given, &options, err);
@@ -101,9 +104,9 @@ enum attn_status attn_model_open(const struct attn_source *source,
 
     if (status != ATTN_OK)
         return status;
-    if ((unsigned)options.compute >= ATTN_N_COMPUTE)
-        return attn_error_set(err, ATTN_INVALID, "'compute' is %d, expected 0 to %d",
-                              (int)options.compute, ATTN_N_COMPUTE - 1);
+    if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
+        !attn_is_choice(options.load, ATTN_READ + 1, "load", err))
+        return ATTN_INVALID;
     m = attn_alloc(1, sizeof *m, err);
     if (m == NULL)
         return ATTN_NO_MEMORY;
@@ -149,7 +152,7 @@ void attn_model_close(struct attn_model *model)
 
 const struct attn_config *attn_model_config(const struct attn_model *model)
 {
-    return &model->config;
+    return model != NULL ? &model->config : NULL;
 }
 
 enum attn_compute attn_model_compute(const struct attn_model *model)
@@ -159,7 +162,7 @@ enum attn_compute attn_model_compute(const struct attn_model *model)
 
 const char *attn_model_name(const struct attn_model *model)
 {
-    return model->name;
+    return model != NULL ? model->name : NULL;
 }
 
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
@@ -193,6 +196,9 @@ void attn_model_gather(const struct attn_model *model, const struct attn_kernels
 enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,
                                   float *x, struct attn_error *err)
 {
+    if (!attn_is_given(model, "model", err) || (n > 0 && !attn_is_given(ids, "ids", err)) ||
+        !attn_is_given(x, "x", err))
+        return ATTN_INVALID;
     const enum attn_status status = attn_model_check_ids(model, ids, n, 0, err);
 
     if (status == ATTN_OK)
@@ -207,5 +213,5 @@ const struct attn_safetensors *attn_model_safetensors(const struct attn_model *m
 
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
-    return attn_safetensors_owns_address(model->st, address);
+    return model != NULL && attn_safetensors_owns_address(model->st, address);
 }

@@ -8,6 +8,7 @@
 #include "attention/keys.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
@@ -93,6 +94,14 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
     return attn_edits_check(edits, n_edit, dims, err);
 }
 
+/* Whoever is told has room for what the selection's sizes say. */
+static bool has_other_widths(const struct attn_dims *a, const struct attn_dims *b)
+{
+    return a->n_kv_head != b->n_kv_head || a->d_model != b->d_model || a->d_head != b->d_head ||
+           a->d_value != b->d_value || a->d_mlp != b->d_mlp || a->n_vocab != b->n_vocab ||
+           a->d_out != b->d_out || a->n_rank < b->n_rank;
+}
+
 static enum attn_status check_options(const struct attn_model *model,
                                       const struct attn_session_options *options,
                                       struct attn_error *err)
@@ -120,12 +129,18 @@ static enum attn_status check_options(const struct attn_model *model,
     if (options->has_logits && config->output == ATTN_OUTPUT_NONE)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, so it has no logits",
                               attn_quote_string(model->name).text);
+    if (!attn_is_choice(options->cache, ATTN_CACHE_ONE_LAYER + 1, "cache", err) ||
+        !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
+        !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
+        (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)) ||
+        (options->trace != NULL && !attn_trace_is_given(options->trace, err)))
+        return ATTN_INVALID;
     if (options->trace != NULL) {
         const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
         const uint64_t sites = attn_selection_sites(options->trace->selection);
 
         if (wanted->n_layer != dims.n_layer || wanted->n_head != dims.n_head ||
-            wanted->n_source > options->n_source ||
+            has_other_widths(wanted, &dims) || wanted->n_source > options->n_source ||
             (sites & ~dims.sites & ~attn_sites_derived()) != 0)
             return attn_error_set(err, ATTN_INVALID,
                                   "the selection was made for another model than '%s'",
@@ -274,6 +289,8 @@ enum attn_status attn_session_create(const struct attn_model *model,
                                      const struct attn_session_options *given,
                                      struct attn_session **session, struct attn_error *err)
 {
+    if (!attn_is_given(model, "model", err) || !attn_is_given(session, "session", err))
+        return ATTN_INVALID;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     enum attn_status status = attn_options_read(given, &options, err);
     struct attn_session *s;
@@ -432,6 +449,8 @@ static void add_source_positions(struct attn_forward *f)
 enum attn_status attn_session_set_source(struct attn_session *session, const float *x, size_t n,
                                          struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
+        return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     const struct attn_config *config = &f->model->config;
     const struct given_rows rows = {f->source_name, "the source", x, n, config->d_source};
@@ -507,6 +526,8 @@ void attn_session_gather(const struct attn_forward *f, const int32_t *ids, size_
 enum attn_status attn_session_feed(struct attn_session *session, const int32_t *ids, size_t n,
                                    struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(ids, "ids", err)))
+        return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     enum attn_status status = attn_session_check_feed(session, 0, n, err);
 
@@ -522,6 +543,8 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
 enum attn_status attn_session_feed_embeddings(struct attn_session *session, const float *x,
                                               size_t n, struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(x, "x", err)))
+        return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
     enum attn_status status = attn_session_check_feed(session, 0, n, err);
@@ -569,7 +592,7 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 
 size_t attn_session_n_position(const struct attn_session *session)
 {
-    return session->n_position;
+    return session != NULL ? session->n_position : 0;
 }
 
 void attn_session_end_trace(struct attn_session *session)
@@ -594,6 +617,8 @@ static void truncate_to(struct attn_session *session, size_t n)
 
 enum attn_status attn_session_rewind(struct attn_session *session, size_t n, struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err))
+        return ATTN_INVALID;
     if (n > session->n_position || session->is_broken)
         return attn_error_set(err, ATTN_INVALID, "cannot go back to %zu positions of %zu", n,
                               session->is_broken ? (size_t)0 : session->n_position);
@@ -606,7 +631,8 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
 
 void attn_session_reset(struct attn_session *session)
 {
-    truncate_to(session, 0);
+    if (session != NULL)
+        truncate_to(session, 0);
 }
 
 /* --- logits ----------------------------------------------------------------------------------- */
@@ -653,6 +679,8 @@ enum attn_status attn_session_check_position(const struct attn_session *session,
 enum attn_status attn_session_logits_at(struct attn_session *session, size_t first, size_t n,
                                         float *logits, struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
     const size_t n_position = session->n_position;
     struct attn_forward *f = &session->forward;
     enum attn_status status = attn_session_check_logits(session, err);
@@ -671,6 +699,8 @@ enum attn_status attn_session_logits_at(struct attn_session *session, size_t fir
 enum attn_status attn_session_logits(struct attn_session *session, const float **logits,
                                      struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     enum attn_status status = attn_session_check_logits(session, err);
 
@@ -689,6 +719,9 @@ enum attn_status attn_session_logits(struct attn_session *session, const float *
 enum attn_status attn_session_log_probability(struct attn_session *session, int32_t id,
                                               double *log_probability, struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) ||
+        !attn_is_given(log_probability, "log_probability", err))
+        return ATTN_INVALID;
     const struct attn_forward *f = &session->forward;
     const float *logits;
     enum attn_status status = attn_session_logits(session, &logits, err);

@@ -3,6 +3,7 @@
 
 #include "attention/attention.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/session_internal.h"
@@ -104,6 +105,9 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
                                         const struct attn_session_sequence *sequences, size_t n,
                                         struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) ||
+        (n > 0 && !attn_is_given(sequences, "sequences", err)))
+        return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     enum attn_status status = check_many(session, 0, sequences, n, err);
 
@@ -200,6 +204,8 @@ static enum attn_status unembed(struct attn_session *session, const size_t *posi
 enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
                                           struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
     const enum attn_status status = attn_session_check_logits(session, err);
 
     if (status != ATTN_OK)
@@ -221,6 +227,10 @@ static enum attn_status check_positions(const struct attn_session *session, cons
 enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
                                         size_t n, float *logits, struct attn_error *err)
 {
+    if (!attn_is_given(session, "session", err) ||
+        (n > 0 && !attn_is_given(positions, "positions", err)) ||
+        !attn_is_given(logits, "logits", err))
+        return ATTN_INVALID;
     const enum attn_status status = check_positions(session, positions, n, err);
 
     return status == ATTN_OK ? unembed(session, positions, n, logits, err) : status;

@@ -1,6 +1,8 @@
 /* visit.c - see visit.h. */
 #include "model/visit.h"
 
+#include "base/given.h"
+
 /* No event holds NaN or infinity, but for the scores of masked keys. */
 static void check_event(struct attn_forward *f, const struct attn_trace_event *event)
 {
@@ -46,7 +48,8 @@ void attn_visit_tell(struct attn_forward *f, const struct attn_trace_event *even
            attn_trace_next_part(f->trace->selection, event, &row, &part)) {
         check_event(f, &part);
         if (feed->status == ATTN_OK)
-            feed->status = f->trace->on_event(f->trace->user, &part, feed->err);
+            feed->status = attn_call_status(f->trace->on_event(f->trace->user, &part, feed->err),
+                                            "on_event", feed->err);
     }
 }
 

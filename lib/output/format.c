@@ -27,7 +27,7 @@ const struct attn_format *attn_format_at(size_t i)
 
 const struct attn_format *attn_format_find(const char *name)
 {
-    for (size_t i = 0; i < N_FORMAT; i++)
+    for (size_t i = 0; name && i < N_FORMAT; i++)
         if (strcmp(formats[i]->name, name) == 0)
             return formats[i];
     return NULL;

@@ -1,6 +1,7 @@
 /* outputs.c - hands one trace to several writers; see outputs.h. */
 #include "output/outputs.h"
 
+#include "base/given.h"
 #include "output/view.h"
 #include "output/writer.h"
 
@@ -127,11 +128,21 @@ static enum attn_status check_needs(const struct attn_output *item, struct attn_
     return ops && ops->check ? ops->check(item->path ? item->path : option, err) : ATTN_OK;
 }
 
+bool attn_output_is_given(const struct attn_output *output, struct attn_error *err)
+{
+    return attn_is_given(output->format, "format", err) &&
+           attn_is_given(output->path || output->sink, "sink", err);
+}
+
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
 {
-    enum attn_status status = check_sinks(items, n, err);
+    enum attn_status status = ATTN_OK;
 
+    for (size_t i = 0; i < n; i++)
+        if (!attn_output_is_given(&items[i], err))
+            return ATTN_INVALID;
+    status = check_sinks(items, n, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
         status = check_needs(&items[i], err);
 

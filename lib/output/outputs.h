@@ -44,6 +44,9 @@ struct attn_outputs;
 
 struct attn_writer_options; /* output/writer.h */
 
+/* Whether OUTPUT has a format, and a path or a sink. If not, ERR names what is NULL. */
+bool attn_output_is_given(const struct attn_output *output, struct attn_error *err);
+
 /* Whether the N outputs can go together, as far as can be said before anything is opened: one of
  * them at most goes to a sink, and its format can; no two are one file. ATTN_INVALID when not. */
 enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,

@@ -3,7 +3,9 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/number.h"
+#include "base/options.h"
 
 #include <string.h>
 
@@ -38,6 +40,8 @@ static bool read_patches(const char *text, struct attn_picture_options *options)
 enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
                                    struct attn_error *err)
 {
+    if (!attn_is_given(text, "text", err) || !attn_is_given(options, "options", err))
+        return ATTN_INVALID;
     static const char patches[] = "patches:";
 
     for (int figure = 1; figure < ATTN_N_FIGURE; figure++)
@@ -71,4 +75,24 @@ const struct attn_colormap *attn_picture_colormap(const struct attn_picture_opti
     if (options->colormap)
         return options->colormap;
     return attn_colormap_find(scale->is_signed ? "diverging" : usual);
+}
+
+enum attn_status attn_picture_options_read(const struct attn_picture_options *given,
+                                           struct attn_picture_options *picture,
+                                           struct attn_error *err)
+{
+    struct attn_picture_options read = ATTN_PICTURE_OPTIONS_DEFAULT;
+    const enum attn_status status = attn_options_read(given, &read, err);
+
+    if (status != ATTN_OK)
+        return status;
+    if (!attn_is_choice(read.figure, ATTN_N_FIGURE, "figure", err) ||
+        !attn_is_choice(read.values, ATTN_CELL_TEXT_NEVER + 1, "values", err) ||
+        !attn_is_choice(read.theme, ATTN_THEME_DARK + 1, "theme", err) ||
+        !attn_is_choice(read.depth, ATTN_DEPTH_24_BIT + 1, "depth", err) ||
+        !attn_is_choice(read.color_scale.curve, ATTN_CURVE_LOG + 1, "curve", err) ||
+        !attn_is_choice(read.color_scale.span, ATTN_SPAN_FIXED + 1, "span", err))
+        return ATTN_INVALID;
+    *picture = read;
+    return ATTN_OK;
 }

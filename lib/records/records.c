@@ -1,6 +1,8 @@
 /* records.c - see records.h: the frame of the formats, which opens, cuts, flushes and names parts. */
 #include "records/records.h"
 
+#include "base/given.h"
+#include "output/record_format.h"
 #include "records/record_format.h"
 
 #include "base/escape.h"
@@ -35,7 +37,7 @@ static const char *const field_names[] = {
 
 const char *attn_record_field_name(enum attn_record_field field)
 {
-    return field_names[field];
+    return (unsigned)field < ATTN_N_RECORD_FIELD ? field_names[field] : NULL;
 }
 
 static uint64_t find_field(const char *name, size_t size)
@@ -60,6 +62,8 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 enum attn_status attn_record_fields_parse(const char *list, uint64_t *fields,
                                           struct attn_error *err)
 {
+    if (!attn_is_given(list, "list", err) || !attn_is_given(fields, "fields", err))
+        return ATTN_INVALID;
     uint64_t found = 0;
 
     for (const char *item = list;; item++) {
@@ -229,6 +233,8 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
                                    const struct attn_records_form *form, bool is_resumed,
                                    struct attn_records **records, struct attn_error *err)
 {
+    if ((n > 0 && !attn_is_given(items, "items", err)) || !attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     struct attn_records_form known = ATTN_RECORDS_FORM_DEFAULT;
     enum attn_status status = attn_options_read(form, &known, err);
     struct attn_records *opened;
@@ -281,7 +287,7 @@ static struct attn_part *find_part(const struct attn_records *records, size_t i,
 bool attn_records_part(const struct attn_records *records, size_t i, struct attn_records_part *part)
 {
     struct part_place place;
-    const struct attn_part *found = find_part(records, i, &place);
+    const struct attn_part *found = records ? find_part(records, i, &place) : NULL;
 
     if (!found)
         return false;
@@ -296,6 +302,8 @@ bool attn_records_part(const struct attn_records *records, size_t i, struct attn
 enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     enum attn_status status = ATTN_OK;
     struct attn_part *part;
     struct part_place place;
@@ -349,6 +357,8 @@ static enum attn_status write_outcome(struct attn_record_writer *writer, const v
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_outcome *outcome, struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err) || !attn_is_given(outcome, "outcome", err))
+        return ATTN_INVALID;
     enum attn_status status = take_step(records, write_outcome, outcome, err);
 
     for (size_t i = 0; i < records->n; i++)
@@ -374,6 +384,8 @@ static enum attn_status flush_writer(struct attn_record_writer *writer, const vo
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
                                     struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     return take_step(records, flush_writer, &is_synced, err);
 }
 
@@ -393,11 +405,15 @@ static enum attn_status finish_writer(struct attn_record_writer *writer, const v
 enum attn_status attn_records_finish(struct attn_records *records, bool is_synced,
                                      struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     return take_step(records, finish_writer, &is_synced, err);
 }
 
 enum attn_status attn_records_commit(struct attn_records *records, struct attn_error *err)
 {
+    if (!attn_is_given(records, "records", err))
+        return ATTN_INVALID;
     enum attn_status status = ATTN_OK;
 
     for (size_t k = 1; k <= records->n && status == ATTN_OK; k++)
@@ -407,7 +423,7 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
 
 bool attn_records_is_abandoned(const struct attn_records *records)
 {
-    for (size_t i = 0; i < records->n; i++)
+    for (size_t i = 0; records && i < records->n; i++)
         if (!is_closed(records->writers[i]))
             return false;
     return true;

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/given.h"
 #include "base/options.h"
 #include "formats/foreign.h"
 #include "formats/json.h"
@@ -124,6 +125,8 @@ static enum attn_status find_name(const struct attn_catalog *catalog, const char
 enum attn_status attn_catalog_find(const struct attn_catalog *given, const char *name,
                                    struct attn_found *found, struct attn_error *err)
 {
+    if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
+        return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     enum attn_status status = attn_options_read(given, &catalog, err);
 
@@ -185,6 +188,8 @@ static enum attn_status visit_cached(void *user, const char *name, struct attn_e
 enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catalog_fn tell,
                                     void *user, struct attn_error *err)
 {
+    if (!attn_is_given(tell, "tell", err))
+        return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct visit visit = {&catalog, tell, user};
     enum attn_status status = attn_options_read(given, &catalog, err);
@@ -338,6 +343,8 @@ static enum attn_status add_row(void *user, const char *name, struct attn_error 
 enum attn_status attn_catalog_list(const struct attn_catalog *given, struct attn_table **table,
                                    struct attn_error *err)
 {
+    if (!attn_is_given(table, "table", err))
+        return ATTN_INVALID;
     static const struct attn_column columns[] = {
         {.name = "name", .type = ATTN_VALUE_TEXT},
         {.name = "origin", .type = ATTN_VALUE_TEXT},

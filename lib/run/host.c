@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "formats/safetensors.h"
@@ -107,9 +108,13 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
                                          const struct attn_output *items, size_t n,
                                          struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || (n > 0 && !attn_is_given(items, "items", err)))
+        return ATTN_INVALID;
     for (size_t i = 0; i < n; i++) {
         struct stat info;
 
+        if (!attn_is_given(items[i].format, "format", err))
+            return ATTN_INVALID;
         if (items[i].path && stat(items[i].path, &info) == 0 && has_file(host, &info)) {
             attn_error_set(err, ATTN_INVALID,
                            "'--%s %s' is a file of the model, expected another one",
@@ -126,12 +131,19 @@ enum attn_status attn_host_create(const struct attn_source *source,
                                   const struct attn_host_options *given, struct attn_host **host,
                                   struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err))
+        return ATTN_INVALID;
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     enum attn_status status = attn_options_read(given, &options, err);
     struct attn_host *made;
 
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (!attn_is_choice(options.load, ATTN_READ + 1, "load", err) ||
+        !attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||
+        !attn_is_choice(options.gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
+        !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err))
+        return ATTN_INVALID;
     made = attn_alloc(1, sizeof(*made), err);
     if (!made)
         return ATTN_NO_MEMORY;
@@ -155,6 +167,8 @@ enum attn_status attn_host_create(const struct attn_source *source,
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)
 {
+    if (!attn_is_given(name, "name", err) || !attn_is_given(host, "host", err))
+        return ATTN_INVALID;
     struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
     struct attn_found found;
     enum attn_status status;
@@ -185,13 +199,15 @@ int attn_host_n_thread(const struct attn_host *host)
 
 const struct attn_model *attn_host_model(const struct attn_host *host)
 {
-    return host->model;
+    return host ? host->model : NULL;
 }
 
 enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                      const struct attn_tokenizer **tokenizer,
                                      struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(tokenizer, "tokenizer", err))
+        return ATTN_INVALID;
     const struct attn_error *failure = &host->tokenizer_failure;
 
     *tokenizer = host->tokenizer;

@@ -9,6 +9,7 @@
 #include "run/many.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/thread.h"
 #include "run/many_item.h"
@@ -138,7 +139,8 @@ static bool hand_out(struct many *many, size_t first, size_t end)
 
         if (is_well) {
             result.is_followed = i + 1 < end || has_finished(many, i + 1);
-            status = many->calls->done(many->calls->user, &result, &err);
+            status =
+                attn_call_status(many->calls->done(many->calls->user, &result, &err), "done", &err);
         }
         if (status != ATTN_OK) {
             fail(many, status, &err);
@@ -430,7 +432,9 @@ static void read_all(struct many *many, struct worker *self)
         slot->item.record.number = many->n_read;
         status = attn_host_check_canceled(many->task->host, &err);
         if (status == ATTN_OK)
-            status = many->calls->next(many->calls->user, &slot->item.record, &is_over, &err);
+            status = attn_call_status(
+                many->calls->next(many->calls->user, &slot->item.record, &is_over, &err), "next",
+                &err);
         if (status == ATTN_OK && is_over)
             break;
         if (status == ATTN_OK)
@@ -519,6 +523,9 @@ static enum attn_status run_workers(struct many *many, struct attn_error *err)
 enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_options *options,
                                const struct attn_many_calls *calls, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(calls, "calls", err) ||
+        !attn_is_given(calls->next, "next", err) || !attn_is_given(calls->done, "done", err))
+        return ATTN_INVALID;
     struct attn_many_task task;
     struct many many = {.task = &task, .calls = calls};
     enum attn_status status = attn_many_task_init(&task, host, options, err);
@@ -536,10 +543,12 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
 
 const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)
 {
-    const uint64_t before = result->which & (ATTN_MEASURE_BIT(measure) - 1);
+    uint64_t before;
 
-    if (result->measures == NULL || (result->which & ATTN_MEASURE_BIT(measure)) == 0)
+    if (result == NULL || (unsigned)measure >= ATTN_N_MEASURE || result->measures == NULL ||
+        (result->which & ATTN_MEASURE_BIT(measure)) == 0)
         return NULL;
+    before = result->which & (ATTN_MEASURE_BIT(measure) - 1);
     return result->measures +
            (size_t)attn_measures_count(before) * result->n_layer * result->n_head;
 }

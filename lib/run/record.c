@@ -11,10 +11,10 @@ static const struct {
 
 const char *attn_record_failure_code(enum attn_record_failure failure)
 {
-    return failures[failure].code;
+    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? failures[failure].code : "";
 }
 
 const char *attn_record_failure_meaning(enum attn_record_failure failure)
 {
-    return failures[failure].meaning;
+    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? failures[failure].meaning : "";
 }

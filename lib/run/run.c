@@ -5,6 +5,7 @@
 #include "run/run_internal.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "model/cost.h"
@@ -336,13 +337,53 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     return status;
 }
 
+/* Whether lists have as many items as their numbers say, and each choice is one. */
+static enum attn_status check_given(const struct attn_request *request, struct attn_error *err)
+{
+    if (!attn_is_choice(request->special, ATTN_SPECIAL_TEXT + 1, "special", err) ||
+        !attn_is_choice(request->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
+                        err) ||
+        (request->n_edit > 0 && !attn_is_given(request->edits, "edits", err)) ||
+        (request->n_output > 0 && !attn_is_given(request->outputs, "outputs", err)) ||
+        (request->n_option > 0 && !attn_is_given(request->options, "options", err)) ||
+        (request->predict.n_next > 0 && !attn_is_given(request->predict.next, "next", err)) ||
+        (request->n_knockout > 0 && !attn_is_given(request->knockouts, "knockouts", err)) ||
+        (request->n_patch > 0 && !attn_is_given(request->patches, "patches", err)))
+        return ATTN_INVALID;
+    for (size_t i = 0; i < request->predict.n_next; i++)
+        if (!attn_is_given(request->predict.next[i], "next", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < request->n_knockout; i++)
+        if (!attn_is_given(request->knockouts[i], "knockouts", err))
+            return ATTN_INVALID;
+    for (size_t i = 0; i < request->n_patch; i++)
+        if (!attn_is_given(request->patches[i], "patches", err))
+            return ATTN_INVALID;
+    return ATTN_OK;
+}
+
+/* The caller may know a shorter struct. */
+static enum attn_status read_picture(struct attn_run *run, struct attn_error *err)
+{
+    if (!run->request.picture)
+        return ATTN_OK;
+    const enum attn_status status =
+        attn_picture_options_read(run->request.picture, &run->picture, err);
+
+    run->request.picture = &run->picture;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 /* A sequence, or arrays. */
 static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    enum attn_status status =
-        attn_host_check_outputs(run->host, request->outputs, request->n_output, err);
+    enum attn_status status = check_given(request, err);
 
+    if (status == ATTN_OK)
+        status = read_picture(run, err);
+    if (status == ATTN_OK)
+        status = attn_host_check_outputs(run->host, request->outputs, request->n_output, err);
     if (status != ATTN_OK)
         return status;
     if (attn_input_is_arrays(&request->input))
@@ -355,6 +396,9 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
 enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_request *given,
                                   struct attn_run **run, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(given, "request", err) ||
+        !attn_is_given(run, "run", err))
+        return ATTN_INVALID;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = attn_options_read(given, &request, err);
     struct attn_run *made;
@@ -397,7 +441,7 @@ void attn_run_free(struct attn_run *run)
 
 const struct attn_labels *attn_run_labels(const struct attn_run *run)
 {
-    return &run->labels;
+    return run ? &run->labels : NULL;
 }
 
 const struct attn_attention *attn_run_attention(const struct attn_run *run)
@@ -666,14 +710,23 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *o
 enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                   struct attn_result *result, struct attn_error *err)
 {
+    if (!attn_is_given(run, "run", err) || !attn_is_given(result, "result", err) ||
+        (observer && !attn_trace_is_given(observer, err)))
+        return ATTN_INVALID;
     const struct attn_request *request = &run->request;
+    struct attn_pool *pool;
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
-    struct attn_pool *pool = attn_host_pool(run->host, count_multiply_adds(run));
     struct attn_outputs *outputs = NULL;
     struct attn_result made = {0};
     struct attn_error failure = {0};
     enum attn_status status;
 
+    if (run->is_performed) {
+        attn_error_set(err, ATTN_INVALID, "a run is performed once, and this one was already");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    run->is_performed = true;
+    pool = attn_host_pool(run->host, count_multiply_adds(run));
     options.precision = request->precision;
     options.pool = pool;
     options.cancel = run->host->options.cancel;
@@ -691,12 +744,17 @@ enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace 
         return ATTN_OK;
     }
     attn_result_release(&made);
+    attn_call_status(status, "observer",
+                     &failure); /* what says nothing is a failure all the same */
     return attn_error_copy(err, &failure);
 }
 
 enum attn_status attn_run_request(struct attn_host *host, const struct attn_request *request,
                                   struct attn_result *result, struct attn_error *err)
 {
+    if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
+        !attn_is_given(result, "result", err))
+        return ATTN_INVALID;
     struct attn_run *run;
     enum attn_status status = attn_run_prepare(host, request, &run, err);
 
@@ -710,11 +768,16 @@ enum attn_status attn_run_request(struct attn_host *host, const struct attn_requ
 enum attn_status attn_result_tables(const struct attn_result *result, struct attn_table **top,
                                     struct attn_table **next, struct attn_error *err)
 {
+    if (!attn_is_given(result, "result", err) || !attn_is_given(top, "top", err) ||
+        !attn_is_given(next, "next", err))
+        return ATTN_INVALID;
     return attn_predictions_tables(&result->predictions, top, next, err);
 }
 
 void attn_result_release(struct attn_result *result)
 {
+    if (!result)
+        return;
     attn_predictions_release(&result->predictions);
     *result = (struct attn_result){0};
 }

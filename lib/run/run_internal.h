@@ -12,9 +12,11 @@
 #include "run/sequence.h"
 
 struct attn_run {
-    struct attn_host *host;                 /* borrowed */
-    struct attn_request request;            /* a copy; what it points to is borrowed */
-    const struct attn_model *model;         /* the host's; NULL for arrays */
+    struct attn_host *host;              /* borrowed */
+    struct attn_request request;         /* a copy; what it points to is borrowed */
+    struct attn_picture_options picture; /* a copy of the request's, which points here; or unused */
+    bool is_performed;                   /* or begun */
+    const struct attn_model *model;      /* the host's; NULL for arrays */
     const struct attn_tokenizer *tokenizer; /* the host's; NULL where there is none */
     struct attn_sequence text, source;
     char *queries; /* owns; those of the request as numbers, or NULL */

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "run/record_json.h"
 
@@ -102,6 +103,9 @@ static enum attn_status allocate(struct attn_texts *texts, struct attn_error *er
 enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
                                  struct attn_texts **texts, struct attn_error *err)
 {
+    if (!attn_is_given(path, "path", err) || !attn_is_given(texts, "texts", err) ||
+        !attn_is_choice(form, ATTN_TEXTS_LINES + 1, "form", err))
+        return ATTN_INVALID;
     struct attn_texts *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
@@ -136,6 +140,6 @@ void attn_texts_free(struct attn_texts *texts)
 
 const struct attn_input *attn_texts_items(const struct attn_texts *texts, size_t *n)
 {
-    *n = texts->n;
-    return texts->items;
+    *n = texts != NULL ? texts->n : 0;
+    return texts != NULL ? texts->items : NULL;
 }

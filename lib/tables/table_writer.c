@@ -2,8 +2,11 @@
 #include "tables/table_writer_internal.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "encode/double_text.h"
 #include "encode/float_text.h"
+#include "output/float_text.h"
+#include "output/output.h"
 
 #include <float.h>
 #include <inttypes.h>
@@ -117,6 +120,8 @@ static enum attn_status write_rows(struct attn_table_page *page, const struct at
 enum attn_status attn_table_write(const struct attn_table *table, enum attn_table_form form,
                                   int precision, struct attn_sink *sink, struct attn_error *err)
 {
+    if (!attn_is_given(table, "table", err) || !attn_is_given(sink, "sink", err))
+        return ATTN_INVALID;
     struct attn_table_page page = {.table = table, .precision = precision, .sink = sink};
     enum attn_status status = check(form, precision, err);
 

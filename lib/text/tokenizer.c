@@ -2,6 +2,7 @@
 #include "text/tokenizer.h"
 
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -132,6 +133,8 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer, struct
 enum attn_status attn_tokenizer_open(const struct attn_source *source, struct attn_tokenizer **out,
                                      struct attn_error *err)
 {
+    if (!attn_is_given(source, "source", err) || !attn_is_given(out, "tokenizer", err))
+        return ATTN_INVALID;
     struct attn_tokenizer *tokenizer = NULL;
     enum attn_status status = attn_tokenizer_open_lazily(source, NULL, NULL, &tokenizer, err);
 
@@ -203,21 +206,21 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
 
 size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
 {
-    return tokenizer->vocabulary.n;
+    return tokenizer ? tokenizer->vocabulary.n : 0;
 }
 
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)
 {
-    const struct attn_unread *unread = tokenizer->unread;
+    const struct attn_unread *unread = tokenizer ? tokenizer->unread : NULL;
 
-    if (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire))
+    if (!tokenizer || (unread && !atomic_load_explicit(&unread->is_over, memory_order_acquire)))
         return NULL;
     return tokenizer->note;
 }
 
 const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer)
 {
-    return tokenizer->detail;
+    return tokenizer ? tokenizer->detail : NULL;
 }
 
 /* --- Encoding --------------------------------------------------------------------------------- */
@@ -274,6 +277,10 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
                                        size_t size, const struct attn_encode_options *given,
                                        struct attn_encoding *encoding, struct attn_error *err)
 {
+    if (!attn_is_given(tokenizer, "tokenizer", err) ||
+        (size > 0 && !attn_is_given(text, "text", err)) ||
+        !attn_is_given(encoding, "encoding", err))
+        return ATTN_INVALID;
     struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
     enum attn_status status = attn_options_read(given, &options, err);
 
@@ -293,8 +300,11 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
-    return attn_vocabulary_has(&tokenizer->vocabulary, id) ? attn_decoded_find(tokenizer, id, size)
-                                                           : NULL;
+    if (!tokenizer || !attn_vocabulary_has(&tokenizer->vocabulary, id)) {
+        *size = 0;
+        return NULL;
+    }
+    return attn_decoded_find(tokenizer, id, size);
 }
 
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
@@ -306,7 +316,8 @@ const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t i
 
 bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id)
 {
-    return attn_vocabulary_has(&tokenizer->vocabulary, id) && tokenizer->is_special[id];
+    return tokenizer && attn_vocabulary_has(&tokenizer->vocabulary, id) &&
+           tokenizer->is_special[id];
 }
 
 /* Appends the string of each id to STRINGS: what its decoder takes. */
@@ -332,6 +343,9 @@ static enum attn_status append_tokens(const struct attn_tokenizer *tokenizer, co
 enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer, const int32_t *ids,
                                        size_t n, char **text, size_t *size, struct attn_error *err)
 {
+    if (!attn_is_given(tokenizer, "tokenizer", err) || (n > 0 && !attn_is_given(ids, "ids", err)) ||
+        !attn_is_given(text, "text", err) || !attn_is_given(size, "size", err))
+        return ATTN_INVALID;
     struct attn_strings strings = {0};
     enum attn_status status = append_tokens(tokenizer, ids, n, &strings, err);
 
@@ -389,6 +403,8 @@ enum attn_status attn_encoding_reserve(struct attn_encoding *encoding, size_t ne
 
 void attn_encoding_release(struct attn_encoding *encoding)
 {
+    if (!encoding)
+        return;
     attn_free(encoding->ids);
     attn_free(encoding->begin);
     attn_free(encoding->end);

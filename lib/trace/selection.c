@@ -10,6 +10,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -40,6 +41,8 @@ struct axis {
 enum attn_status attn_selection_create(const struct attn_dims *dims,
                                        struct attn_selection **selection, struct attn_error *err)
 {
+    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
     const uint64_t wished = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
     struct attn_selection *s = attn_alloc(1, sizeof *s, err);
     size_t n_flag;
@@ -71,6 +74,8 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
 enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                      struct attn_selection **copy, struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
+        return ATTN_INVALID;
     const struct attn_dims *dims = &selection->dims;
     struct attn_selection *made;
     enum attn_status status = attn_selection_create(dims, &made, err);
@@ -217,6 +222,8 @@ static enum attn_status report_site(const struct attn_selection *selection, uint
 enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint64_t sites,
                                           struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
     /* A glob may name what is lacking as long as something is left; see attn_sites_parse. */
     if ((sites & selection->dims.sites) == 0)
         return report_site(selection, sites, err);
@@ -227,6 +234,8 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, uint
 enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
                                            struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
     const struct axis axis = {"layer", selection->dims.n_layer};
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
@@ -243,6 +252,8 @@ enum attn_status attn_selection_set_layers(struct attn_selection *selection, con
 enum attn_status attn_selection_keep_queries(struct attn_selection *selection, size_t first,
                                              size_t n, struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
     const size_t n_position = selection->dims.n_position;
 
     if (n == 0)
@@ -267,6 +278,8 @@ enum attn_status attn_selection_keep_queries(struct attn_selection *selection, s
 enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
                                             struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
     const struct axis axis = {"query", selection->dims.n_position};
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
@@ -344,6 +357,8 @@ static enum attn_status parse_head_item(const struct attn_dims *dims, const char
 enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
                                           struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
     const struct attn_dims *dims = &selection->dims;
     const size_t n_flag = dims->n_layer * dims->n_head;
     unsigned char *table = attn_alloc(n_flag, 1, err);
@@ -383,6 +398,8 @@ static bool find_index(int index, int all, size_t n, struct range *range)
 enum attn_status attn_selection_keep(struct attn_selection *selection, int layer, int head,
                                      struct attn_error *err)
 {
+    if (!attn_is_given(selection, "selection", err))
+        return ATTN_INVALID;
     const struct attn_dims *dims = &selection->dims;
     struct range layers, heads;
 
@@ -401,7 +418,7 @@ enum attn_status attn_selection_keep(struct attn_selection *selection, int layer
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)
 {
-    return &selection->dims;
+    return selection != NULL ? &selection->dims : NULL;
 }
 
 uint64_t attn_selection_sites(const struct attn_selection *selection)
@@ -416,25 +433,27 @@ bool attn_selection_has_site(const struct attn_selection *selection, enum attn_s
 
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 {
-    return selection->layers[layer] != 0;
+    return layer >= 0 && (size_t)layer < selection->dims.n_layer && selection->layers[layer] != 0;
 }
 
 bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head)
 {
-    return selection->layers[layer] != 0 &&
+    return selection != NULL && attn_selection_has_layer(selection, layer) && head >= 0 &&
+           (size_t)head < selection->dims.n_head &&
            selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
 }
 
 bool attn_selection_has_query(const struct attn_selection *selection, size_t query)
 {
-    return selection->queries[query] != 0;
+    return selection != NULL && query < selection->dims.n_position &&
+           selection->queries[query] != 0;
 }
 
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer)
 {
     const size_t n_head = selection->dims.n_head;
 
-    if (selection->layers[layer] == 0)
+    if (!attn_selection_has_layer(selection, layer))
         return 0;
     return count(selection->heads + (size_t)layer * n_head, n_head);
 }
@@ -446,8 +465,11 @@ size_t attn_selection_n_query(const struct attn_selection *selection)
 
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head)
 {
-    const size_t group = selection->dims.n_head / selection->dims.n_kv_head;
+    size_t group;
 
+    if (selection == NULL || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
+        return false;
+    group = selection->dims.n_head / selection->dims.n_kv_head;
     for (size_t i = 0; i < group; i++)
         if (attn_selection_has_head(selection, layer, (int)((size_t)kv_head * group + i)))
             return true;
@@ -456,7 +478,8 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
 
 bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site, int layer)
 {
-    if (!attn_selection_has_site(selection, site))
+    if (selection == NULL || (unsigned)site >= ATTN_N_SITE ||
+        !attn_selection_has_site(selection, site))
         return false;
     if (!attn_site_is_in_layer(site))
         return true;
@@ -491,9 +514,14 @@ static size_t n_kv_head(const struct attn_selection *selection, int layer)
 int attn_selection_shape(const struct attn_selection *selection, enum attn_site site, int layer,
                          size_t shape[3])
 {
-    const struct attn_dims *dims = &selection->dims;
-    const size_t width = attn_site_width(site, dims);
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    size_t width;
 
+    shape[0] = shape[1] = shape[2] = 0;
+    if (dims == NULL || (unsigned)site >= ATTN_N_SITE ||
+        (attn_site_is_in_layer(site) && (layer < 0 || (size_t)layer >= dims->n_layer)))
+        return 0;
+    width = attn_site_width(site, dims);
     switch (attn_site_layout(site)) {
     case ATTN_LAYOUT_VECTOR:
         shape[0] = selection->n_query;

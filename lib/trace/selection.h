@@ -60,12 +60,13 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 /*
  * The shape that the selected part of a site has in an archive: rank 2 [T', n] for vectors, 3 [T',
  * H', n] for queries, [S, G', n] for keys (keys are not narrowed by queries), [H', T', S] for
- * matrices. Returns the rank.
+ * matrices. Returns the rank; 0, and zeros, when there is no such site or layer.
  */
 ATTN_API int attn_selection_shape(const struct attn_selection *selection, enum attn_site site,
                                   int layer, size_t shape[3]);
 
-/* Reads. LAYER, HEAD and QUERY must be in range; for sites of the model LAYER is ATTN_NO_LAYER. */
+/* Reads. What is out of range, or of no selection, is not wanted; for sites of the model LAYER is
+ * ATTN_NO_LAYER. */
 ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static const struct {
 
 const char *attn_site_name(enum attn_site site)
 {
-    return sites[site].name;
+    return (unsigned)site < ATTN_N_SITE ? sites[site].name : NULL;
 }
 
 const char *attn_site_shape_text(enum attn_site site)
@@ -38,12 +39,12 @@ const char *attn_site_shape_text(enum attn_site site)
 
 enum attn_site_layout attn_site_layout(enum attn_site site)
 {
-    return sites[site].layout;
+    return (unsigned)site < ATTN_N_SITE ? sites[site].layout : ATTN_LAYOUT_VECTOR;
 }
 
 bool attn_site_is_in_layer(enum attn_site site)
 {
-    return sites[site].scope != SCOPE_MODEL;
+    return (unsigned)site < ATTN_N_SITE && sites[site].scope != SCOPE_MODEL;
 }
 
 bool attn_site_has_heads(enum attn_site site)
@@ -121,8 +122,11 @@ size_t attn_site_n_key(const struct attn_dims *dims, int layer)
 size_t attn_site_archive_name(enum attn_site site, int layer,
                               char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {
-    int n;
+    int n = 0;
 
+    name[0] = '\0';
+    if ((unsigned)site >= ATTN_N_SITE)
+        return 0;
     if (attn_site_is_in_layer(site))
         n = snprintf(name, ATTN_SITE_ARCHIVE_NAME_SIZE, "blocks.%d.%s", layer,
                      sites[site].archive_name);
@@ -160,6 +164,8 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
 
 enum attn_status attn_sites_parse(const char *list, uint64_t *result, struct attn_error *err)
 {
+    if (!attn_is_given(list, "list", err) || !attn_is_given(result, "sites", err))
+        return ATTN_INVALID;
     uint64_t found = 0;
     const char *item = list;
 

@@ -99,7 +99,9 @@ struct attn_dims {
     uint64_t sites;       /* bit ATTN_SITE_BIT(s): the model has site s */
 };
 
-ATTN_API const char *attn_site_name(enum attn_site site); /* "pattern" */
+/* "pattern"; NULL for a number that is no site's. The others say then that it is a vector of the
+ * model, and has the name "". */
+ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
 

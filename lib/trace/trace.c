@@ -1,6 +1,8 @@
 /* trace.c - see trace.h: events cut down to what a selection wants. */
 #include "trace/trace.h"
 
+#include "base/given.h"
+
 /* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,
                       size_t r)
@@ -11,6 +13,12 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
     if (attn_site_layout(event->site) == ATTN_LAYOUT_KEY)
         return position < attn_site_n_key(dims, event->layer);
     return position < dims->n_position && attn_selection_has_query(selection, position);
+}
+
+bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err)
+{
+    return attn_is_given(trace->selection, "selection", err) &&
+           attn_is_given(trace->on_event, "on_event", err);
 }
 
 bool attn_trace_next_part(const struct attn_selection *selection,

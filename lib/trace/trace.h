@@ -52,6 +52,9 @@ struct attn_trace {
 
 /* --- Inside the library: not installed -------------------------------------------------------- */
 
+/* Whether TRACE, which is no NULL, has what it is told by and of. If not, ERR names what is NULL. */
+bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
+
 /*
  * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at
  * 0 and is where the search goes on. False: there are none left.

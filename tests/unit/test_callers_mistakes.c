@@ -1,0 +1,1204 @@
+/*
+ * test_callers_mistakes.c - what a program can do wrong with the public interface: each mistake is
+ * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns no
+ * status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
+ */
+#include "attn.h"
+#include "tests/support/folder.h"
+#include "tests/support/suite.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* CALL, whose last argument is &err, is refused, and the message has WORD. */
+#define REFUSED(call, word)                                                                        \
+    do {                                                                                           \
+        struct attn_error err = {0};                                                               \
+                                                                                                   \
+        ck_assert_msg((call) == ATTN_INVALID, "%s", #call);                                        \
+        ck_assert_msg(err.status == ATTN_INVALID && strstr(err.message, word) != NULL,             \
+                      "%s: '%s' lacks '%s'", #call, err.message, word);                            \
+    } while (0)
+
+/* A choice that no enum has, made where the compiler does not see it. */
+static const volatile int no_choice = 99, below_choices = -1;
+
+static const char text[] = "The keys are";
+
+static struct attn_host *open_host(void)
+{
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    ck_assert_msg(attn_host_open("fable", NULL, &host, &err) == ATTN_OK, "%s", err.message);
+    return host;
+}
+
+static struct attn_host *open_host_of_arrays(void)
+{
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    ck_assert_int_eq(attn_host_create(NULL, NULL, &host, &err), ATTN_OK);
+    return host;
+}
+
+static struct attn_request ask(void)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+
+    request.input.text = text;
+    request.input.n_text = strlen(text);
+    return request;
+}
+
+static struct attn_run *prepare(struct attn_host *host, const struct attn_request *request)
+{
+    struct attn_error err = {0};
+    struct attn_run *run;
+
+    ck_assert_msg(attn_run_prepare(host, request, &run, &err) == ATTN_OK, "%s", err.message);
+    return run;
+}
+
+static enum attn_status give_nothing(void *user, struct attn_record *record, bool *is_over,
+                                     struct attn_error *err)
+{
+    (void)user, (void)record, (void)err;
+    *is_over = true;
+    return ATTN_OK;
+}
+
+static enum attn_status take_nothing(void *user, const struct attn_many_result *result,
+                                     struct attn_error *err)
+{
+    (void)user, (void)result, (void)err;
+    return ATTN_OK;
+}
+
+/* --- What is NULL ----------------------------------------------------------------------------- */
+
+START_TEST(null_is_named_by_what_opens_and_runs)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    const struct attn_many_calls calls = {0};
+    struct attn_output output = {0};
+    struct attn_run *run = prepare(host, &request);
+
+    REFUSED(attn_pool_create(1, NULL, &err), "pool");
+    REFUSED(attn_catalog_find(NULL, NULL, NULL, &err), "name");
+    REFUSED(attn_catalog_find(NULL, "fable", NULL, &err), "found");
+    REFUSED(attn_catalog_visit(NULL, NULL, NULL, &err), "tell");
+    REFUSED(attn_catalog_list(NULL, NULL, &err), "table");
+    REFUSED(attn_host_create(NULL, NULL, NULL, &err), "host");
+    REFUSED(attn_host_open(NULL, NULL, &host, &err), "name");
+    REFUSED(attn_host_open("fable", NULL, NULL, &err), "host");
+    REFUSED(attn_host_check_outputs(NULL, &output, 1, &err), "host");
+    REFUSED(attn_host_check_outputs(host, NULL, 1, &err), "items");
+    REFUSED(attn_host_check_outputs(host, &output, 1, &err), "format");
+    REFUSED(attn_host_tokenizer(NULL, NULL, &err), "host");
+    REFUSED(attn_host_tokenizer(host, NULL, &err), "tokenizer");
+    REFUSED(attn_run_prepare(NULL, &request, &run, &err), "host");
+    REFUSED(attn_run_prepare(host, NULL, &run, &err), "request");
+    REFUSED(attn_run_prepare(host, &request, NULL, &err), "run");
+    REFUSED(attn_run_perform(NULL, NULL, NULL, &err), "run");
+    REFUSED(attn_run_perform(run, NULL, NULL, &err), "result");
+    REFUSED(attn_run_request(NULL, &request, NULL, &err), "host");
+    REFUSED(attn_run_request(host, &request, NULL, &err), "result");
+    REFUSED(attn_result_tables(NULL, NULL, NULL, &err), "result");
+    REFUSED(attn_texts_read(NULL, ATTN_TEXTS_LINES, NULL, &err), "path");
+    REFUSED(attn_run_many(NULL, NULL, &calls, &err), "host");
+    REFUSED(attn_run_many(host, NULL, NULL, &err), "calls");
+    REFUSED(attn_run_many(host, NULL, &calls, &err), "next");
+    REFUSED(attn_model_open(NULL, NULL, NULL, &err), "source");
+    REFUSED(attn_model_embed(NULL, NULL, 0, NULL, &err), "model");
+    REFUSED(attn_model_embed(attn_host_model(host), NULL, 1, NULL, &err), "ids");
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(null_is_named_by_sessions_and_tokenizers)
+{
+    const struct attn_tokenizer *tokenizer;
+    struct attn_host *host = open_host();
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_encoding encoding = {0};
+    struct attn_session *session;
+    struct attn_error ignored = {0};
+    const int32_t id = 1;
+    double number;
+
+    options.n_max = 4;
+    options.has_logits = true;
+    ck_assert_int_eq(attn_session_create(attn_host_model(host), &options, &session, &ignored),
+                     ATTN_OK);
+    ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, &ignored), ATTN_OK);
+    REFUSED(attn_session_create(NULL, &options, &session, &err), "model");
+    REFUSED(attn_session_create(attn_host_model(host), &options, NULL, &err), "session");
+    REFUSED(attn_session_create(attn_host_model(host), NULL, &session, &err), "positions");
+    REFUSED(attn_session_set_source(NULL, NULL, 0, &err), "session");
+    REFUSED(attn_session_feed(NULL, &id, 1, &err), "session");
+    REFUSED(attn_session_feed(session, NULL, 1, &err), "ids");
+    REFUSED(attn_session_feed_embeddings(session, NULL, 1, &err), "x");
+    REFUSED(attn_session_logits(session, NULL, &err), "logits");
+    REFUSED(attn_session_logits_at(session, 0, 1, NULL, &err), "logits");
+    REFUSED(attn_session_log_probability(session, 0, NULL, &err), "log_probability");
+    REFUSED(attn_session_log_probability(NULL, 0, &number, &err), "session");
+    REFUSED(attn_session_rewind(NULL, 0, &err), "session");
+    REFUSED(attn_session_feed_many(session, NULL, 1, &err), "sequences");
+    REFUSED(attn_session_logits_last(session, NULL, &err), "logits");
+    REFUSED(attn_session_logits_of(session, NULL, 1, NULL, &err), "positions");
+    REFUSED(attn_tokenizer_open(NULL, NULL, &err), "source");
+    REFUSED(attn_tokenizer_encode(NULL, text, 3, NULL, &encoding, &err), "tokenizer");
+    REFUSED(attn_tokenizer_encode(tokenizer, NULL, 3, NULL, &encoding, &err), "text");
+    REFUSED(attn_tokenizer_encode(tokenizer, text, 3, NULL, NULL, &err), "encoding");
+    REFUSED(attn_tokenizer_decode(tokenizer, NULL, 1, NULL, NULL, &err), "ids");
+    REFUSED(attn_tokenizer_decode(tokenizer, &id, 1, NULL, NULL, &err), "text");
+    attn_session_free(session);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(null_is_named_by_selections_captures_and_lists)
+{
+    const struct attn_dims dims = {.n_layer = 1, .n_head = 2, .n_kv_head = 2, .n_position = 3};
+    struct attn_selection *selection;
+    struct attn_error ignored = {0};
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &ignored), ATTN_OK);
+    REFUSED(attn_selection_create(NULL, &selection, &err), "dims");
+    REFUSED(attn_selection_create(&dims, NULL, &err), "selection");
+    REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
+    REFUSED(attn_selection_keep(NULL, 0, 0, &err), "selection");
+    REFUSED(attn_selection_keep_queries(NULL, 0, 1, &err), "selection");
+    REFUSED(attn_selection_set_sites(NULL, 1, &err), "selection");
+    REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
+    REFUSED(attn_selection_set_heads(selection, NULL, &err), "spec");
+    REFUSED(attn_selection_set_queries(selection, NULL, &err), "spec");
+    REFUSED(attn_capture_create(NULL, NULL, &err), "selection");
+    REFUSED(attn_capture_create(selection, NULL, &err), "capture");
+    REFUSED(attn_edges_create(NULL, 1, NULL, NULL, &err), "selection");
+    REFUSED(attn_sites_parse(NULL, NULL, &err), "list");
+    REFUSED(attn_sites_parse("z", NULL, &err), "sites");
+    REFUSED(attn_measures_parse(NULL, NULL, &err), "list");
+    REFUSED(attn_record_fields_parse(NULL, NULL, &err), "list");
+    REFUSED(attn_figure_parse(NULL, NULL, &err), "text");
+    REFUSED(attn_color_scale_parse(NULL, NULL, &err), "text");
+    REFUSED(attn_attention_parse(NULL, NULL, &err), "text");
+    REFUSED(attn_attention_parse("full", NULL, &err), "attention");
+    REFUSED(attn_attention_check(NULL, false, &err), "attention");
+    REFUSED(attn_attention_check_keys(NULL, 1, &err), "attention");
+    attn_selection_free(selection);
+}
+END_TEST
+
+START_TEST(null_is_named_by_experiments)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_ablate_sum ablated;
+    struct attn_table *table;
+
+    REFUSED(attn_ablate(NULL, &request, NULL, &table, &ablated, &err), "host");
+    REFUSED(attn_ablate(host, NULL, NULL, &table, &ablated, &err), "request");
+    REFUSED(attn_ablate(host, &request, NULL, NULL, &ablated, &err), "table");
+    REFUSED(attn_ablate(host, &request, NULL, &table, NULL, &err), "sum");
+    REFUSED(attn_attribute(NULL, &request, NULL, &table, &err), "host");
+    REFUSED(attn_diff(host, &request, NULL, &table, NULL, &err), "sum");
+    REFUSED(attn_diff_archives(NULL, NULL, 0, &table, NULL, &err), "'a'");
+    REFUSED(attn_generate(host, &request, NULL, NULL, &err), "made");
+    REFUSED(attn_generation_table(host, NULL, &table, &err), "made");
+    REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");
+    REFUSED(attn_lens(host, &request, NULL, NULL, &err), "table");
+    REFUSED(attn_patch(host, &request, NULL, &table, NULL, &err), "sum");
+    REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
+    REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");
+    REFUSED(attn_survey(host, NULL, NULL, &table, &err), "request");
+    REFUSED(attn_compare(NULL, 1, NULL, &err), "run");
+    REFUSED(attn_comparison_tabulate(NULL, ATTN_COMPARISON_HEADS, NULL, NULL, &table, &err),
+            "comparison");
+    REFUSED(attn_explainer_create(NULL, NULL, &err), "explainer");
+    REFUSED(attn_explainer_finish(NULL, NULL, &err), "explainer");
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(null_is_named_by_files_and_tables)
+{
+    struct attn_output output = {0};
+    struct attn_sink *sink;
+
+    REFUSED(attn_ndarray_read(NULL, 1, 2, "[T]", NULL, &err), "path");
+    REFUSED(attn_mask_array_open(NULL, NULL, &err), "path");
+    REFUSED(attn_sink_create_file(NULL, &sink, &err), "path");
+    REFUSED(attn_sink_create_file("a", NULL, &err), "sink");
+    REFUSED(attn_sink_create_file_in(NULL, "a", &sink, &err), "directory");
+    REFUSED(attn_sink_create_descriptor(1, NULL, &sink, &err), "name");
+    REFUSED(attn_sink_create_memory(NULL, &err), "sink");
+    REFUSED(attn_sink_commit(NULL, &err), "sink");
+    REFUSED(attn_table_write(NULL, ATTN_TABLE_CSV, -1, NULL, &err), "table");
+    REFUSED(attn_table_picture_check(NULL, &err), "output");
+    REFUSED(attn_table_picture_check(&output, &err), "format");
+    REFUSED(attn_table_picture_write(NULL, NULL, NULL, &output, &err), "table");
+    REFUSED(attn_records_open(NULL, 1, NULL, false, NULL, &err), "items");
+    REFUSED(attn_records_begin(NULL, 0, NULL, 0, &err), "records");
+    REFUSED(attn_records_write(NULL, NULL, &err), "records");
+    REFUSED(attn_records_flush(NULL, false, &err), "records");
+    REFUSED(attn_records_finish(NULL, false, &err), "records");
+    REFUSED(attn_records_commit(NULL, &err), "records");
+}
+END_TEST
+
+START_TEST(null_gives_nothing_where_there_is_no_status)
+{
+    size_t n = 1, shape[3];
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE], kind[ATTN_ATTENTION_TEXT_SIZE];
+    struct attn_source source;
+
+    ck_assert_int_eq(attn_pool_n_thread(NULL), 1);
+    ck_assert(!attn_builtin_find(NULL, &source));
+    ck_assert_ptr_null(attn_builtin_name(SIZE_MAX));
+    ck_assert_ptr_null(attn_host_model(NULL));
+    ck_assert_ptr_null(attn_run_labels(NULL));
+    ck_assert_ptr_null(attn_texts_items(NULL, &n));
+    ck_assert_uint_eq(n, 0);
+    ck_assert_ptr_null(attn_many_measure(NULL, ATTN_MEASURE_MAX));
+    ck_assert_ptr_null(attn_capture_trace(NULL));
+    ck_assert_ptr_null(attn_capture_tensor(NULL, ATTN_SITE_Z, 0));
+    ck_assert_ptr_null(attn_capture_head(NULL, ATTN_SITE_Z, 0, 0));
+    ck_assert(!attn_capture_has_cell(NULL, ATTN_SITE_PATTERN, 0, 0));
+    ck_assert_ptr_null(attn_format_find(NULL));
+    ck_assert_ptr_null(attn_colormap_find(NULL));
+    ck_assert_ptr_null(attn_colormap_at(SIZE_MAX));
+    ck_assert_ptr_null(attn_colormap_name(NULL));
+    ck_assert_ptr_null(attn_colormap_help(NULL));
+    ck_assert(!attn_colormap_is_diverging(NULL));
+    ck_assert_int_eq(attn_colormap_color(NULL, ATTN_THEME_LIGHT, 7).r, 0);
+    ck_assert_ptr_null(attn_selection_dims(NULL));
+    ck_assert(!attn_selection_has_head(NULL, 0, 0) && !attn_selection_has_query(NULL, 0));
+    ck_assert(!attn_selection_has_kv_head(NULL, 0, 0));
+    ck_assert(!attn_selection_wants(NULL, ATTN_SITE_Z, 0));
+    ck_assert_int_eq(attn_selection_shape(NULL, ATTN_SITE_Z, 0, shape), 0);
+    ck_assert_uint_eq(attn_attention_text(NULL, kind), 0);
+    ck_assert_str_eq(kind, "");
+    ck_assert_uint_eq(attn_tokenizer_n_vocab(NULL), 0);
+    ck_assert_ptr_null(attn_tokenizer_note(NULL));
+    ck_assert_ptr_null(attn_tokenizer_detail(NULL));
+    ck_assert_ptr_null(attn_tokenizer_token(NULL, 0, &n));
+    ck_assert(!attn_tokenizer_is_special(NULL, 0));
+    ck_assert_ptr_null(attn_model_config(NULL));
+    ck_assert_ptr_null(attn_model_name(NULL));
+    ck_assert(!attn_model_owns_address(NULL, &n));
+    ck_assert_uint_eq(attn_session_n_position(NULL), 0);
+    ck_assert_ptr_null(attn_edges_find(NULL, 0, 0, 0, &n));
+    ck_assert_ptr_null(attn_explainer_trace(NULL));
+    ck_assert_ptr_null(attn_table_name(NULL));
+    ck_assert_uint_eq(attn_table_n_row(NULL) + attn_table_n_column(NULL), 0);
+    ck_assert_ptr_null(attn_table_column(NULL, 0));
+    ck_assert_int_eq(attn_table_cell(NULL, 0, 0).type, ATTN_VALUE_MISSING);
+    ck_assert_ptr_null(attn_sink_bytes(NULL, &n));
+    ck_assert(!attn_records_part(NULL, 0, NULL) && attn_records_is_abandoned(NULL));
+    ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
+    attn_sink_write(NULL, "a", 1);
+    attn_edges_add(NULL, NULL);
+    attn_session_reset(NULL);
+}
+END_TEST
+
+START_TEST(null_is_freed)
+{
+    attn_pool_free(NULL);
+    attn_host_free(NULL);
+    attn_run_free(NULL);
+    attn_result_release(NULL);
+    attn_texts_free(NULL);
+    attn_capture_free(NULL);
+    attn_records_free(NULL);
+    attn_selection_free(NULL);
+    attn_tokenizer_close(NULL);
+    attn_encoding_release(NULL);
+    attn_text_free(NULL);
+    attn_model_close(NULL);
+    attn_session_free(NULL);
+    attn_ndarray_release(NULL);
+    attn_mask_array_release(NULL);
+    attn_edges_free(NULL);
+    attn_comparison_free(NULL);
+    attn_explainer_free(NULL);
+    attn_generation_release(NULL);
+    attn_table_free(NULL);
+    attn_sink_free(NULL);
+}
+END_TEST
+
+/* --- What is no choice ------------------------------------------------------------------------ */
+
+START_TEST(numbers_that_are_no_choice_have_no_name)
+{
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
+
+        ck_assert_str_eq(attn_status_text(bad), "unknown status");
+        ck_assert_str_eq(attn_request_stage_text(bad), "");
+        ck_assert_str_eq(attn_record_failure_code(bad), "");
+        ck_assert_str_eq(attn_record_failure_meaning(bad), "");
+        ck_assert_ptr_null(attn_record_field_name(bad));
+        ck_assert_ptr_null(attn_site_name(bad));
+        ck_assert_int_eq(attn_site_layout(bad), ATTN_LAYOUT_VECTOR);
+        ck_assert(!attn_site_is_in_layer(bad));
+        ck_assert_uint_eq(attn_site_archive_name(bad, 0, name), 0);
+        ck_assert_str_eq(name, "");
+        ck_assert_ptr_null(attn_measure_name(bad));
+        ck_assert_ptr_null(attn_measure_unit(bad));
+        ck_assert_ptr_null(attn_measure_help(bad));
+        ck_assert(!attn_measure_is_count(bad));
+        ck_assert_ptr_null(attn_generation_end_text(bad));
+        (void)attn_colormap_color(attn_colormap_at(0), bad, 1 << 20);
+        (void)attn_colormap_color(attn_colormap_at(0), bad, -1);
+    }
+}
+END_TEST
+
+START_TEST(attentions_have_no_other_choices)
+{
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
+        struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
+        char kind[ATTN_ATTENTION_TEXT_SIZE];
+
+        attention.kind = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "kind");
+        ck_assert_uint_eq(attn_attention_text(&attention, kind), 0);
+        attention = ATTN_ATTENTION_DEFAULT;
+        attention.mask = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "mask");
+        attention = ATTN_ATTENTION_DEFAULT;
+        attention.masking = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "masking");
+        attention = ATTN_ATTENTION_DEFAULT;
+        attention.similarity = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "similarity");
+        attention = ATTN_ATTENTION_DEFAULT;
+        attention.algorithm = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "algorithm");
+        attention = ATTN_ATTENTION_DEFAULT;
+        attention.feature = bad;
+        REFUSED(attn_attention_check(&attention, false, &err), "feature");
+    }
+}
+END_TEST
+
+/* What `set` gets to spoil: a request, with all that it may point to. */
+struct asked {
+    struct attn_request request;
+    struct attn_attention_change change;
+    struct attn_attention layers[16];
+    struct attn_edit edit;
+    struct attn_picture_options picture;
+    struct attn_output output;
+};
+
+static void spoil(struct asked *asked, int which, int bad)
+{
+    struct attn_request *request = &asked->request;
+
+    switch (which) {
+    case 0:
+        request->special = bad;
+        break;
+    case 1:
+        request->special_tokens = bad;
+        break;
+    case 2:
+        asked->change.to.kind = bad;
+        break;
+    case 3:
+        asked->change.to.mask = bad;
+        break;
+    case 4:
+        for (size_t i = 0; i < 16; i++)
+            asked->layers[i].kind = bad;
+        request->attention = asked->layers, request->changed = NULL;
+        break;
+    case 5:
+        asked->edit.site = bad;
+        request->edits = &asked->edit, request->n_edit = 1;
+        break;
+    case 6:
+        asked->edit.op = bad;
+        request->edits = &asked->edit, request->n_edit = 1;
+        break;
+    case 7:
+        asked->picture.figure = bad;
+        break;
+    case 8:
+        asked->picture.theme = bad;
+        break;
+    case 9:
+        asked->picture.color_scale.curve = bad;
+        break;
+    default:
+        asked->picture.depth = bad;
+        break;
+    }
+}
+
+START_TEST(requests_have_no_other_choices)
+{
+    static const char *const words[] = {"special", "special_tokens", "kind", "mask",
+                                        "kind",    "site",           "op",   "figure",
+                                        "theme",   "curve",          "depth"};
+    struct attn_host *host = open_host();
+    struct attn_result result = {0};
+
+    for (int which = 0; which < (int)(sizeof words / sizeof *words); which++)
+        for (int i = 0; i < 2; i++) {
+            struct asked asked = {
+                .request = ask(),
+                .change = {.parts = ATTN_PART_KIND | ATTN_PART_MASK, .to = ATTN_ATTENTION_DEFAULT},
+                .edit = ATTN_EDIT_DEFAULT,
+                .picture = ATTN_PICTURE_OPTIONS_DEFAULT};
+
+            for (size_t k = 0; k < 16; k++)
+                asked.layers[k] = ATTN_ATTENTION_DEFAULT;
+            asked.request.picture = &asked.picture;
+            asked.request.changed = &asked.change;
+            spoil(&asked, which, i == 0 ? no_choice : below_choices);
+            REFUSED(attn_run_request(host, &asked.request, &result, &err), words[which]);
+        }
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(hosts_models_and_sessions_have_no_other_choices)
+{
+    struct attn_host *host = open_host();
+    const struct attn_model *model = attn_host_model(host);
+    struct attn_source source;
+    struct attn_model *opened;
+    struct attn_host *made;
+    struct attn_session *session;
+
+    ck_assert(attn_builtin_find("fable", &source));
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
+        struct attn_host_options options = ATTN_HOST_OPTIONS_DEFAULT;
+        struct attn_model_options how = ATTN_MODEL_OPTIONS_DEFAULT;
+        struct attn_session_options feed = ATTN_SESSION_OPTIONS_DEFAULT;
+
+        options.load = bad;
+        REFUSED(attn_host_open("fable", &options, &made, &err), "load");
+        options = ATTN_HOST_OPTIONS_DEFAULT, options.compute = bad;
+        REFUSED(attn_host_open("fable", &options, &made, &err), "compute");
+        options = ATTN_HOST_OPTIONS_DEFAULT, options.gemm = bad;
+        REFUSED(attn_host_open("fable", &options, &made, &err), "gemm");
+        options = ATTN_HOST_OPTIONS_DEFAULT, options.isa = bad;
+        REFUSED(attn_host_open("fable", &options, &made, &err), "isa");
+        options = ATTN_HOST_OPTIONS_DEFAULT, options.n_thread = i == 0 ? INT_MAX : INT_MIN;
+        REFUSED(attn_host_open("fable", &options, &made, &err), "threads");
+        how.load = bad;
+        REFUSED(attn_model_open(&source, &how, &opened, &err), "load");
+        how = ATTN_MODEL_OPTIONS_DEFAULT, how.compute = bad;
+        REFUSED(attn_model_open(&source, &how, &opened, &err), "compute");
+        feed.n_max = 4, feed.cache = bad;
+        REFUSED(attn_session_create(model, &feed, &session, &err), "cache");
+        feed = ATTN_SESSION_OPTIONS_DEFAULT, feed.n_max = 4, feed.gemm = bad;
+        REFUSED(attn_session_create(model, &feed, &session, &err), "gemm");
+        feed = ATTN_SESSION_OPTIONS_DEFAULT, feed.n_max = 4, feed.isa = bad;
+        REFUSED(attn_session_create(model, &feed, &session, &err), "isa");
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(experiments_have_no_other_choices)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_ablate_sum sum;
+    struct attn_table *table;
+    struct attn_texts *texts;
+
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
+        struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+
+        args.parts = bad;
+        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "parts");
+        args = ATTN_ABLATE_ARGS_DEFAULT, args.with = bad;
+        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "with");
+        args = ATTN_ABLATE_ARGS_DEFAULT, args.answer.metric = bad;
+        REFUSED(attn_ablate(host, &request, &args, &table, &sum, &err), "metric");
+        REFUSED(attn_texts_read("/dev/null", bad, &texts, &err), "form");
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Structs and lists ------------------------------------------------------------------------ */
+
+START_TEST(structs_without_their_size_are_refused)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request good = ask();
+    struct attn_request request = {0};
+    struct attn_picture_options picture = {0};
+    struct attn_result result = {0};
+    struct attn_ablate_sum ablated;
+    struct attn_patch_sum patched;
+    struct attn_score_sum scored;
+    struct attn_diff_sum differs;
+    struct attn_generation made = {0};
+    struct attn_table *table;
+    struct attn_found found;
+    struct attn_host *opened;
+    struct attn_session *session;
+    struct attn_explainer *explainer;
+    struct attn_encoding encoding = {0};
+    const struct attn_tokenizer *tokenizer;
+    const struct attn_many_calls calls = {.next = give_nothing, .done = take_nothing};
+
+    ck_assert_int_eq(attn_host_tokenizer(host, &tokenizer, NULL), ATTN_OK);
+    REFUSED(attn_catalog_find(&(struct attn_catalog){0}, "fable", &found, &err), "size");
+    REFUSED(attn_host_open("fable", &(struct attn_host_options){0}, &opened, &err), "size");
+    REFUSED(attn_run_request(host, &request, &result, &err), "size");
+    request = good, request.picture = &picture;
+    REFUSED(attn_run_request(host, &request, &result, &err), "size");
+    REFUSED(attn_run_many(host, &(struct attn_many_options){0}, &calls, &err), "size");
+    REFUSED(attn_session_create(attn_host_model(host), &(struct attn_session_options){0}, &session,
+                                &err),
+            "size");
+    REFUSED(attn_attend(&(struct attn_attend_args){0}, &err), "size");
+    REFUSED(attn_explainer_create(&(struct attn_explain_args){0}, &explainer, &err), "size");
+    REFUSED(attn_tokenizer_encode(tokenizer, text, 3, &(struct attn_encode_options){0}, &encoding,
+                                  &err),
+            "size");
+    REFUSED(attn_ablate(host, &good, &(struct attn_ablate_args){0}, &table, &ablated, &err),
+            "size");
+    REFUSED(attn_attribute(host, &good, &(struct attn_attribute_args){0}, &table, &err), "size");
+    REFUSED(attn_diff(host, &good, &(struct attn_diff_args){0}, &table, &differs, &err), "size");
+    REFUSED(attn_generate(host, &good, &(struct attn_generate_args){0}, &made, &err), "size");
+    REFUSED(attn_lens(host, &good, &(struct attn_lens_args){0}, &table, &err), "size");
+    REFUSED(attn_patch(host, &good, &(struct attn_patch_args){0}, &table, &patched, &err), "size");
+    REFUSED(attn_score(host, &good, &(struct attn_score_args){0}, &table, &scored, &err), "size");
+    REFUSED(attn_survey(host, &good, &(struct attn_survey_args){0}, &table, &err), "size");
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(lists_that_are_lacking_are_named)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request good = ask();
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_ablate_args ablate = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_lens_args lens = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_attribute_args attribute = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
+    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    const char *const nothing[1] = {NULL};
+    struct attn_request request = good;
+    struct attn_result result = {0};
+    struct attn_ablate_sum ablated;
+    struct attn_score_sum scored;
+    struct attn_session *session;
+    struct attn_table *table;
+
+    request.n_edit = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "edits");
+    request = good, request.n_output = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "outputs");
+    request = good, request.n_option = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "options");
+    request = good, request.predict.n_next = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "next");
+    request.predict.next = nothing;
+    REFUSED(attn_run_request(host, &request, &result, &err), "next");
+    request = good, request.n_knockout = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "knockouts");
+    request = good, request.n_patch = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "patches");
+    request = good, request.input.text = NULL;
+    REFUSED(attn_run_request(host, &request, &result, &err), "");
+    request = good, request.input.text = NULL, request.input.n_id = 3;
+    REFUSED(attn_run_request(host, &request, &result, &err), "");
+    options.n_max = 4, options.n_edit = 1;
+    REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "edits");
+    ablate.n_text = 1;
+    REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "texts");
+    ablate.n_text = 0, ablate.n_reference = 1;
+    REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "references");
+    lens.n_text = attribute.n_text = score.n_text = survey.n_text = 1;
+    REFUSED(attn_lens(host, &good, &lens, &table, &err), "texts");
+    REFUSED(attn_attribute(host, &good, &attribute, &table, &err), "texts");
+    REFUSED(attn_score(host, &good, &score, &table, &scored, &err), "texts");
+    REFUSED(attn_survey(host, &good, &survey, &table, &err), "texts");
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Attention on arrays ---------------------------------------------------------------------- */
+
+enum { HEADS = 2, QUERIES = 3, KEYS = 4, WIDTH = 5 };
+
+static const float numbers[HEADS * KEYS * WIDTH];
+
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+static struct attn_attend_args good_args(const struct attn_trace *trace)
+{
+    struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
+
+    args.n_head = args.n_kv_head = HEADS;
+    args.n_query = QUERIES, args.n_key = KEYS;
+    args.d_head = args.d_value = WIDTH;
+    args.q = args.k = args.v = numbers;
+    args.trace = trace;
+    return args;
+}
+
+START_TEST(arrays_that_are_lacking_are_named)
+{
+    struct attn_trace trace = {.on_event = ignore};
+    struct attn_attend_args args = good_args(&trace);
+    const struct attn_dims dims = attn_attend_dims(&args);
+    struct attn_selection *selection;
+    struct attn_error ignored = {0};
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, &ignored), ATTN_OK);
+    trace.selection = selection;
+    ck_assert_int_eq(attn_attend(&args, &ignored), ATTN_OK);
+    REFUSED(attn_attend(NULL, &err), "'q'");
+    args.k = NULL;
+    REFUSED(attn_attend(&args, &err), "'k'");
+    args = good_args(&trace), args.q = NULL;
+    REFUSED(attn_attend(&args, &err), "'q'");
+    args = good_args(&trace), args.scores = numbers;
+    REFUSED(attn_attend(&args, &err), "'scores'");
+    args = good_args(&trace), args.trace = NULL;
+    REFUSED(attn_attend(&args, &err), "'trace'");
+    args = good_args(&trace), trace.on_event = NULL;
+    REFUSED(attn_attend(&args, &err), "'on_event'");
+    trace = (struct attn_trace){.on_event = ignore};
+    REFUSED(attn_attend(&args, &err), "'selection'");
+    attn_selection_free(selection);
+}
+END_TEST
+
+/* A capture for fewer keys has less room than the events have cells. */
+START_TEST(selections_of_other_arrays_are_refused)
+{
+    struct attn_trace trace = {.on_event = ignore};
+    const struct attn_attend_args args = good_args(&trace);
+
+    for (int i = 0; i < 6; i++) {
+        struct attn_dims dims = attn_attend_dims(&args);
+        size_t *const sizes[] = {&dims.n_head,   &dims.n_kv_head, &dims.n_position,
+                                 &dims.n_source, &dims.d_value,   &dims.d_head};
+        struct attn_selection *selection;
+
+        *sizes[i] -= 1;
+        ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+        trace.selection = selection;
+        REFUSED(attn_attend(&args, &err), "selection");
+        attn_selection_free(selection);
+    }
+}
+END_TEST
+
+START_TEST(sizes_that_no_array_has_are_refused)
+{
+    static const size_t sizes[] = {0, SIZE_MAX, SIZE_MAX / 2 + 1, (size_t)1 << 33};
+    struct attn_trace trace = {.on_event = ignore};
+    const struct attn_attend_args good = good_args(&trace);
+    const struct attn_dims dims = attn_attend_dims(&good);
+    struct attn_selection *selection;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    trace.selection = selection;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        for (int which = 0; which < 6; which++) {
+            struct attn_attend_args args = good;
+            size_t *const fields[] = {&args.n_head, &args.n_kv_head, &args.n_query,
+                                      &args.n_key,  &args.d_head,    &args.d_value};
+
+            *fields[which] = sizes[i];
+            REFUSED(attn_attend(&args, &err), "");
+        }
+    }
+    attn_selection_free(selection);
+}
+END_TEST
+
+START_TEST(attention_on_arrays_has_no_other_choices)
+{
+    struct attn_trace trace = {.on_event = ignore};
+    const struct attn_attend_args good = good_args(&trace);
+    const struct attn_dims dims = attn_attend_dims(&good);
+    struct attn_selection *selection;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    trace.selection = selection;
+    for (int i = 0; i < 2; i++) {
+        const int bad = i == 0 ? no_choice : below_choices;
+        struct attn_attend_args args = good;
+
+        args.gemm = bad;
+        REFUSED(attn_attend(&args, &err), "gemm");
+        args = good, args.isa = bad;
+        REFUSED(attn_attend(&args, &err), "isa");
+        args = good, args.compute = bad;
+        REFUSED(attn_attend(&args, &err), "compute");
+        args = good, args.attention.kind = bad;
+        REFUSED(attn_attend(&args, &err), "kind");
+        args = good, args.attention.mask = bad;
+        REFUSED(attn_attend(&args, &err), "mask");
+    }
+    attn_selection_free(selection);
+}
+END_TEST
+
+START_TEST(sizes_that_no_memory_holds_are_no_memory)
+{
+    struct attn_dims dims = {.n_layer = SIZE_MAX, .n_head = SIZE_MAX, .n_position = 4};
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    const struct attn_selection *selection = attn_run_labels(run)->selection;
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error found = {0};
+    struct attn_selection *made;
+    struct attn_edges *edges;
+    struct attn_session *session;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &made, &found), ATTN_NO_MEMORY);
+    found = (struct attn_error){0};
+    ck_assert_int_eq(attn_edges_create(selection, SIZE_MAX, NULL, &edges, &found), ATTN_NO_MEMORY);
+    options.n_max = SIZE_MAX;
+    REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "positions");
+    options.n_max = 4, options.n_source = SIZE_MAX;
+    REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "source");
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Places that there are not ---------------------------------------------------------------- */
+
+START_TEST(captures_have_no_other_places)
+{
+    static const int others[] = {-1, -2, INT_MIN, INT_MAX, 1000};
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    struct attn_result result = {0};
+    struct attn_capture *capture;
+
+    ck_assert_int_eq(attn_capture_create(attn_run_labels(run)->selection, &capture, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(capture), &result, NULL), ATTN_OK);
+    ck_assert_ptr_nonnull(attn_capture_head(capture, ATTN_SITE_PATTERN, 0, 0));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_PATTERN, 0, others[i]));
+        ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_PATTERN, others[i], 0));
+        ck_assert_ptr_null(attn_capture_head(capture, (enum attn_site)others[i], 0, 0));
+        ck_assert_ptr_null(attn_capture_tensor(capture, ATTN_SITE_PATTERN, others[i]));
+        ck_assert_ptr_null(attn_capture_tensor(capture, (enum attn_site)others[i], 0));
+        ck_assert(!attn_capture_has_cell(capture, ATTN_SITE_PATTERN, others[i], 0));
+        ck_assert(!attn_capture_has_cell(capture, (enum attn_site)others[i], 0, 0));
+    }
+    ck_assert(!attn_capture_has_cell(capture, ATTN_SITE_PATTERN, 0, SIZE_MAX));
+    ck_assert_ptr_null(attn_capture_head(capture, ATTN_SITE_RESID_PRE, 0, 0));
+    attn_capture_free(capture);
+    attn_result_release(&result);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(selections_and_edges_have_no_other_places)
+{
+    static const int others[] = {-1, -2, INT_MIN, INT_MAX, 2};
+    const struct attn_dims dims = {.n_layer = 2,
+                                   .n_head = 2,
+                                   .n_kv_head = 2,
+                                   .n_position = 2,
+                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+    struct attn_selection *selection;
+    struct attn_edges *edges;
+    size_t n, shape[3];
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_edges_create(selection, 1, NULL, &edges, NULL), ATTN_OK);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert(!attn_selection_has_head(selection, others[i], 0));
+        ck_assert(!attn_selection_has_head(selection, 0, others[i]));
+        ck_assert(!attn_selection_has_kv_head(selection, others[i], 0));
+        ck_assert(!attn_selection_has_kv_head(selection, 0, others[i]));
+        ck_assert(!attn_selection_has_query(selection, (size_t)others[i]));
+        ck_assert(!attn_selection_wants(selection, ATTN_SITE_PATTERN, others[i]));
+        ck_assert(!attn_selection_wants(selection, (enum attn_site)others[i], 0));
+        ck_assert_int_eq(attn_selection_shape(selection, ATTN_SITE_PATTERN, others[i], shape), 0);
+        ck_assert_ptr_null(attn_edges_find(edges, others[i], 0, 0, &n));
+        ck_assert_ptr_null(attn_edges_find(edges, 0, others[i], 0, &n));
+        ck_assert_ptr_null(attn_edges_find(edges, 0, 0, (size_t)others[i], &n));
+        if (others[i] != ATTN_ALL_HEADS)
+            REFUSED(attn_selection_keep(selection, 0, others[i], &err), "head");
+        if (others[i] != ATTN_ALL_LAYERS)
+            REFUSED(attn_selection_keep(selection, others[i], 0, &err), "head");
+        REFUSED(attn_selection_keep_queries(selection, (size_t)others[i], 1, &err), "queries");
+    }
+    REFUSED(attn_selection_keep_queries(selection, 1, SIZE_MAX, &err), "queries");
+    attn_edges_free(edges);
+    attn_selection_free(selection);
+}
+END_TEST
+
+START_TEST(tables_have_no_other_cells)
+{
+    struct attn_table *table;
+
+    ck_assert_int_eq(attn_catalog_list(NULL, &table, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_table_cell(table, 0, 0).type, ATTN_VALUE_TEXT);
+    ck_assert_int_eq(attn_table_cell(table, attn_table_n_row(table), 0).type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(attn_table_cell(table, 0, SIZE_MAX).type, ATTN_VALUE_MISSING);
+    ck_assert_ptr_null(attn_table_column(table, attn_table_n_column(table)));
+    attn_table_free(table);
+}
+END_TEST
+
+/* --- Observers -------------------------------------------------------------------------------- */
+
+/* As one_head.c invites: a failure without a message. */
+static enum attn_status fail_silently(void *user, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    (void)event, (void)err;
+    return (enum attn_status)(*(const int *)user);
+}
+
+START_TEST(an_observer_that_fails_silently_fails_the_run)
+{
+    static const int statuses[] = {ATTN_IO, ATTN_CANCELED, ATTN_INVALID, 99, -1};
+    struct attn_host *host = open_host();
+
+    attn_folder_enter();
+    for (size_t i = 0; i < 2 * sizeof statuses / sizeof *statuses; i++) {
+        int status = statuses[i / 2];
+        const struct attn_output output = {.format = attn_format_find("npz"), .path = "a.npz"};
+        struct attn_request request = ask();
+        struct attn_result result = {0};
+        struct attn_error err = {0};
+        struct attn_run *run;
+
+        request.outputs = &output, request.n_output = i % 2;
+        run = prepare(host, &request);
+        const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
+
+        ck_assert_int_eq((int)attn_run_perform(run, &trace, &result, &err), status);
+        ck_assert_int_eq((int)err.status, status);
+        ck_assert_msg(strstr(err.message, "on_event") != NULL, "%s", err.message);
+        ck_assert_uint_eq(attn_folder_count(), 0);
+        attn_run_free(run);
+    }
+    attn_folder_leave();
+    attn_host_free(host);
+}
+END_TEST
+
+static enum attn_status give_one(void *user, struct attn_record *record, bool *is_over,
+                                 struct attn_error *err)
+{
+    int *n = user;
+
+    (void)err;
+    *is_over = (*n)++ > 0;
+    record->input.text = text, record->input.n_text = strlen(text);
+    return ATTN_OK;
+}
+
+static enum attn_status fail_to_give(void *user, struct attn_record *record, bool *is_over,
+                                     struct attn_error *err)
+{
+    (void)user, (void)record, (void)is_over, (void)err;
+    return ATTN_IO;
+}
+
+static enum attn_status fail_to_take(void *user, const struct attn_many_result *result,
+                                     struct attn_error *err)
+{
+    (void)user, (void)result, (void)err;
+    return ATTN_IO;
+}
+
+static enum attn_status fail_to_hear(void *user, int32_t id, const char *token, size_t size,
+                                     struct attn_error *err)
+{
+    (void)user, (void)id, (void)token, (void)size, (void)err;
+    return ATTN_IO;
+}
+
+START_TEST(other_functions_that_fail_silently_fail_too)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    struct attn_generation made = {0};
+    struct attn_error err = {0};
+    int n = 0;
+    const struct attn_many_calls calls[] = {{.next = fail_to_give, .done = take_nothing},
+                                            {.next = give_one, .done = fail_to_take, .user = &n}};
+
+    for (size_t i = 0; i < 2; i++) {
+        err = (struct attn_error){0};
+        ck_assert_int_eq(attn_run_many(host, &options, &calls[i], &err), ATTN_IO);
+        ck_assert_msg(strstr(err.message, i == 0 ? "next" : "done") != NULL, "%s", err.message);
+    }
+    err = (struct attn_error){0};
+    args.n_most = 2, args.on_token = fail_to_hear;
+    ck_assert_int_eq(attn_generate(host, &request, &args, &made, &err), ATTN_IO);
+    ck_assert_msg(strstr(err.message, "on_token") != NULL, "%s", err.message);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(observers_that_lack_a_part_are_refused)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_trace trace = {.selection = attn_run_labels(run)->selection};
+    struct attn_result result = {0};
+    struct attn_session *session;
+
+    options.n_max = 4, options.trace = &trace;
+    REFUSED(attn_run_perform(run, &trace, &result, &err), "on_event");
+    REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "on_event");
+    trace = (struct attn_trace){.on_event = ignore};
+    REFUSED(attn_run_perform(run, &trace, &result, &err), "selection");
+    REFUSED(attn_session_create(attn_host_model(host), &options, &session, &err), "selection");
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(a_run_is_performed_once)
+{
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    struct attn_result result = {0};
+    struct attn_table *table;
+
+    ck_assert_int_eq(attn_run_perform(run, NULL, &result, NULL), ATTN_OK);
+    REFUSED(attn_run_perform(run, NULL, &result, &err), "once");
+    REFUSED(attn_head_measures(run, ATTN_MEASURES_DEFAULT, &table, &err), "once");
+    attn_result_release(&result);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+/* --- Siblings --------------------------------------------------------------------------------- */
+
+/* The widths of one model, the room of another. */
+START_TEST(selections_of_other_models_are_refused)
+{
+    struct attn_host *host = open_host();
+    const struct attn_model *model = attn_host_model(host);
+
+    for (int i = 0; i < 6; i++) {
+        struct attn_dims dims = attn_config_dims(attn_model_config(model), 4);
+        size_t *const sizes[] = {&dims.n_layer, &dims.n_head,  &dims.d_head,
+                                 &dims.d_model, &dims.n_vocab, &dims.d_mlp};
+        struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+        struct attn_trace trace = {.on_event = ignore};
+        struct attn_selection *selection;
+        struct attn_session *session;
+
+        *sizes[i] -= 1;
+        ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+        trace.selection = selection, options.trace = &trace, options.n_max = 4;
+        REFUSED(attn_session_create(model, &options, &session, &err), "selection");
+        attn_selection_free(selection);
+    }
+    attn_host_free(host);
+}
+END_TEST
+
+/* A selection for fewer positions than are fed: only these are kept. */
+START_TEST(captures_of_shorter_texts_keep_what_they_have_room_for)
+{
+    struct attn_host *host = open_host();
+    const struct attn_model *model = attn_host_model(host);
+    const struct attn_dims dims = attn_config_dims(attn_model_config(model), 2);
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    static const int32_t ids[5] = {1, 2, 3, 4, 5};
+    struct attn_selection *selection;
+    struct attn_capture *capture;
+    struct attn_session *session;
+
+    ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_capture_create(selection, &capture, NULL), ATTN_OK);
+    options.n_max = 5, options.trace = attn_capture_trace(capture);
+    ck_assert_int_eq(attn_session_create(model, &options, &session, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_session_feed(session, ids, 5, NULL), ATTN_OK);
+    attn_session_free(session);
+    attn_capture_free(capture);
+    attn_selection_free(selection);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(hosts_without_a_model_are_said)
+{
+    struct attn_host *host = open_host_of_arrays();
+    const struct attn_request request = ask();
+    struct attn_result result = {0};
+    struct attn_ablate_sum ablated;
+    struct attn_patch_sum patched;
+    struct attn_score_sum scored;
+    struct attn_diff_sum differs;
+    struct attn_generation made = {0};
+    const struct attn_tokenizer *tokenizer;
+    struct attn_table *table;
+    const struct attn_many_calls calls = {.next = give_nothing, .done = take_nothing};
+
+    REFUSED(attn_host_tokenizer(host, &tokenizer, &err), "model");
+    REFUSED(attn_run_request(host, &request, &result, &err), "model");
+    REFUSED(attn_run_many(host, NULL, &calls, &err), "model");
+    REFUSED(attn_ablate(host, &request, NULL, &table, &ablated, &err), "model");
+    REFUSED(attn_attribute(host, &request, NULL, &table, &err), "model");
+    REFUSED(attn_diff(host, &request, NULL, &table, &differs, &err), "model");
+    REFUSED(attn_generate(host, &request, NULL, &made, &err), "model");
+    REFUSED(attn_lens(host, &request, NULL, &table, &err), "model");
+    REFUSED(attn_patch(host, &request, NULL, &table, &patched, &err), "model");
+    REFUSED(attn_score(host, &request, NULL, &table, &scored, &err), "model");
+    REFUSED(attn_similarity(host, &request, 0, &table, &err), "model");
+    REFUSED(attn_survey(host, &request, NULL, &table, &err), "model");
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(outputs_without_a_format_or_a_place_are_refused)
+{
+    struct attn_host *host = open_host();
+    struct attn_request request = ask();
+    struct attn_output output = {.path = "a.npz"};
+    struct attn_result result = {0};
+
+    request.outputs = &output, request.n_output = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "format");
+    output = (struct attn_output){.format = attn_format_find("npz")};
+    REFUSED(attn_run_request(host, &request, &result, &err), "sink");
+    REFUSED(attn_host_check_outputs(host, &(struct attn_output){.path = "a"}, 1, &err), "format");
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(a_file_is_not_written_to_after_its_commit)
+{
+    struct attn_host *host = open_host();
+    struct attn_request request = ask();
+    struct attn_output output = {.format = attn_format_find("npz")};
+    struct attn_result result = {0};
+    struct attn_sink *sink;
+    size_t size = 1;
+
+    attn_folder_enter();
+    ck_assert_int_eq(attn_sink_create_file("a", &sink, NULL), ATTN_OK);
+    attn_sink_write(sink, "a", 1);
+    ck_assert_ptr_null(attn_sink_bytes(sink, &size));
+    ck_assert_uint_eq(size, 0);
+    ck_assert_int_eq(attn_sink_commit(sink, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_sink_commit(sink, NULL), ATTN_OK); /* nothing was left to do */
+    output.sink = sink, request.outputs = &output, request.n_output = 1;
+    REFUSED(attn_run_request(host, &request, &result, &err), "committed");
+    attn_sink_write(sink, "b", 1);
+    REFUSED(attn_sink_commit(sink, &err), "committed");
+    attn_sink_free(sink);
+    attn_folder_leave();
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(a_session_that_failed_must_be_reset)
+{
+    int status = ATTN_IO;
+    struct attn_host *host = open_host();
+    const struct attn_request request = ask();
+    struct attn_run *run = prepare(host, &request);
+    const struct attn_trace trace = {attn_run_labels(run)->selection, fail_silently, &status};
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    static const int32_t ids[3] = {1, 2, 3}, bad[1] = {-1};
+    struct attn_error failure = {0};
+    struct attn_session *session;
+    const float *logits;
+
+    options.n_max = 3, options.trace = &trace;
+    ck_assert_int_eq(attn_session_create(attn_host_model(host), &options, &session, NULL), ATTN_OK);
+    REFUSED(attn_session_feed(session, ids, 0, &err), "tokens");
+    REFUSED(attn_session_feed(session, ids, SIZE_MAX, &err), "too many");
+    REFUSED(attn_session_feed(session, bad, 1, &err), "-1");
+    REFUSED(attn_session_logits(session, &logits, &err), "logits");
+    REFUSED(attn_session_rewind(session, 1, &err), "back");
+    ck_assert_int_eq(attn_session_feed(session, ids, 3, &failure), ATTN_IO);
+    ck_assert_msg(strstr(failure.message, "on_event") != NULL, "%s", failure.message);
+    REFUSED(attn_session_feed(session, ids, 3, &err), "reset");
+    attn_session_free(session);
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+START_TEST(explanations_need_what_they_explain)
+{
+    struct attn_host *host = open_host();
+    struct attn_request request = ask();
+    struct attn_run *run;
+    struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
+    struct attn_explainer *explainer;
+
+    request.heads = "1.2", request.queries = "-1";
+    run = prepare(host, &request);
+    REFUSED(attn_explainer_create(&args, &explainer, &err), "selection");
+    args.selection = attn_run_labels(run)->selection;
+    REFUSED(attn_explainer_create(&args, &explainer, &err), "attention");
+    args.attention = attn_model_config(attn_host_model(host))->attention;
+    args.n_edit = 1;
+    REFUSED(attn_explainer_create(&args, &explainer, &err), "edits");
+    attn_run_free(run);
+    attn_host_free(host);
+}
+END_TEST
+
+ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
+           null_is_named_by_sessions_and_tokenizers, null_is_named_by_selections_captures_and_lists,
+           null_is_named_by_experiments, null_is_named_by_files_and_tables,
+           null_gives_nothing_where_there_is_no_status, null_is_freed,
+           numbers_that_are_no_choice_have_no_name, attentions_have_no_other_choices,
+           requests_have_no_other_choices, hosts_models_and_sessions_have_no_other_choices,
+           experiments_have_no_other_choices, structs_without_their_size_are_refused,
+           lists_that_are_lacking_are_named, arrays_that_are_lacking_are_named,
+           selections_of_other_arrays_are_refused, sizes_that_no_array_has_are_refused,
+           attention_on_arrays_has_no_other_choices, sizes_that_no_memory_holds_are_no_memory,
+           captures_have_no_other_places, selections_and_edges_have_no_other_places,
+           tables_have_no_other_cells, an_observer_that_fails_silently_fails_the_run,
+           other_functions_that_fail_silently_fail_too, observers_that_lack_a_part_are_refused,
+           a_run_is_performed_once, selections_of_other_models_are_refused,
+           captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,
+           outputs_without_a_format_or_a_place_are_refused,
+           a_file_is_not_written_to_after_its_commit, a_session_that_failed_must_be_reset,
+           explanations_need_what_they_explain)
