@@ -46,6 +46,8 @@ struct attend {
 
 struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 {
+    if (args == NULL)
+        return (struct attn_dims){0};
     struct attn_dims dims = {
         .n_layer = 1,
         .n_head = args->n_head,
@@ -58,8 +60,7 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
         .sites = args->v != NULL ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
     };
 
-    if ((unsigned)args->attention.kind < ATTN_N_ATTENTION_KIND)
-        attn_attention_set_dims(&args->attention, &dims);
+    attn_attention_set_dims(&args->attention, &dims);
     return dims;
 }
 

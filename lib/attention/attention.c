@@ -186,10 +186,14 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
                               ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     uint64_t given = 0;
 
+    if (attention == NULL || dims == NULL)
+        return;
     dims->n_rank = 0;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         const struct attn_attention *one = &attention[layer];
 
+        if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND) /* attn_attention_check says so */
+            continue;
         given |= attn_attention_sites(one);
         if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)
             dims->n_rank = one->count;

@@ -43,8 +43,8 @@ ATTN_API enum attn_status attn_sink_create_descriptor(int descriptor, const char
 /* Collects bytes in memory (tests, embedding hosts); read them with attn_sink_bytes. */
 ATTN_API enum attn_status attn_sink_create_memory(struct attn_sink **sink, struct attn_error *err);
 
-/* Appends SIZE bytes. After a failure it does nothing. After the commit of a file it is a failure, which
- * another commit reports. */
+/* Appends SIZE bytes. After a failure it does nothing. After the commit of a file it is a failure,
+ * which another commit reports. */
 ATTN_API void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size);
 
 /* Memory sinks: the bytes, borrowed until the next write. NULL of others. */

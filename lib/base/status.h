@@ -10,8 +10,8 @@
  *         fprintf(stderr, "error: %s\n", err.message);
  *
  * A mistake of the caller's, as NULL for what must be there, a number that an enum lacks, or handles
- * that do not belong together, is ATTN_INVALID and names the argument or the field. Functions without
- * a status give NULL, 0 or false then.
+ * that do not belong together, is ATTN_INVALID and names the argument or the field. Functions
+ * without a status give NULL, 0 or false then.
  *
  * Messages are lower case without a full stop, with the subject in 'quotes', what was found and
  * what was expected. Text that came from a file or a user is escaped, so a message is always one

@@ -44,8 +44,8 @@ ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture, en
 
 /*
  * The part of one head: HEAD is its number in the model, of keys that of the key/value head. [T',
- * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected, when there is no
- * such head, and when SITE has no heads.
+ * S] of matrices, [T', n] of queries, [S, n] of keys. NULL when it is not selected, when there is
+ * no such head, and when SITE has no heads.
  */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture, enum attn_site site,
                                         int layer, int head);

@@ -11,6 +11,8 @@
 
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
 {
+    if (config == NULL)
+        return (struct attn_dims){0};
     const bool is_joined =
         config->has_out_proj || config->n_head * config->d_value == config->d_model;
     uint64_t lacking = 0;

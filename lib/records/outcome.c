@@ -3,6 +3,8 @@
 
 struct attn_outcome attn_outcome_of(const struct attn_many_result *result)
 {
+    if (!result || !result->record)
+        return (struct attn_outcome){0};
     const struct attn_record *record = result->record;
     struct attn_outcome outcome = {
         .number = record->number,

@@ -302,6 +302,11 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_sink_bytes(NULL, &n));
     ck_assert(!attn_records_part(NULL, 0, NULL) && attn_records_is_abandoned(NULL));
     ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
+    ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
+    ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
+    ck_assert_uint_eq(attn_outcome_of(NULL).n_token, 0);
+    ck_assert_uint_eq(attn_records_form_of(NULL, NULL).n_layer, 0);
+    attn_attention_set_dims(NULL, NULL);
     attn_sink_write(NULL, "a", 1);
     attn_edges_add(NULL, NULL);
     attn_session_reset(NULL);
@@ -369,9 +374,12 @@ START_TEST(attentions_have_no_other_choices)
     for (int i = 0; i < 2; i++) {
         const int bad = i == 0 ? no_choice : below_choices;
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
+        struct attn_dims dims = {.n_layer = 1, .sites = ATTN_SITE_BIT(ATTN_SITE_Z)};
         char kind[ATTN_ATTENTION_TEXT_SIZE];
 
         attention.kind = bad;
+        attn_attention_set_dims(&attention, &dims);
+        ck_assert_uint_eq(dims.sites, ATTN_SITE_BIT(ATTN_SITE_Z));
         REFUSED(attn_attention_check(&attention, false, &err), "kind");
         ck_assert_uint_eq(attn_attention_text(&attention, kind), 0);
         attention = ATTN_ATTENTION_DEFAULT;
