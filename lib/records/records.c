@@ -25,6 +25,7 @@ struct attn_records {
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
     bool has_noted_id; /* form.on_note was told of an id */
+    bool is_committed; /* nothing can be written any more */
 };
 
 /* --- Lists of fields --------------------------------------------------------------------------- */
@@ -330,6 +331,10 @@ typedef enum attn_status (*step_fn)(struct attn_record_writer *writer, const voi
 static enum attn_status take_step(struct attn_records *records, step_fn step, const void *argument,
                                   struct attn_error *err)
 {
+    if (records->is_committed) {
+        attn_error_set(err, ATTN_INVALID, "the records were committed, nothing can follow");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
     for (size_t i = 0; i < records->n; i++) {
         struct attn_error found = {0};
         enum attn_status status = ATTN_OK;
@@ -416,6 +421,7 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
         return ATTN_INVALID;
     enum attn_status status = ATTN_OK;
 
+    records->is_committed = true;
     for (size_t k = 1; k <= records->n && status == ATTN_OK; k++)
         status = commit_writer(records->writers[k % records->n], err);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

@@ -1142,6 +1142,29 @@ START_TEST(a_file_is_not_written_to_after_its_commit)
 }
 END_TEST
 
+START_TEST(records_are_not_written_to_after_their_commit)
+{
+    const struct attn_records_item item = {.format = "jsonl", .path = "a"};
+    const struct attn_outcome outcome = {.failure = "empty", .message = "no tokens"};
+    const struct attn_records_item unknown = {.format = "nonsense", .path = "b"};
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_records *records;
+
+    attn_folder_enter();
+    REFUSED(attn_records_open(&unknown, 1, &form, false, &records, &err), "nonsense");
+    REFUSED(attn_records_open(&item, 1, &(struct attn_records_form){0}, false, &records, &err),
+            "size");
+    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_records_write(records, &outcome, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_records_finish(records, false, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_records_commit(records, NULL), ATTN_OK);
+    REFUSED(attn_records_write(records, &outcome, &err), "committed");
+    REFUSED(attn_records_flush(records, false, &err), "committed");
+    attn_records_free(records);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(a_session_that_failed_must_be_reset)
 {
     int status = ATTN_IO;
@@ -1208,5 +1231,5 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            a_run_is_performed_once, selections_of_other_models_are_refused,
            captures_of_shorter_texts_keep_what_they_have_room_for, hosts_without_a_model_are_said,
            outputs_without_a_format_or_a_place_are_refused,
-           a_file_is_not_written_to_after_its_commit, a_session_that_failed_must_be_reset,
-           explanations_need_what_they_explain)
+           a_file_is_not_written_to_after_its_commit, records_are_not_written_to_after_their_commit,
+           a_session_that_failed_must_be_reset, explanations_need_what_they_explain)
