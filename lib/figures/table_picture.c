@@ -30,7 +30,7 @@ static bool draws_figures(const struct attn_format *format)
 
 enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err)
 {
-    if (!attn_is_given(output, "output", err) || !attn_output_is_given(output, err))
+    if (!attn_is_given(output, "output", err) || !attn_is_given(output->format, "format", err))
         return ATTN_INVALID;
     const struct attn_format *format = output->format;
     enum attn_status status = ATTN_OK;
@@ -96,6 +96,8 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     picture = &read;
     if (status == ATTN_OK)
         status = attn_table_picture_check(output, err);
+    if (status == ATTN_OK && !attn_output_is_given(output, err))
+        status = ATTN_INVALID;
     if (status == ATTN_OK)
         status = attn_table_cells_read(table, grid, picture->color_scale, &cells, err);
     if (status == ATTN_OK && !draws_grids(output->format))

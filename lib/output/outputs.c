@@ -140,7 +140,7 @@ enum attn_status attn_outputs_check(const struct attn_output *items, size_t n,
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; i < n; i++)
-        if (!attn_output_is_given(&items[i], err))
+        if (!attn_is_given(items[i].format, "format", err))
             return ATTN_INVALID;
     status = check_sinks(items, n, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -359,6 +359,9 @@ enum attn_status attn_outputs_create(const struct attn_output *items, size_t n,
     enum attn_status status = attn_outputs_check(items, n, err);
     struct attn_outputs *made;
 
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        if (!attn_output_is_given(&items[i], err))
+            status = ATTN_INVALID;
     if (status == ATTN_OK)
         status = check_view(items, n, options->picture, err);
     if (status != ATTN_OK)
