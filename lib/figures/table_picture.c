@@ -5,8 +5,6 @@
 #include "base/given.h"
 #include "figures/figure.h"
 #include "figures/table_grid.h"
-#include "output/figure.h"
-#include "output/table_grid.h"
 #include "output/writer.h"
 
 #include <string.h>

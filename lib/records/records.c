@@ -2,7 +2,6 @@
 #include "records/records.h"
 
 #include "base/given.h"
-#include "output/record_format.h"
 #include "records/record_format.h"
 
 #include "base/escape.h"
