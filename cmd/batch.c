@@ -271,12 +271,7 @@ static bool is_output(const char *name)
 
 static void append_string(struct attn_buffer *out, const char *text)
 {
-    struct attn_buffer escaped = {0};
-    attn_escape_append(&escaped, text, strlen(text));
-    if (attn_buffer_check(&escaped, NULL) == ATTN_OK)
-        attn_json_append_string(out, escaped.data ? escaped.data : "", escaped.size);
-    out->has_failed = out->has_failed || escaped.has_failed;
-    attn_buffer_release(&escaped);
+    attn_json_append_string(out, text, strlen(text));
 }
 
 /* Appends the digest of a file that shapes the results. One that cannot be read is refused when it is

@@ -25,19 +25,9 @@
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Appends TEXT as a string of JSON; what is not UTF-8 in it escaped. */
 static void append_string(struct attn_buffer *out, const char *text)
 {
-    const size_t size = strlen(text);
-    char *escaped = NULL;
-    if (attn_utf8_valid_length(text, size) == size) {
-        attn_json_append_string(out, text, size);
-    } else if (attn_escape(text, size, &escaped, NULL) == ATTN_OK) {
-        attn_json_append_string(out, escaped, strlen(escaped));
-        attn_text_free(escaped);
-    } else {
-        out->has_failed = true;
-    }
+    attn_json_append_string(out, text, strlen(text));
 }
 
 /* Begins a member whose value is JSON already. */

@@ -1,6 +1,6 @@
 /*
- * inspect_json.c - an inspection as one JSON document: numbers exact, sizes in bytes, strings
- * printable as everywhere. What an inspection of a single file lacks is null.
+ * inspect_json.c - an inspection as one JSON document: numbers exact, sizes in bytes, names
+ * as they are. What an inspection of a single file lacks is null.
  */
 #include "cmd/inspect_internal.h"
 

@@ -65,21 +65,13 @@ int print_lines(struct attn_sink *out, const char *text, size_t size)
 int print_json_string(struct attn_sink *out, const char *text, size_t size)
 {
     struct attn_error err = {0};
-    char *escaped;
-    if (attn_escape(text, size, &escaped, &err) != ATTN_OK)
-        return report(&err, EXIT_OUTPUT);
-    print_text(out, "\"");
-    /* Of what JSON wants escaped, printable text has only these two. */
-    for (const char *at = escaped; *at;) {
-        size_t plain = strcspn(at, "\"\\");
-        attn_sink_write(out, at, plain);
-        at += plain;
-        if (*at)
-            print(out, "\\%c", *at++);
-    }
-    print_text(out, "\"");
-    attn_text_free(escaped);
-    return EXIT_DONE;
+    struct attn_buffer json = {0};
+    attn_json_append_string(&json, text, size);
+    const enum attn_status status = attn_buffer_check(&json, &err);
+    if (status == ATTN_OK)
+        attn_sink_write(out, json.data, json.size);
+    attn_buffer_release(&json);
+    return status == ATTN_OK ? EXIT_DONE : report(&err, EXIT_OUTPUT);
 }
 
 int print_close(struct attn_sink *out, int code)

@@ -28,7 +28,7 @@ int print_escaped(struct attn_sink *out, const char *text, size_t size);
  * rest printable. Reports and returns an exit code. */
 int print_lines(struct attn_sink *out, const char *text, size_t size);
 
-/* A token as a JSON string in quotes. */
+/* TEXT as a string of JSON (base/escape.h). Reports and returns an exit code. */
 int print_json_string(struct attn_sink *out, const char *text, size_t size);
 
 /*

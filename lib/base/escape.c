@@ -33,44 +33,60 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
     return status;
 }
 
-/* Bytes at TEXT that begin a character which some readers take for the end of a line: U+0085, U+2028
- * and U+2029, whose number goes to *CODE_POINT; else 0. */
-static size_t match_line_end(const unsigned char *text, size_t size, unsigned *code_point)
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/* What JSON writes after a backslash instead of BYTE; 0 where it has no such letter. */
+static char json_letter(char byte)
 {
-    if (size >= 2 && text[0] == 0xc2 && text[1] == 0x85) {
-        *code_point = 0x85;
-        return 2;
-    }
-    if (size >= 3 && text[0] == 0xe2 && text[1] == 0x80 && (text[2] == 0xa8 || text[2] == 0xa9)) {
-        *code_point = 0x2028 + (text[2] - 0xa8U);
-        return 3;
-    }
-    return 0;
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = byte == '\0' ? NULL : strchr(plain, byte);
+
+    return found ? letters[found - plain] : '\0';
+}
+
+/* \u202e, and beyond the first 65,536 characters two of them. */
+static void append_json_code_point(struct attn_buffer *out, uint32_t code_point)
+{
+    if (code_point < 0x10000)
+        attn_buffer_append_format(out, "\\u%04x", (unsigned)code_point);
+    else
+        attn_buffer_append_format(out, "\\u%04x\\u%04x",
+                                  (unsigned)(0xd800 + ((code_point - 0x10000) >> 10)),
+                                  (unsigned)(0xdc00 + (code_point & 0x3ff)));
 }
 
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     size_t copied = 0, n;
 
     attn_buffer_append_char(out, '"');
-    for (size_t i = 0; i < size; i += n) {
-        unsigned code_point = bytes[i];
-        const bool is_quoted = bytes[i] == '"' || bytes[i] == '\\';
+    for (size_t at = 0; at < size; at += n) {
+        const char letter = json_letter(text[at]);
+        uint32_t code_point;
 
-        n = bytes[i] < 0x20 ? 1 : match_line_end(bytes + i, size - i, &code_point);
-        if (n == 0 && !is_quoted) {
-            n = 1;
+        n = attn_utf8_decode(text + at, size - at, &code_point);
+        if (n > 0 && letter == '\0' && attn_utf8_is_printable(code_point))
             continue;
+        attn_buffer_append(out, text + copied, at - copied);
+        if (letter != '\0') {
+            attn_buffer_append_format(out, "\\%c", letter);
+        } else if (n > 0) {
+            append_json_code_point(out, code_point);
+        } else {
+            n = code_point; /* the length of what is no character */
+            for (size_t i = at; i < at + n; i++)
+                attn_buffer_append_format(out, "\\\\x%02x", (unsigned char)text[i]);
         }
-        attn_buffer_append(out, text + copied, i - copied);
-        if (n > 0)
-            attn_buffer_append_format(out, "\\u%04x", code_point);
-        else
-            attn_buffer_append_char(out, '\\');
-        copied = i + n;
-        n += n == 0;
+        copied = at + n;
     }
     attn_buffer_append(out, text + copied, size - copied);
     attn_buffer_append_char(out, '"');
+}
+
+void attn_json_append_text(struct attn_buffer *out, const char *text, size_t size)
+{
+    if (text)
+        attn_json_append_string(out, text, size);
+    else
+        attn_buffer_append_string(out, "null");
 }

@@ -1,6 +1,6 @@
 /*
- * escape.h - text from outside made printable, the same way everywhere (messages, CSV, text, JSON
- * strings are built on it).
+ * escape.h - text from outside made printable, the same way everywhere (messages, text, CSV), and the
+ * same text as a string of JSON, which has rules of its own.
  *
  * The rules are those of quote.h. The result is valid UTF-8 on one line and can be undone.
  */
@@ -19,8 +19,16 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 /* The escaped form of TEXT [size bytes] alone, terminated; free it with attn_free. */
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
 
-/* Appends TEXT [size bytes], which must be UTF-8, as a JSON string: quotes, backslashes, control
- * characters and what some readers take for the end of a line (U+0085, U+2028, U+2029) escaped. */
+/*
+ * Appends TEXT [size bytes] as a JSON string: the text itself, by JSON's own escapes. A quote and a
+ * backslash get a backslash, \b \f \n \r \t are these letters, and every other character that is not
+ * printable is \uNNNN: a reader gets it back, while no terminal obeys it and no reader of lines takes
+ * it for an end (U+0085, U+2028). JSON has no string for bytes that are not UTF-8: each such byte is
+ * the four characters \xNN.
+ */
 void attn_json_append_string(struct attn_buffer *out, const char *text, size_t size);
+
+/* The same; null for NULL. */
+void attn_json_append_text(struct attn_buffer *out, const char *text, size_t size);
 
 #endif

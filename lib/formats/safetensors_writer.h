@@ -16,7 +16,7 @@ struct attn_written_tensor {
     struct attn_tensor tensor;
 };
 
-/* A member of the metadata. Borrows both texts, which are UTF-8. */
+/* A member of the metadata. Borrows both texts. */
 struct attn_written_fact {
     const char *key, *value;
 };

@@ -11,8 +11,8 @@
  * cells and what is no finite number are null. What the run does not know (the tokens of ids
  * without a vocabulary) is null too; predictions, the positions of tokens that the tokenizer
  * "added", and the "source_tokens" of cross-attention are there when there are some; "kv_heads",
- * the key/value head of each head, where heads share them. All text is escaped as everywhere, so
- * the document is UTF-8 whatever the tokens are.
+ * the key/value head of each head, where heads share them. Texts are strings by JSON's rules, and
+ * bytes of tokens that are not UTF-8 stand as \xNN (base/escape.h).
  */
 #include "output/arrays.h"
 #include "output/json_numbers.h"
@@ -55,22 +55,17 @@ static enum attn_status flush(struct json_writer *w, struct attn_error *err)
 
 /* --- Before the tensors ----------------------------------------------------------------------- */
 
-static enum attn_status append_tokens(struct json_writer *w, struct attn_error *err)
+static void append_tokens(struct json_writer *w)
 {
-    struct attn_token_texts texts = {0}, source_texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, &w->base.labels, err);
+    const struct attn_labels *run = &w->base.labels;
 
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, &w->base.labels, err);
     append(w, ",\n\"tokens\": ");
-    attn_json_append_tokens(&w->text, &texts);
-    if (source_texts.n > 0) {
+    attn_json_append_tokens(&w->text, run->tokens, run->token_sizes, w->base.n_position);
+    if (run->source_tokens) {
         append(w, ",\n\"source_tokens\": ");
-        attn_json_append_tokens(&w->text, &source_texts);
+        attn_json_append_tokens(&w->text, run->source_tokens, run->source_token_sizes,
+                                attn_selection_dims(run->selection)->n_source);
     }
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
-    return status;
 }
 
 /* The positions of the tokens that the tokenizer added, if there are any. */
@@ -212,11 +207,11 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
         return status;
     writer->is_in_order = true;
     attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
-    attn_json_append_escaped(&w->text, writer->labels.model,
-                             writer->labels.model ? strlen(writer->labels.model) : 0);
+    attn_json_append_text(&w->text, writer->labels.model,
+                          writer->labels.model ? strlen(writer->labels.model) : 0);
     append(w, ",\n\"options\": ");
     attn_json_append_options(&w->text, &w->base.labels);
-    status = append_tokens(w, err);
+    append_tokens(w);
     append_positions(w);
     append_kv_heads(w);
     append(w, ",\n\"tensors\": {");
@@ -224,7 +219,7 @@ static enum attn_status open_json(struct attn_writer *writer, struct attn_error 
         if (strcmp(w->arrays.items[i].dtype, "<i8") == 0 &&
             strcmp(w->arrays.items[i].name, "ids") != 0)
             append_integers(w, &w->arrays.items[i]);
-    return status == ATTN_OK ? flush(w, err) : status;
+    return flush(w, err);
 }
 
 static enum attn_status event_json(struct attn_writer *writer, const struct attn_trace_event *event,

@@ -8,20 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-void attn_json_append_escaped(struct attn_buffer *out, const char *bytes, size_t size)
-{
-    struct attn_buffer escaped = {0};
-
-    if (!bytes) {
-        attn_buffer_append_string(out, "null");
-        return;
-    }
-    attn_escape_append(&escaped, bytes, size);
-    out->has_failed |= escaped.has_failed;
-    attn_json_append_string(out, escaped.data, escaped.size);
-    attn_buffer_release(&escaped);
-}
-
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels)
 {
     attn_buffer_append_char(out, '{');
@@ -29,23 +15,22 @@ void attn_json_append_options(struct attn_buffer *out, const struct attn_labels 
         const struct attn_option *option = &labels->options[i];
 
         attn_buffer_append_string(out, i > 0 ? "," : "");
-        attn_json_append_escaped(out, option->name, strlen(option->name));
+        attn_json_append_string(out, option->name, strlen(option->name));
         attn_buffer_append_string(out, ": ");
-        attn_json_append_escaped(out, option->value, strlen(option->value));
+        attn_json_append_string(out, option->value, strlen(option->value));
     }
     attn_buffer_append_char(out, '}');
 }
 
-void attn_json_append_tokens(struct attn_buffer *out, const struct attn_token_texts *texts)
+void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
+                             const size_t *sizes, size_t n)
 {
-    for (size_t p = 0; p < texts->n; p++) {
-        size_t size;
-        const char *text = attn_token_text(texts, p, &size);
-
-        attn_buffer_append_char(out, p > 0 ? ',' : '[');
-        attn_json_append_string(out, text, size);
+    attn_buffer_append_string(out, tokens ? "[" : "null");
+    for (size_t p = 0; tokens && p < n; p++) {
+        attn_buffer_append_string(out, p > 0 ? "," : "");
+        attn_json_append_text(out, tokens[p], sizes[p]);
     }
-    attn_buffer_append_string(out, texts->n > 0 ? "]" : "null");
+    attn_buffer_append_string(out, tokens ? "]" : "");
 }
 
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n)
@@ -87,7 +72,7 @@ void attn_json_append_predictions(struct attn_buffer *out,
         append_position(out, predictions, top->position, blank);
         attn_buffer_append_format(out, "\"id\":%s%" PRId32 ",%s\"token\":%s", blank, top->id, blank,
                                   blank);
-        attn_json_append_escaped(out, top->token, top->token_size);
+        attn_json_append_text(out, top->token, top->token_size);
         attn_buffer_append_format(out, ",%s\"probability\":%s", blank, blank);
         attn_json_append_number(out, (float)top->probability, precision);
         attn_buffer_append_char(out, '}');
@@ -99,7 +84,7 @@ void attn_json_append_predictions(struct attn_buffer *out,
         attn_buffer_append_format(out, i > 0 ? ",%s{" : "%s{", line);
         append_position(out, predictions, next->position, blank);
         attn_buffer_append_format(out, "\"text\":%s", blank);
-        attn_json_append_escaped(out, next->text, strlen(next->text));
+        attn_json_append_string(out, next->text, strlen(next->text));
         attn_buffer_append_format(out, ",%s\"logprob\":%s", blank, blank);
         attn_json_append_number(out, (float)next->log_probability, precision);
         attn_buffer_append_char(out, '}');

@@ -1,20 +1,19 @@
 /*
- * labels_json.h - what labels hold as JSON: texts that are escaped as everywhere (base/escape.h),
- * the options of a run, its tokens. Lack of memory stays in the buffer.
+ * labels_json.h - what labels hold as JSON: the options of a run, its tokens, its predictions. Texts
+ * are strings by JSON's rules (base/escape.h). Lack of memory stays in the buffer.
  */
 #ifndef ATTN_OUTPUT_LABELS_JSON_H
 #define ATTN_OUTPUT_LABELS_JSON_H
 
-#include "output/token_text.h"
-
-/* A string of any bytes [size]; NULL is null. */
-void attn_json_append_escaped(struct attn_buffer *out, const char *bytes, size_t size);
+#include "base/buffer.h"
+#include "output/output.h"
 
 /* {"heads": "0.1","sites": "z"} */
 void attn_json_append_options(struct attn_buffer *out, const struct attn_labels *labels);
 
-/* ["The"," keys"], or null when there are no tokens. */
-void attn_json_append_tokens(struct attn_buffer *out, const struct attn_token_texts *texts);
+/* ["The"," keys"] of TOKENS [n] of SIZES [n] bytes; null where TOKENS is NULL. */
+void attn_json_append_tokens(struct attn_buffer *out, const char *const *tokens,
+                             const size_t *sizes, size_t n);
 
 /* [804,5], and [[0,3],[3,8]]: the ids and offsets of the N positions of a run, or null. */
 void attn_json_append_ids(struct attn_buffer *out, const struct attn_labels *run, size_t n);

@@ -89,10 +89,7 @@ void attn_manifest_release(struct attn_manifest *manifest)
 
 static void append_string(struct attn_buffer *out, const char *text)
 {
-    if (text)
-        attn_json_append_string(out, text, strlen(text));
-    else
-        attn_buffer_append_string(out, "null");
+    attn_json_append_text(out, text, text ? strlen(text) : 0);
 }
 
 enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct attn_format *format,
@@ -105,8 +102,7 @@ enum attn_status attn_manifest_add(struct attn_manifest *manifest, const struct 
         return ATTN_NO_MEMORY;
     added->is_current = true;
     attn_buffer_append_string(&added->facts, "\"version\": \"" ATTN_VERSION "\", \"model\": ");
-    attn_json_append_escaped(&added->facts, labels->model,
-                             labels->model ? strlen(labels->model) : 0);
+    append_string(&added->facts, labels->model);
     attn_buffer_append_string(&added->facts, ", \"options\": ");
     attn_json_append_options(&added->facts, labels);
     *run = added;

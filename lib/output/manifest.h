@@ -8,8 +8,7 @@
  *     ]
  *     }
  *
- * The model is null where there is none. What is not printable in it is escaped as everywhere
- * (base/escape.h).
+ * The model is null where there is none.
  *
  * A manifest comes from outside. One that is not of this form is refused by name, and nothing is
  * removed: a run.json of another kind stays as it is.

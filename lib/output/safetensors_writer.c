@@ -11,7 +11,6 @@
 #include "output/labels_json.h"
 #include "output/writer.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/version.h"
 #include "formats/safetensors_writer.h"
@@ -62,47 +61,32 @@ static enum attn_status add_fact(struct attn_written_fact *facts, size_t *n, con
     return attn_buffer_check(text, err);
 }
 
-static enum attn_status add_tokens(struct attn_written_fact *facts, size_t *n, const char *key,
-                                   const struct attn_token_texts *texts, struct attn_buffer *text,
-                                   struct attn_error *err)
-{
-    if (texts->n == 0)
-        return ATTN_OK;
-    attn_json_append_tokens(text, texts);
-    return add_fact(facts, n, key, text, err);
-}
-
 static enum attn_status write_header(struct safetensors_writer *w,
                                      const struct attn_written_tensor *tensors, size_t n,
                                      struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;
     struct attn_written_fact facts[5] = {{"version", ATTN_VERSION}};
-    struct attn_buffer model = {0}, options = {0}, tokens = {0}, source_tokens = {0};
-    struct attn_token_texts texts = {0}, source_texts = {0};
+    struct attn_buffer options = {0}, texts = {0}, source_texts = {0};
     size_t n_fact = 1;
-    enum attn_status status = attn_token_texts_init(&texts, labels, err);
+    enum attn_status status;
 
-    if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&source_texts, labels, err);
-    attn_escape_append(&model, labels->model, labels->model ? strlen(labels->model) : 0);
+    if (labels->model)
+        facts[n_fact++] = (struct attn_written_fact){"model", labels->model};
     attn_json_append_options(&options, labels);
-    if (status == ATTN_OK && labels->model)
-        status = add_fact(facts, &n_fact, "model", &model, err);
-    if (status == ATTN_OK)
-        status = add_fact(facts, &n_fact, "options", &options, err);
-    if (status == ATTN_OK)
-        status = add_tokens(facts, &n_fact, "tokens", &texts, &tokens, err);
-    if (status == ATTN_OK)
-        status = add_tokens(facts, &n_fact, "source_tokens", &source_texts, &source_tokens, err);
+    attn_json_append_tokens(&texts, labels->tokens, labels->token_sizes, w->base.n_position);
+    attn_json_append_tokens(&source_texts, labels->source_tokens, labels->source_token_sizes,
+                            attn_selection_dims(labels->selection)->n_source);
+    status = add_fact(facts, &n_fact, "options", &options, err);
+    if (status == ATTN_OK && labels->tokens)
+        status = add_fact(facts, &n_fact, "tokens", &texts, err);
+    if (status == ATTN_OK && labels->source_tokens)
+        status = add_fact(facts, &n_fact, "source_tokens", &source_texts, err);
     if (status == ATTN_OK)
         status = attn_safetensors_write_header(w->base.sink, facts, n_fact, tensors, n, err);
-    attn_token_texts_release(&texts);
-    attn_token_texts_release(&source_texts);
-    attn_buffer_release(&model);
     attn_buffer_release(&options);
-    attn_buffer_release(&tokens);
-    attn_buffer_release(&source_tokens);
+    attn_buffer_release(&texts);
+    attn_buffer_release(&source_texts);
     return status;
 }
 

@@ -18,14 +18,6 @@ static void append_key(struct attn_buffer *out, const char *name)
     attn_buffer_append_format(out, ",\n\"%s\": ", name);
 }
 
-static void append_string(struct attn_buffer *out, const char *text, size_t n)
-{
-    if (text)
-        attn_json_append_string(out, text, n);
-    else
-        attn_buffer_append_string(out, "null");
-}
-
 static void append_boolean(struct attn_buffer *out, const char *name, bool value)
 {
     append_key(out, name);
@@ -120,7 +112,7 @@ static void append_look(struct attn_buffer *out, const struct attn_picture_optio
     const char *map = picture->colormap ? attn_colormap_name(picture->colormap) : NULL;
 
     append_key(out, "colormap");
-    append_string(out, map, map ? strlen(map) : 0);
+    attn_json_append_text(out, map, map ? strlen(map) : 0);
     append_key(out, "theme");
     attn_buffer_append_string(out, picture->theme == ATTN_THEME_DARK ? "\"dark\"" : "null");
     attn_buffer_append_format(out, ",\n\"scale\": \"%s\",\n\"span\": \"%s\"", curves[scale->curve],
@@ -133,7 +125,7 @@ static void append_look(struct attn_buffer *out, const struct attn_picture_optio
     append_key(out, "cell");
     attn_buffer_append_format(out, "%zu", picture->cell);
     append_key(out, "figure");
-    append_string(out, figure, figure ? strlen(figure) : 0);
+    attn_json_append_text(out, figure, figure ? strlen(figure) : 0);
     append_boolean(out, "hides_first", picture->hides_first);
     append_boolean(out, "renormalizes", picture->renormalizes);
     append_boolean(out, "merges_words", picture->merges_words);
@@ -183,26 +175,64 @@ static void append_options(struct attn_buffer *out, const struct attn_labels *la
         const char *value = attn_path_last(option->value, &n_value);
 
         attn_buffer_append_string(out, i > 0 ? "," : "{");
-        attn_json_append_escaped(out, option->name, strlen(option->name));
+        attn_json_append_string(out, option->name, strlen(option->name));
         attn_buffer_append_char(out, ':');
-        attn_json_append_escaped(out, value, n_value);
+        attn_json_append_string(out, value, n_value);
     }
     attn_buffer_append_string(out, labels->n_option > 0 ? "}" : "{}");
 }
 
-/* What people see in place of TOKENS, where it is anything else. */
-static void append_names(struct attn_buffer *out, const char *name,
-                         const struct attn_token_texts *names,
-                         const struct attn_token_texts *tokens)
+/* TEXTS as a list; null where they are what stands before. */
+static void append_texts(struct attn_buffer *out, const char *name,
+                         const struct attn_token_texts *texts, bool is_same)
 {
-    const size_t size = names->bytes.size;
+    const char *separator = "[";
 
     append_key(out, name);
-    if (size == tokens->bytes.size &&
-        (size == 0 || memcmp(names->bytes.data, tokens->bytes.data, size) == 0))
-        attn_buffer_append_string(out, "null");
-    else
-        attn_json_append_tokens(out, names);
+    for (size_t p = 0; !is_same && p < texts->n; p++) {
+        size_t size;
+        const char *text = attn_token_text(texts, p, &size);
+
+        attn_buffer_append_string(out, separator);
+        attn_json_append_string(out, text, size);
+        separator = ",";
+    }
+    attn_buffer_append_string(out, is_same || texts->n == 0 ? "null" : "]");
+}
+
+/* Whether no token is escaped in TEXTS: an escape is longer than what it stands for. */
+static bool are_plain(const struct attn_token_texts *texts, const size_t *sizes)
+{
+    size_t n_byte = 0;
+
+    for (size_t p = 0; p < texts->n; p++)
+        n_byte += sizes[p];
+    return texts->bytes.size == n_byte;
+}
+
+static bool are_equal(const struct attn_token_texts *a, const struct attn_token_texts *b)
+{
+    const size_t size = a->bytes.size;
+
+    return size == b->bytes.size && (size == 0 || memcmp(a->bytes.data, b->bytes.data, size) == 0);
+}
+
+/* The tokens; how tables show them, where that is anything else; how people see them, likewise. */
+static void append_tokens(struct attn_buffer *out, const struct attn_page_run *run)
+{
+    const struct attn_labels *labels = &run->writer->labels;
+
+    append_key(out, "tokens");
+    attn_json_append_tokens(out, labels->tokens, labels->token_sizes, run->texts->n);
+    append_key(out, "source_tokens");
+    attn_json_append_tokens(out, labels->source_tokens, labels->source_token_sizes,
+                            run->source_texts->n);
+    append_texts(out, "texts", run->texts, are_plain(run->texts, labels->token_sizes));
+    append_texts(out, "source_texts", run->source_texts,
+                 are_plain(run->source_texts, labels->source_token_sizes));
+    append_texts(out, "labels", run->names, are_equal(run->names, run->texts));
+    append_texts(out, "source_labels", run->source_names,
+                 are_equal(run->source_names, run->source_texts));
 }
 
 static void append_labels(struct attn_buffer *out, const struct attn_page_run *run)
@@ -214,20 +244,18 @@ static void append_labels(struct attn_buffer *out, const struct attn_page_run *r
     attn_buffer_append_format(out, "{\n\"schema\": %d,\n\"version\": \"%s\"", ATTN_JSON_SCHEMA,
                               ATTN_VERSION);
     append_key(out, "model");
-    attn_json_append_escaped(out, model, n_model);
+    attn_json_append_text(out, model, n_model);
     append_key(out, "title");
-    append_string(out, run->title, strlen(run->title));
+    attn_json_append_string(out, run->title->data, run->title->size);
+    append_key(out, "heading");
+    attn_json_append_text(out, run->heading->size > run->title->size ? run->heading->data : NULL,
+                          run->heading->size);
     append_key(out, "text");
-    append_string(out, run->tokens->n > 0 ? run->text : NULL, run->n_text);
+    attn_json_append_text(out, labels->tokens ? run->text->data : NULL, run->text->size);
     append_key(out, "site");
     attn_buffer_append_string(out, "\"pattern\"");
     append_options(out, labels);
-    append_key(out, "tokens");
-    attn_json_append_tokens(out, run->tokens);
-    append_key(out, "source_tokens");
-    attn_json_append_tokens(out, run->source_tokens);
-    append_names(out, "labels", run->names, run->tokens);
-    append_names(out, "source_labels", run->source_names, run->source_tokens);
+    append_tokens(out, run);
     append_ids(out, run->writer);
     append_gaps(out, run->writer);
     append_queries(out, run->writer);
@@ -285,11 +313,27 @@ static void append_heads(struct attn_buffer *out, const struct attn_page_run *ru
     attn_buffer_append_string(out, "]");
 }
 
+/* ,"label":"\\n": how TEXT is shown, where that is anything else. */
+static void append_label(struct attn_buffer *out, const char *text, size_t size)
+{
+    struct attn_buffer label = {0};
+
+    if (text)
+        attn_escape_append(&label, text, size);
+    if (label.size > size) {
+        attn_buffer_append_string(out, ",\"label\":");
+        attn_json_append_string(out, label.data, label.size);
+    }
+    out->has_failed |= label.has_failed;
+    attn_buffer_release(&label);
+}
+
 static void append_candidate(struct attn_buffer *out, const struct attn_candidate *top)
 {
     attn_buffer_append_format(out, "{\"position\":%zu,\"id\":%" PRId32 ",\"token\":", top->position,
                               top->id);
-    attn_json_append_escaped(out, top->token, top->token_size);
+    attn_json_append_text(out, top->token, top->token_size);
+    append_label(out, top->token, top->token_size);
     attn_buffer_append_format(out, ",\"probability\":%.6g}", top->probability);
 }
 
@@ -309,7 +353,7 @@ void attn_page_append_predictions(struct attn_buffer *out,
         if (predictions->has_positions)
             attn_buffer_append_format(out, "\"position\":%zu,", next->position);
         attn_buffer_append_string(out, "\"text\":");
-        attn_json_append_escaped(out, next->text, strlen(next->text));
+        attn_json_append_string(out, next->text, strlen(next->text));
         attn_buffer_append_format(out, ",\"logprob\":%.6g}", next->log_probability);
     }
     attn_buffer_append_string(out, "]}");

@@ -1,6 +1,8 @@
 /*
  * page_run.h - what a page knows of its run, as one JSON object in an element that a browser does
- * not show: sizes, tokens, options, heads with their measures, colours, predictions.
+ * not show: sizes, tokens, options, heads with their measures, colours, predictions. Texts are
+ * themselves; where the page shows something else, printable text or words, that has a key of its
+ * own.
  */
 #ifndef ATTN_PAGE_PAGE_RUN_H
 #define ATTN_PAGE_PAGE_RUN_H
@@ -15,14 +17,13 @@
 struct attn_page_run {
     const struct attn_writer *writer;
     const struct attn_page_heads *heads;
-    const struct attn_token_texts *tokens, *source_tokens;
+    const struct attn_token_texts *texts, *source_texts; /* of tokens, as tables show them */
     const struct attn_token_texts *names, *source_names; /* of tokens, for people */
-    const char *title;                                   /* terminated */
-    const char *text;                                    /* [n_text] of all tokens, escaped */
-    size_t n_text;
-    size_t start;                          /* the head that is shown first */
-    int n_byte;                            /* of a cell in the data blocks, 1 or 2 */
-    const struct attn_buffer *predictions; /* JSON; empty: none were asked for */
+    const struct attn_buffer *title, *heading;           /* itself, and as it is shown */
+    const struct attn_buffer *text;                      /* of all tokens */
+    size_t start;                                        /* the head that is shown first */
+    int n_byte;                                          /* of a cell in the data blocks, 1 or 2 */
+    const struct attn_buffer *predictions;               /* JSON; empty: none were asked for */
 };
 
 /* Appends PREDICTIONS as an object, to be given later. */

@@ -39,13 +39,14 @@ struct page_writer {
     struct attn_writer *figure; /* owns; of a page that is one figure, which takes all events */
     struct attn_sink *svg;      /* owns; what it writes */
     struct attn_page_heads heads;
-    struct attn_page_data *data; /* owns */
-    struct attn_token_texts tokens, source_tokens;
+    struct attn_page_data *data;                 /* owns */
+    struct attn_token_texts texts, source_texts; /* of tokens, as tables show them */
     struct attn_token_texts names, source_names; /* of tokens, for people */
-    struct attn_buffer title, text, predictions; /* title is terminated */
-    const char *rest;                            /* of the document, from the next mark on */
-    float top;                                   /* the level of 1, without that of 0 */
-    int n_byte;                                  /* of a cell */
+    struct attn_buffer title, heading;           /* itself, and printable */
+    struct attn_buffer text, predictions;
+    const char *rest; /* of the document, from the next mark on */
+    float top;        /* the level of 1, without that of 0 */
+    int n_byte;       /* of a cell */
 
     /* A row [columns of the widest head] owns; NaN: masked, infinity: not finite. */
     float *row, *exact_row;
@@ -104,16 +105,12 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
 static void join_tokens(struct page_writer *w)
 {
     const struct attn_labels *labels = &w->base.labels;
-    struct attn_buffer bytes = {0};
 
-    for (size_t p = 0; p < w->tokens.n; p++) {
+    for (size_t p = 0; p < w->texts.n; p++) {
         if (p > 0 && labels->begin && labels->begin[p] > labels->end[p - 1])
-            attn_buffer_append_char(&bytes, ' ');
-        attn_buffer_append(&bytes, labels->tokens[p], labels->token_sizes[p]);
+            attn_buffer_append_char(&w->text, ' ');
+        attn_buffer_append(&w->text, labels->tokens[p], labels->token_sizes[p]);
     }
-    attn_escape_append(&w->text, bytes.data, bytes.size);
-    w->text.has_failed |= bytes.has_failed;
-    attn_buffer_release(&bytes);
 }
 
 static void make_title(struct page_writer *w)
@@ -122,13 +119,13 @@ static void make_title(struct page_writer *w)
     const char *given = w->base.options.picture->title;
 
     if (given) {
-        attn_escape_append(&w->title, given, strlen(given));
+        attn_buffer_append_string(&w->title, given);
     } else {
         if (labels->model) {
             size_t size;
             const char *model = attn_path_last(labels->model, &size);
 
-            attn_escape_append(&w->title, model, size);
+            attn_buffer_append(&w->title, model, size);
             attn_buffer_append_string(&w->title, ": ");
         }
         if (w->heads.n == 1) {
@@ -138,7 +135,8 @@ static void make_title(struct page_writer *w)
         attn_buffer_append_string(&w->title,
                                   is_comparison(w) ? "pattern, chosen and exact" : "pattern");
     }
-    attn_buffer_append_char(&w->title, '\0');
+    attn_escape_append(&w->heading, w->title.data, w->title.size);
+    w->heading.has_failed |= w->title.has_failed;
 }
 
 static size_t widest(const struct page_writer *w)
@@ -171,18 +169,18 @@ static enum attn_status find_room(struct page_writer *w, struct attn_error *err)
 
 static void append_title(struct page_writer *w, struct attn_buffer *out)
 {
-    const bool is_empty = w->title.size <= 1;
-
-    attn_html_append(out, is_empty ? "attention" : w->title.data,
-                     is_empty ? strlen("attention") : w->title.size - 1);
+    if (w->heading.size > 0)
+        attn_html_append(out, w->heading.data, w->heading.size);
+    else
+        attn_buffer_append_string(out, "attention");
 }
 
 static void append_heading(struct page_writer *w, struct attn_buffer *out)
 {
-    if (w->title.size <= 1)
+    if (w->heading.size == 0)
         return;
     attn_buffer_append_string(out, "<h1><bdi>");
-    attn_html_append(out, w->title.data, w->title.size - 1);
+    attn_html_append(out, w->heading.data, w->heading.size);
     attn_buffer_append_string(out, "</bdi></h1>\n");
 }
 
@@ -214,6 +212,23 @@ static void append_escaped(struct attn_buffer *out, struct attn_buffer *text)
     attn_buffer_release(text);
 }
 
+/* The beginning of the text, printable. */
+static void append_text(struct page_writer *w, struct attn_buffer *out)
+{
+    struct attn_buffer text = {0};
+    size_t n;
+
+    attn_escape_append(&text, w->text.data, w->text.size);
+    n = shortened(&text);
+    if (n > 0) {
+        attn_buffer_append_string(out, ": <bdi>");
+        attn_html_append(out, text.data, n);
+        attn_buffer_append_string(out, n < text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
+    }
+    out->has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
 /* Sizes, the text, and the options that shaped the run. */
 static void append_about(struct page_writer *w, struct attn_buffer *out)
 {
@@ -221,7 +236,6 @@ static void append_about(struct page_writer *w, struct attn_buffer *out)
     static const char *const tokens[] = {"token", "tokens"}, *const queries[] = {"query",
                                                                                  "queries"};
     const char *const *rows = labels->axes ? queries : tokens;
-    const size_t n = shortened(&w->text);
 
     append_count(out, w->heads.n, "head");
     attn_buffer_append_string(out, ", ");
@@ -229,10 +243,8 @@ static void append_about(struct page_writer *w, struct attn_buffer *out)
     if (labels->axes) {
         attn_buffer_append_string(out, ", ");
         append_count(out, w->heads.items[0].n_column, "key");
-    } else if (n > 0) {
-        attn_buffer_append_string(out, ": <bdi>");
-        attn_html_append(out, w->text.data, n);
-        attn_buffer_append_string(out, n < w->text.size ? "\xe2\x80\xa6</bdi>" : "</bdi>");
+    } else {
+        append_text(w, out);
     }
     for (size_t i = 0; i < labels->n_option; i++) {
         struct attn_buffer option = {0};
@@ -535,9 +547,9 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     if (status == ATTN_OK)
         status = check_selection(w, err);
     if (status == ATTN_OK)
-        status = attn_token_texts_init(&w->tokens, &writer->labels, err);
+        status = attn_token_texts_init(&w->texts, &writer->labels, err);
     if (status == ATTN_OK)
-        status = attn_token_texts_init_source(&w->source_tokens, &writer->labels, err);
+        status = attn_token_texts_init_source(&w->source_texts, &writer->labels, err);
     if (status == ATTN_OK)
         status = attn_token_labels_init(&w->names, &writer->labels, err);
     if (status == ATTN_OK)
@@ -552,7 +564,7 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
     w->top = w->n_byte == 2 ? 65534 : 254;
     join_tokens(w);
     make_title(w);
-    status = attn_buffer_check(w->text.has_failed ? &w->text : &w->title, err);
+    status = attn_buffer_check(w->text.has_failed ? &w->text : &w->heading, err);
     return status == ATTN_OK ? write_document(w, err) : status;
 }
 
@@ -576,13 +588,13 @@ static enum attn_status finish_patterns(struct page_writer *w, struct attn_error
     const struct attn_writer *writer = &w->base;
     const struct attn_page_run run = {.writer = writer,
                                       .heads = &w->heads,
-                                      .tokens = &w->tokens,
-                                      .source_tokens = &w->source_tokens,
+                                      .texts = &w->texts,
+                                      .source_texts = &w->source_texts,
                                       .names = &w->names,
                                       .source_names = &w->source_names,
-                                      .title = w->title.data,
-                                      .text = w->text.data,
-                                      .n_text = w->text.size,
+                                      .title = &w->title,
+                                      .heading = &w->heading,
+                                      .text = &w->text,
                                       .start = w->start,
                                       .n_byte = w->n_byte,
                                       .predictions = &w->predictions};
@@ -593,7 +605,7 @@ static enum attn_status finish_patterns(struct page_writer *w, struct attn_error
                                               .head = &w->heads.items[w->start],
                                               .cells = w->has_best ? w->best : NULL,
                                               .n_digit = w->n_byte == 2 ? 4 : 2};
-    enum attn_status status = attn_buffer_check(&w->title, err);
+    enum attn_status status = attn_buffer_check(&w->heading, err);
 
     if (status == ATTN_OK)
         status = attn_buffer_check(&w->text, err);
@@ -623,11 +635,12 @@ static void release_page(struct attn_writer *writer)
     attn_sink_free(w->svg);
     attn_page_data_free(w->data);
     attn_page_heads_release(&w->heads);
-    attn_token_texts_release(&w->tokens);
-    attn_token_texts_release(&w->source_tokens);
+    attn_token_texts_release(&w->texts);
+    attn_token_texts_release(&w->source_texts);
     attn_token_texts_release(&w->names);
     attn_token_texts_release(&w->source_names);
     attn_buffer_release(&w->title);
+    attn_buffer_release(&w->heading);
     attn_buffer_release(&w->text);
     attn_buffer_release(&w->predictions);
     attn_buffer_release(&w->low);

@@ -45,14 +45,20 @@ function headName(h) {
   return run.grouping + ' ' + head.group + ', head ' + head.head;
 }
 
+// The run has texts as they are. What may be shown of them, printable, it has beside them where that
+// is anything else.
+const heading = run.heading ?? run.title;
+const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
+const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
+
 // Text of a position, as the tables of attn-cli show it; '' where there are no tokens.
 function tokenAt(position, isSource) {
-  const tokens = isSource ? run.source_labels || run.source_tokens : run.labels || run.tokens;
-  return tokens ? tokens[position] : '';
+  const labels = (isSource ? run.source_labels : run.labels) || textsOf(isSource);
+  return labels ? labels[position] : '';
 }
 
 function shortText(position, isSource) {
-  if (!(isSource ? run.source_tokens : run.tokens)) return '';
+  if (!tokensOf(isSource)) return '';
   const text = tokenAt(position, isSource).trim() || "' '";
   const characters = Array.from(text);
   return characters.length > 14 ? characters.slice(0, 13).join('') + '\u2026' : text;
@@ -963,7 +969,7 @@ function makeText(n, isSource, role) {
     made.push(span);
     if (p > 0 && isGap(p, isSource)) box.append(' ');
     box.append(span);
-    if (/\\n$/.test(text)) box.append(el('br'));
+    if (tokensOf(isSource)?.[p].endsWith('\n')) box.append(el('br'));
   }
   return { box, spans: made };
 }
@@ -1245,7 +1251,7 @@ function predictionTable(q) {
   if (top.length === 0) return [];
   const body = el('tbody');
   for (const p of top)
-    body.append(el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.token)),
+    body.append(el('tr', {}, el('td', {}, el('bdi', {}, p.token === null ? 'id ' + p.id : p.label ?? p.token)),
       el('td', { class: 'number' }, p.probability.toFixed(4))));
   return [el('table', { id: 'predictions' }, el('caption', {}, 'expected after ', ...named('position', q)),
     body)];
@@ -1368,7 +1374,7 @@ function keptTitle(name) {
   const scale = { sqrt: 'square root', linear: 'linear', log: 'logarithm' }[state.s];
   const more = (state.first ? '' : ', first token left out') + (state.r ? ', renormalized' : '') +
     (state.min ? ', from ' + state.min : '');
-  return [svgText(10, 20, run.title, { 'font-weight': 'bold', 'font-size': 14 }),
+  return [svgText(10, 20, heading, { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + scale + ' of the weight' + more, { fill: paint('--soft') })];
 }
 
@@ -1392,7 +1398,7 @@ function keptCells(m, x, y, px) {
 
 function keptSvg(width, height, ...parts) {
   return svgEl('svg', { xmlns: svgNames, width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' },
-    svgEl('title', {}, run.title), svgEl('desc', {}, $('about').textContent),
+    svgEl('title', {}, heading), svgEl('desc', {}, $('about').textContent),
     svgEl('rect', { width, height, fill: paint('--paper') }), ...parts);
 }
 
@@ -1481,8 +1487,8 @@ function keepPng() {
 
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 const csvLabel = (p, isSource) => {
-  const tokens = isSource ? run.source_tokens : run.tokens;
-  return csvField(tokens && tokens[p] ? p + '|' + tokens[p] : String(p));
+  const texts = textsOf(isSource);
+  return csvField(texts && texts[p] ? p + '|' + texts[p] : String(p));
 };
 const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 

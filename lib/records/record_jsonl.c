@@ -35,17 +35,6 @@ static void append_error(struct attn_buffer *out, const struct attn_outcome *out
     append(out, "}");
 }
 
-static enum attn_status append_tokens(struct attn_buffer *out, const struct attn_outcome *outcome,
-                                      struct attn_error *err)
-{
-    struct attn_token_texts texts = {0};
-    enum attn_status status = attn_token_texts_init(&texts, outcome->labels, err);
-
-    attn_json_append_tokens(out, &texts);
-    attn_token_texts_release(&texts);
-    return status;
-}
-
 /* {"entropy":[[0.41,...],...],...} */
 static void append_measures(struct attn_buffer *out, const struct attn_records_form *form,
                             const float *values)
@@ -147,7 +136,9 @@ static enum attn_status append_field(struct attn_record_writer *writer,
         attn_json_append_ids(out, outcome->labels, outcome->n_token);
         return ATTN_OK;
     case ATTN_RECORD_FIELD_TOKENS:
-        return append_tokens(out, outcome, err);
+        attn_json_append_tokens(out, outcome->labels->tokens, outcome->labels->token_sizes,
+                                outcome->n_token);
+        return ATTN_OK;
     case ATTN_RECORD_FIELD_OFFSETS:
         attn_json_append_offsets(out, outcome->labels, outcome->n_token);
         return ATTN_OK;

@@ -6,17 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-static void append_text(struct attn_table_page *page, const struct attn_cell *cell)
-{
-    attn_table_escape(page, cell);
-    attn_json_append_string(&page->text, page->escaped.data, page->escaped.size);
-}
-
 static void append_word(struct attn_table_page *page, const char *word)
 {
-    const struct attn_cell cell = attn_cell_text(word, strlen(word));
-
-    append_text(page, &cell);
+    attn_json_append_string(&page->text, word, strlen(word));
 }
 
 static void append_cell(struct attn_table_page *page, const struct attn_column *column,
@@ -26,7 +18,7 @@ static void append_cell(struct attn_table_page *page, const struct attn_column *
         (cell->type == ATTN_VALUE_REAL && !isfinite(cell->real)))
         attn_buffer_append_string(&page->text, "null");
     else if (cell->type == ATTN_VALUE_TEXT)
-        append_text(page, cell);
+        attn_json_append_string(&page->text, cell->text, cell->size);
     else if (cell->type == ATTN_VALUE_BOOLEAN)
         attn_buffer_append_string(&page->text, cell->integer != 0 ? "true" : "false");
     else

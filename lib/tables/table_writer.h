@@ -9,7 +9,7 @@
  * {"schema": 1, "table": NAME, "rows": [{COLUMN: VALUE, ...}, ...]}; JSON lines are one object a
  * row. There, what is missing, NaN and infinities are null.
  *
- * Texts are escaped as base/escape.h has it; in CSV one that begins with = + - or @ begins with its
+ * Texts are escaped as base/escape.h has it, and in JSON by JSON's own rules; in CSV one that begins with = + - or @ begins with its
  * code instead, \x3d, so that no spreadsheet runs it. Booleans are true and false in JSON, yes and
  * no in aligned text, else 1 and 0; lists are [1, 2]. Reals follow their column's notation. Where
  * that is fixed digits, aligned text shows 0 as 0, and what these digits say nothing about by its

@@ -2,10 +2,12 @@
  * fuzz_escape.c - any bytes made printable.
  *
  * The escaped form is one line of printable UTF-8 and can be undone; a quote is that form, or a
- * beginning of it and "...".
+ * beginning of it and "...". A string of JSON is one line of printable UTF-8 too, and the strict
+ * reader gets the text of it, where that is UTF-8.
  */
 #include "base/escape.h"
 #include "base/utf8.h"
+#include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "text/tokenizer.h"
 
@@ -73,6 +75,23 @@ static void check_quote(const char *text, size_t size, const struct attn_buffer 
     }
 }
 
+static void check_json(const char *text, size_t size)
+{
+    struct attn_buffer json = {0}, again = {0};
+    struct attn_json_token token = {0};
+    struct attn_json_reader reader;
+
+    attn_json_append_string(&json, text, size);
+    FUZZ_CHECK(!json.has_failed && attn_fuzz_is_printable(json.data, json.size));
+    reader = attn_json_reader_init(json.data, json.size, "JSON");
+    FUZZ_CHECK(attn_json_next(&reader, &token, NULL) == ATTN_OK && token.type == ATTN_JSON_STRING);
+    attn_json_unescape(&token, &again);
+    if (attn_utf8_valid_length(text, size) == size)
+        FUZZ_CHECK(again.size == size && (size == 0 || memcmp(again.data, text, size) == 0));
+    attn_buffer_release(&json);
+    attn_buffer_release(&again);
+}
+
 /* Characters read from the text write back as they were. */
 static void check_characters(const char *text, size_t size)
 {
@@ -106,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(attn_fuzz_is_printable(escaped.data, escaped.size));
     check_undone(escaped.data, escaped.size, text, size);
     check_quote(text, size, &escaped);
+    check_json(text, size);
     check_characters(text, size);
     FUZZ_CHECK(attn_escape(text, size, &copy, &err) == ATTN_OK);
     FUZZ_CHECK(strcmp(copy, attn_buffer_string(&escaped)) == 0);

@@ -17,7 +17,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -58,13 +57,6 @@ def no_duplicates(pairs):
 
 def read_json(data):
     return json.loads(data.decode("utf-8"), parse_constant=refuse, object_pairs_hook=no_duplicates)
-
-
-def shown(name):
-    """A name that attn-cli wrote, in which what a terminal would not show is escaped."""
-    known = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"\\": b"\\"}
-    return re.sub(rb"\\(x[0-9a-f]{2}|.)", lambda found: known.get(found[1]) or
-                  bytes([int(found[1][1:], 16)]), name.encode("utf-8")).decode("utf-8")
 
 
 class Count:
@@ -138,7 +130,7 @@ def check_safetensors(safetensors):
         count.compare(path, meant, taken, tensors)
         if taken and n_same < N_TOOL:
             document = read_json(attn("inspect", "--json", "model.safetensors", cwd=path))
-            told = {shown(tensor["name"]): (tensor["dtype"], tensor["shape"])
+            told = {tensor["name"]: (tensor["dtype"], tensor["shape"])
                     for tensor in document["tensors"]}
             assert told == tensors, f"{path}: other tensors"
             n_same += 1

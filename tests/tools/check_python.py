@@ -82,6 +82,18 @@ def check_arrays(folder, streamed):
     return arrays
 
 
+def undone(text):
+    """The bytes that an escaped text stands for."""
+    letters = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r"}
+    return re.sub(rb"\\(\\|[ntr]|x[0-9a-f]{2})",
+                  lambda m: letters.get(m[1]) or bytes.fromhex(m[1][1:].decode()), text.encode())
+
+
+def in_json(texts):
+    """Escaped texts as JSON has them: themselves, but for bytes that are not UTF-8."""
+    return [undone(str(text)).decode("utf-8", "backslashreplace") for text in texts]
+
+
 def check_safetensors(folder, arrays):
     """The same numbers and shapes; what are no numbers is in the metadata."""
     with safetensors.safe_open(folder / "all.safetensors", framework="np") as file:
@@ -92,7 +104,7 @@ def check_safetensors(folder, arrays):
             assert tensor.dtype == array.dtype and tensor.shape == array.shape, name
             assert tensor.tobytes() == array.tobytes(), name
     for name in texts:
-        assert json.loads(metadata.get(name, "[]")) == list(arrays.get(name, [])), name
+        assert json.loads(metadata.get(name, "[]")) == in_json(arrays.get(name, [])), name
     assert metadata["version"] and metadata["model"] and metadata["format"] == "pt"
     return json.loads(metadata["options"])
 
@@ -126,7 +138,7 @@ def check_json(folder, arrays):
         assert names == list(document["tensors"]), "jq sees other tensors"
     assert document["schema"] == 1
     if "tokens" in arrays:
-        assert document["tokens"] == arrays["tokens"].tolist(), "tokens differ"
+        assert document["tokens"] == in_json(arrays["tokens"]), "tokens differ"
     assert document["ids"] == arrays["ids"].tolist(), "ids differ"
     assert document["tensors"].keys() == arrays.keys() - {"ids", "tokens"}
     queries = arrays.get("queries", np.arange(len(arrays["ids"])))
@@ -151,8 +163,8 @@ def check_predictions(document, printed):
     """What JSON says beside what was printed."""
     top, following = (block.splitlines() for block in printed.decode().split("\n\n"))
     seen = document["predictions"]
-    assert [f"{p['probability']:.6f}\t{p['id']}\t{p['token']}" for p in seen["top"]] == top
-    assert [f"{p['logprob']:.6f}\t{p['text']}" for p in seen["next"]] == following
+    assert [f"{p['probability']:.6f}\t{p['id']}\t{p['token']}" for p in seen["top"]] == in_json(top)
+    assert [f"{p['logprob']:.6f}\t{p['text']}" for p in seen["next"]] == in_json(following)
 
 
 # --- CSV --------------------------------------------------------------------------------------
@@ -247,14 +259,6 @@ NAUGHTY = ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0", '=","', '"', '"
            "NA", "", "\u00e9", "\u7231", "\U0001f469\u200d\U0001f467"]
 
 
-def undone(text):
-    """What an escaped text stands for."""
-    letters = {b"\\": b"\\", b"n": b"\n", b"t": b"\t", b"r": b"\r"}
-    return re.sub(rb"\\(\\|[ntr]|x[0-9a-f]{2})",
-                  lambda m: letters.get(m[1]) or bytes.fromhex(m[1][1:].decode()),
-                  text.encode()).decode()
-
-
 def check_naughty(folder):
     """A vocabulary of strings that break programs reads back equal with Python's csv, and no cell
     of text begins as a formula."""
@@ -272,11 +276,11 @@ def check_naughty(folder):
             assert not cell.startswith(("=", "+", "-", "@", "\t", "\r")), f"{path}: {cell}"
     matrix, tidy = rows.values()
     labels = [f"{i}|{text}" for i, text in enumerate(NAUGHTY)]
-    assert [undone(label) for label in matrix[0][1:]] == labels
-    assert [undone(row[0]) for row in matrix[1:]] == labels
+    assert in_json(matrix[0][1:]) == labels
+    assert in_json(row[0] for row in matrix[1:]) == labels
     for name, _, _, query, key, query_token, key_token, _ in tidy[1:]:
-        assert (undone(name), undone(query_token), undone(key_token)) == (
-            "=1+1", NAUGHTY[int(query)], NAUGHTY[int(key)]), (query, key)
+        assert in_json([name, query_token, key_token]) == [
+            "=1+1", NAUGHTY[int(query)], NAUGHTY[int(key)]], (query, key)
     assert len(tidy) == 1 + n * (n + 1) // 2
     print(f"check-python: {n} naughty strings read back equal from CSV")
 

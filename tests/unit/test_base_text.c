@@ -209,6 +209,38 @@ START_TEST(escapes_what_cannot_be_shown)
 }
 END_TEST
 
+START_TEST(a_string_of_json_is_the_text)
+{
+    static const struct {
+        const char *text;
+        size_t size;
+        const char *string;
+    } cases[] = {
+        {"", 0, "\"\""},
+        {"Life", 4, "\"Life\""},
+        {"\"\\/", 3, "\"\\\"\\\\/\""},
+        {"\b\f\n\r\t", 5, "\"\\b\\f\\n\\r\\t\""},
+        {"\0x\x1b\x7f", 4, "\"\\u0000x\\u001b\\u007f\""},
+        {"\xc2\x9b\xe2\x80\xae\xe2\x80\xa8", 8, "\"\\u009b\\u202e\\u2028\""},
+        {"\xf3\xa0\x80\x81\xf0\x9f\x98\x80", 8, "\"\\udb40\\udc01\xf0\x9f\x98\x80\""},
+        {"\xc3\xa9\xe7\x8c\xab", 5, "\"\xc3\xa9\xe7\x8c\xab\""},
+        {"\xff\xc3", 2, "\"\\\\xff\\\\xc3\""}, /* bytes that are no character */
+        {"\\xff", 4, "\"\\\\xff\""},           /* and four characters */
+    };
+    struct attn_buffer out = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        attn_buffer_reset(&out);
+        attn_json_append_string(&out, cases[i].text, cases[i].size);
+        ck_assert_str_eq(attn_buffer_string(&out), cases[i].string);
+    }
+    attn_buffer_reset(&out);
+    attn_json_append_text(&out, NULL, 0);
+    ck_assert_str_eq(attn_buffer_string(&out), "null");
+    attn_buffer_release(&out);
+}
+END_TEST
+
 /* Undoes the escaping of TEXT in place; returns the number of bytes. */
 static size_t unescape(char *text, size_t size)
 {
@@ -534,8 +566,9 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            maximal_subparts_are_those_of_the_standard, valid_length_stops_at_the_first_bad_byte,
            hidden_characters_are_not_printable, widths_are_those_of_terminals,
            punctuation_is_what_unicode_calls_so, escapes_what_cannot_be_shown,
-           escaped_text_is_printable_and_can_be_undone, quotes_are_cut_between_escapes,
-           escaping_without_memory_sticks, integers_are_parsed_whole_and_in_range,
-           fractions_follow_the_grammar_of_json, fractions_are_rounded_correctly,
-           fractions_of_any_length_are_exact, printed_fractions_read_back_the_same,
-           a_decimal_comma_plays_no_part, element_types_are_found_by_name)
+           a_string_of_json_is_the_text, escaped_text_is_printable_and_can_be_undone,
+           quotes_are_cut_between_escapes, escaping_without_memory_sticks,
+           integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
+           fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
+           printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
+           element_types_are_found_by_name)

@@ -132,7 +132,7 @@ START_TEST(a_failed_record_says_why)
 }
 END_TEST
 
-START_TEST(ids_of_json_are_as_they_were_but_for_ends_of_lines)
+START_TEST(ids_of_json_are_as_they_were)
 {
     static const char text[] = "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9";
     struct attn_records *records;
@@ -147,7 +147,7 @@ START_TEST(ids_of_json_are_as_they_were_but_for_ends_of_lines)
     outcome.id = "-007", outcome.n_id = 4, outcome.has_text_id = false;
     write_outcome(records, outcome);
     finish(records);
-    assert_out("{\"id\":\"a\\\"\\\\\\u000a\x7f\\u0085\\u2028\\u2029\xe2\x80\xaa\xc3\xa9\","
+    assert_out("{\"id\":\"a\\\"\\\\\\n\\u007f\\u0085\\u2028\\u2029\\u202a\xc3\xa9\","
                "\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n"
                "{\"id\":-007,\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n");
     tear_down();
@@ -835,10 +835,9 @@ START_TEST(memory_that_runs_out_is_reported)
 END_TEST
 
 ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_why,
-           ids_of_json_are_as_they_were_but_for_ends_of_lines,
-           fields_are_in_one_order_and_null_where_there_is_none, unknown_fields_are_refused,
-           a_head_is_a_line_of_csv, csv_has_selected_heads_alone, an_edge_is_a_line,
-           a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
+           ids_of_json_are_as_they_were, fields_are_in_one_order_and_null_where_there_is_none,
+           unknown_fields_are_refused, a_head_is_a_line_of_csv, csv_has_selected_heads_alone,
+           an_edge_is_a_line, a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
            an_archive_has_the_arrays_of_each_run, a_capture_knows_which_cells_count,
            a_run_that_is_gone_on_with_gives_the_same_bytes,
            what_was_flushed_changes_only_where_a_part_says_so, without_sizes_a_run_begins_anew,

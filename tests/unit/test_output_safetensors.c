@@ -82,7 +82,7 @@ START_TEST(the_metadata_says_what_was_run)
     static const struct attn_option options[] = {{"heads", "0.0"}, {"sites", "z\n"}};
     static const char expected[] =
         "{\"__metadata__\":{\"format\":\"pt\",\"version\":\"" ATTN_VERSION "\",\"model\":\"a b\","
-        "\"options\":\"{\\\"heads\\\": \\\"0.0\\\",\\\"sites\\\": \\\"z\\\\\\\\n\\\"}\","
+        "\"options\":\"{\\\"heads\\\": \\\"0.0\\\",\\\"sites\\\": \\\"z\\\\n\\\"}\","
         "\"tokens\":\"[\\\"Life\\\",\\\" \\\\\\\"is\\\\\\\"\\\",\\\"\\\\\\\\xff\\\"]\"},"
         "\"ids\":{\"dtype\":\"I64\",\"shape\":[3],\"data_offsets\":[0,24]},";
     char bytes[2048] = "";

@@ -156,7 +156,7 @@ START_TEST(json_lines_are_an_object_a_row)
            "\"shape\": [12]}\n"
            "{\"head\": -9223372036854775808, \"kl\": null, \"token\": \"-\", \"same\": false, "
            "\"shape\": [12, -1, 64]}\n"
-           "{\"head\": 1, \"kl\": 1e-07, \"token\": \"\\\\n\\\\t\\\\\\\\\\\\x01\\\\xff\", "
+           "{\"head\": 1, \"kl\": 1e-07, \"token\": \"\\n\\t\\\\\\u0001\\\\xff\", "
            "\"same\": false, \"shape\": []}\n"
            "{\"head\": 2, \"kl\": -0, \"token\": \"\xe6\x97\xa5\xe6\x9c\xac\", \"same\": false, "
            "\"shape\": []}\n"
