@@ -178,7 +178,7 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	$(call say,AR)$(AR) rcs $@ $^
 
 # Only ATTN_API functions leave the shared library; libxsmm, a static archive, stays inside.
-$(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
+$(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
 
@@ -192,7 +192,12 @@ $(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(BUILD)/module/libraries.libs | $(BU
 	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL -Wl,--as-needed \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) -Lbuild/static/libraries @$(BUILD)/module/libraries.libs -o $@
 
-$(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+# It lies beside what is built and says where the sources are, whose models are found then. It is not installed.
+$(BUILD)/attn-cli.source:
+	@mkdir -p $(@D)
+	@realpath --relative-to=$(@D) . >$@
+
+$(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/support/leaks.o) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
 	$(call say,LD)$(LINK) $(if $(filter static,$(MODE)),,-pie) $^ @$(BUILD)/libraries.libs -o $@
 
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags

@@ -457,14 +457,12 @@ static int open_all(struct batch *batch)
     if (code == EXIT_DONE)
         code = fill_request(batch);
     if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &source);
+        code = model_source_find(&args->model, &args->running, &source);
     const struct hosting hosting = {.source = &source.source,
                                     .load = (enum attn_load)args->model.load,
                                     .compute = args->model.compute,
                                     .reuse = true,
                                     .running = &args->running};
-    if (code == EXIT_DONE && args->running.is_verbose)
-        model_source_note(&source);
     if (code == EXIT_DONE)
         code = hosting_open(&hosting, &batch->host);
     interrupt_catch();

@@ -107,11 +107,9 @@ static int open_model(struct bench *bench)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
-    int code = model_source_find(&bench->args.model, &bench->source);
+    int code = model_source_find(&bench->args.model, &bench->args.running, &bench->source);
     if (code != EXIT_DONE)
         return code;
-    if (bench->args.running.is_verbose)
-        model_source_note(&bench->source);
     options.load = (enum attn_load)bench->args.model.load;
     options.reuse = true;
     options.compute = (enum attn_compute)bench->args.model.compute;

@@ -153,7 +153,7 @@ static int open_other(const struct diff_args *args, struct other *other)
     struct model_args model = args->question.model;
     struct model_source source;
     model.name = args->with;
-    int code = model_source_find(&model, &source);
+    int code = model_source_find(&model, &args->question.running, &source);
     const struct hosting hosting = {.source = &source.source,
                                     .load = (enum attn_load)model.load,
                                     .compute = model.compute,

@@ -245,7 +245,7 @@ static const char *take_json(struct output_args *args)
 static int open_host(const struct generate_args *args, struct served *served)
 {
     struct model_source source;
-    int code = model_source_find(&args->model, &source);
+    int code = model_source_find(&args->model, &args->request.running, &source);
     const struct hosting hosting = {.source = &source.source,
                                     .load = (enum attn_load)args->model.load,
                                     .compute = args->model.compute,

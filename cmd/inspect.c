@@ -199,7 +199,7 @@ static int open_model(struct inspect_args *args, struct inspection *inspection)
 {
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_error err = {0};
-    int code = model_source_find(&args->model, &inspection->source);
+    int code = model_source_find(&args->model, NULL, &inspection->source);
     if (code != EXIT_DONE)
         return code;
     inspection->name = inspection->source.source.name;

@@ -99,9 +99,7 @@ static int perform(const struct run_args *args, struct served *served)
     struct input input = {0};
     int code = check(args, served);
     if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &source);
-    if (code == EXIT_DONE && args->request.running.is_verbose)
-        model_source_note(&source);
+        code = model_source_find(&args->model, &args->request.running, &source);
     if (code == EXIT_DONE)
         code = request_open_host(served, &source.source, (enum attn_load)args->model.load,
                                  args->model.compute);

@@ -228,7 +228,7 @@ static int tokenize(const struct tokenize_args *args, struct attn_sink *out)
     struct attn_error err = {0};
     int code = check(args);
     if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &source);
+        code = model_source_find(&args->model, NULL, &source);
     if (code != EXIT_DONE)
         return code;
     if ((args->prompt.ids ? attn_tokenizer_open_lazily(&source.source, NULL, NULL, &tokenizer, &err)

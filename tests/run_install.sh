@@ -77,6 +77,17 @@ finds_the_installed_models() {
         (cd "$scratch" && env -i "$prefix/bin/attn-cli" run -m tiny-gpt2 'The cat') >"$scratch/seen"
 }
 
+# With a PREFIX of ~/.local, ../../models is a folder of the user's.
+finds_no_models_of_a_stranger() {
+    local home=$scratch/home
+    make_target install PREFIX="$home/.local" || return
+    mkdir -p "$home/models" && cp -R models/tiny-gpt2 "$home/models/mine" || return
+    (cd "$scratch" && env -i "$home/.local/bin/attn-cli" models) >"$scratch/seen" &&
+        grep -q '^tiny-gpt2 *shipped' "$scratch/seen" && ! grep mine "$scratch/seen" &&
+        ! (cd "$scratch" && env -i "$home/.local/bin/attn-cli" run -m mine 'The cat') 2>"$scratch/seen" &&
+        grep -qF "'mine' is neither a directory, nor in '$home/.local/share/attn-cli/models'" "$scratch/seen"
+}
+
 # The word splitting of its output is how pkg-config is used.
 # shellcheck disable=SC2046
 runs_programs_linked_with_the_shared_library() {
@@ -134,7 +145,7 @@ uninstalls_every_file() {
 
 tests=(installs_the_listed_files installs_headers_that_stand_alone runs_a_program_in_another_language
     lays_out_structs_as_the_python_binding_does finds_the_installed_models
-    runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
+    finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
     refuses_a_path_that_the_shell_would_split uninstalls_every_file)
 [ $# -eq 0 ] || tests=("$@")

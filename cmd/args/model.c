@@ -119,16 +119,44 @@ static char *find_hub(void)
     return variable("HOME") ? join_home("~", "/.cache/huggingface/hub") : NULL;
 }
 
-/* The folder MIDDLE, seen from the one of the program; NULL where there is none. */
-static char *find_near_program(const char *middle)
+/* Where the program lies: its folder, without a slash at the end. */
+static bool find_program(char folder[MODEL_PATH_SIZE])
 {
-    char program[MODEL_PATH_SIZE], path[MODEL_PATH_SIZE];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof(program));
-    const char *slash = size > 0 ? memrchr(program, '/', (size_t)size) : NULL;
-    if (!slash || (size_t)size == sizeof(program))
+    ssize_t size = readlink("/proc/self/exe", folder, MODEL_PATH_SIZE);
+    char *slash = size > 0 && size < MODEL_PATH_SIZE ? memrchr(folder, '/', (size_t)size) : NULL;
+    if (slash)
+        *slash = '\0';
+    return slash;
+}
+
+/*
+ * The source tree, seen from FOLDER: a line of the file that the Makefile puts beside what it builds,
+ * and that no installation has. Other programs may lie two folders below a `models` of their user.
+ */
+static bool read_source_tree(const char *folder, char tree[MODEL_PATH_SIZE])
+{
+    char path[MODEL_PATH_SIZE];
+    snprintf(path, sizeof(path), "%.4000s/attn-cli.source", folder);
+    FILE *file = fopen(path, "re");
+    bool is_read = file && fgets(tree, MODEL_PATH_SIZE, file);
+    if (file)
+        fclose(file);
+    if (is_read)
+        tree[strcspn(tree, "\n")] = '\0';
+    return is_read;
+}
+
+/* The folder of the models that came with the program; NULL where there is none. */
+static char *find_own(void)
+{
+    char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
+    if (!find_program(program))
         return NULL;
-    int length = snprintf(path, sizeof(path), "%.*s%s", (int)(slash - program), program, middle);
-    return length > 0 && (size_t)length < sizeof(path) ? realpath(path, NULL) : NULL;
+    if (read_source_tree(program, tree))
+        snprintf(path, sizeof(path), "%s/%s/models", program, tree);
+    else
+        snprintf(path, sizeof(path), "%s/../share/attn-cli/models", program);
+    return realpath(path, NULL);
 }
 
 int model_catalog_open(struct model_catalog *catalog)
@@ -137,19 +165,16 @@ int model_catalog_open(struct model_catalog *catalog)
     const char *path = variable("ATTN_CLI_MODEL_PATH");
     size_t n = 0;
     catalog->search_path = strdup(path ? path : "");
-    catalog->folders = calloc(strlen(path ? path : "") + 3, sizeof(*catalog->folders));
+    catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof(*catalog->folders));
     if (!catalog->search_path || !catalog->folders)
         return report_no_memory();
     char *rest = catalog->search_path;
     for (char *folder; (folder = strsep(&rest, ":")) != NULL;)
         if (*folder)
             catalog->folders[n++] = folder;
-    /* PREFIX/bin/attn-cli is beside PREFIX/share; build/release/attn-cli is below the sources. */
-    catalog->near[0] = find_near_program("/../share/attn-cli/models");
-    catalog->near[1] = find_near_program("/../../models");
-    for (size_t i = 0; i < 2; i++)
-        if (catalog->near[i])
-            catalog->folders[n++] = catalog->near[i];
+    catalog->own = find_own();
+    if (catalog->own)
+        catalog->folders[n++] = catalog->own;
     catalog->hub = find_hub();
     catalog->catalog.folders = catalog->folders;
     catalog->catalog.n_folder = n;
@@ -161,8 +186,7 @@ void model_catalog_release(struct model_catalog *catalog)
 {
     free(catalog->search_path);
     free(catalog->folders);
-    free(catalog->near[0]);
-    free(catalog->near[1]);
+    free(catalog->own);
     free(catalog->hub);
     *catalog = (struct model_catalog){0};
 }
@@ -200,13 +224,56 @@ static int report_not_found(const struct attn_catalog *catalog, const char *name
     return report(err, EXIT_MODEL);
 }
 
-static int find_model(const char *name, struct attn_found *found)
+/* Where a model was found, and whether it was said that there is another of its name. */
+struct places {
+    const struct model_catalog *catalog;
+    const struct attn_found *taken;
+    bool is_said;
+};
+
+/* An attn_catalog_other_fn. Models that are built in come with the program as files, too. */
+static void say_other(void *user, const struct attn_found *other)
+{
+    struct places *places = user;
+    const char *taken = places->taken->source.directory, *own = places->catalog->own;
+    char *real = own ? realpath(taken, NULL) : NULL;
+    const bool is_own = real && strncmp(real, own, strlen(own)) == 0;
+    free(real);
+    if (places->is_said || (is_own && other->origin == ATTN_ORIGIN_BUILTIN))
+        return;
+    places->is_said = true;
+    note("'%s' is the directory '%s'; another of this name is %s%s%s", places->taken->source.name,
+         attn_quote_string(taken).text, other->source.directory ? "'" : "built in",
+         other->source.directory ? attn_quote_string(other->source.directory).text : "",
+         other->source.directory ? "'" : "");
+}
+
+/* Says what a name stands for: a snapshot, or where a directory was found. */
+static void say_taken(const struct attn_found *found)
+{
+    const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
+    if (found->origin == ATTN_ORIGIN_CACHED && slash)
+        note("'%s' is snapshot '%s', in '%s'", name, slash + 1,
+             attn_quote_string(found->directory).text);
+    else if (found->origin == ATTN_ORIGIN_SHIPPED ||
+             (found->origin == ATTN_ORIGIN_DIRECTORY && !strchr(name, '/')))
+        note("'%s' is the directory '%s'", attn_quote_string(name).text,
+             attn_quote_string(found->source.directory).text);
+}
+
+static int find_model(const char *name, const struct running_args *running,
+                      struct attn_found *found)
 {
     struct model_catalog catalog;
     struct attn_error err = {0};
+    struct places places = {&catalog, found, false};
     int code = model_catalog_open(&catalog);
     if (code == EXIT_DONE && attn_catalog_find(&catalog.catalog, name, found, &err) != ATTN_OK)
         code = report_not_found(&catalog.catalog, name, &err);
+    if (code == EXIT_DONE && found->source.directory && !(running && running->is_quiet))
+        attn_catalog_visit_others(&catalog.catalog, found, say_other, &places);
+    if (code == EXIT_DONE && running && running->is_verbose)
+        say_taken(found);
     model_catalog_release(&catalog);
     return code;
 }
@@ -266,11 +333,12 @@ static bool is_tokenizer(const char *path)
     return size >= strlen(TOKENIZER) && strcmp(path + size - strlen(TOKENIZER), TOKENIZER) == 0;
 }
 
-int model_source_find(const struct model_args *args, struct model_source *found)
+int model_source_find(const struct model_args *args, const struct running_args *running,
+                      struct model_source *found)
 {
     *found = (struct model_source){0};
     if (args->name) {
-        int code = find_model(args->name, &found->found);
+        int code = find_model(args->name, running, &found->found);
         if (code != EXIT_DONE)
             return code;
     } else {
@@ -282,14 +350,6 @@ int model_source_find(const struct model_args *args, struct model_source *found)
     add_override(found, is_tokenizer(args->vocab) ? TOKENIZER : "vocab.json", args->vocab);
     add_override(found, "model.safetensors", args->weights);
     return EXIT_DONE;
-}
-
-void model_source_note(const struct model_source *found)
-{
-    const char *slash = strrchr(found->found.directory, '/');
-    if (found->found.origin == ATTN_ORIGIN_CACHED && slash)
-        note("'%s' is snapshot '%s', in '%s'", found->found.source.name, slash + 1,
-             attn_quote_string(found->found.directory).text);
 }
 
 /* --- For completion --------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #ifndef CMD_MODEL_ARGS_H
 #define CMD_MODEL_ARGS_H
 
+#include "cmd/args/running.h"
 #include "cmd/line/options.h"
 
 #include "attn.h"
@@ -29,13 +30,13 @@ struct model_catalog {
     struct attn_catalog catalog;
     const char **folders;
     char *search_path; /* the variable, cut into folders */
-    char *near[2];     /* folders found from the one that the program lies in, or NULL */
+    char *own;         /* the folder of the models that came with the program, or NULL */
     char *hub;         /* the cache of Hugging Face, or NULL */
 };
 
 /*
- * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the share folder of an installation;
- * the models of the source tree that the program was built in; and the cache of Hugging Face:
+ * The folders of $ATTN_CLI_MODEL_PATH, separated by colons; the models that came with the program,
+ * which are those of the source tree that it was built in, or of the installation; and the cache of Hugging Face:
  * $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else that of ~/.cache.
  * Reports and returns an exit code; release it in every case.
  */
@@ -50,12 +51,13 @@ struct model_source {
     struct attn_found found;
 };
 
-/* Finds what ARGS mean (attn_catalog_find). Reports a name that is not found; returns an exit code.
+/*
+ * Finds what ARGS mean (attn_catalog_find). Reports a name that is not found; returns an exit code.
+ * Notes that another place has the name too, unless RUNNING is quiet, and which directory is taken
+ * where it is verbose; NULL is neither.
  */
-int model_source_find(const struct model_args *args, struct model_source *found);
-
-/* Says which snapshot a name of the cache stands for. */
-void model_source_note(const struct model_source *found);
+int model_source_find(const struct model_args *args, const struct running_args *running,
+                      struct model_source *found);
 
 /* Prints all names, one a line (attn_catalog_visit). Names with characters that are special to a
  * shell are left out. Reports and returns an exit code. */

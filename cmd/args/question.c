@@ -54,11 +54,9 @@ int question_open(struct question *question)
     if (code == EXIT_DONE)
         code = attention_check(&args->attention);
     if (code == EXIT_DONE)
-        code = model_source_find(&args->model, &source);
+        code = model_source_find(&args->model, &args->running, &source);
     if (code != EXIT_DONE)
         return code;
-    if (args->running.is_verbose)
-        model_source_note(&source);
     hosting.source = &source.source;
     code = hosting_open(&hosting, &question->host);
     if (code == EXIT_DONE)

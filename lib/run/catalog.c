@@ -138,6 +138,40 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     return ATTN_OK;
 }
 
+/* --- Others of its name ----------------------------------------------------------------------- */
+
+/* Whether DIRECTORY is that of a model, and not the one of FOUND. */
+static bool is_other(const struct attn_found *found, const char *directory)
+{
+    const char *taken = found->source.directory;
+    struct stat one, other;
+
+    return attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
+           !(taken != NULL && stat(taken, &one) == 0 && stat(directory, &other) == 0 &&
+             one.st_dev == other.st_dev && one.st_ino == other.st_ino);
+}
+
+void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct attn_found *found,
+                               attn_catalog_other_fn visit, void *user)
+{
+    const char *name = found->source.name;
+    struct attn_found other = {.source.name = name, .origin = ATTN_ORIGIN_SHIPPED};
+    struct attn_found builtin = {.source.name = name, .origin = ATTN_ORIGIN_BUILTIN};
+    struct attn_hub_name hub;
+
+    other.source.directory = other.directory;
+    for (size_t i = 0; i < catalog->n_folder && is_bare(name); i++)
+        if (attn_path_join(catalog->folders[i], name, other.directory) &&
+            is_other(found, other.directory))
+            visit(user, &other);
+    if (found->origin != ATTN_ORIGIN_BUILTIN && attn_builtin_find(name, &builtin.source))
+        visit(user, &builtin);
+    if (catalog->hub != NULL && attn_hub_read_name(name, &hub) &&
+        attn_hub_has(catalog->hub, &hub) && find_in_hub(catalog, &hub, &other, NULL) == ATTN_OK &&
+        is_other(found, other.directory))
+        visit(user, &other);
+}
+
 /* --- All -------------------------------------------------------------------------------------- */
 
 struct visit {

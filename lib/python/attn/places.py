@@ -22,12 +22,18 @@ def _hub() -> str:
 
 
 def _folders() -> list[str]:
-    """ATTN_CLI_MODEL_PATH, the models in the wheel, those of an installation, and those of the sources."""
+    """ATTN_CLI_MODEL_PATH, the models in the wheel, those of an installation, and those of the sources, where the
+    library lies in a build folder: only there is a file that says where they are."""
     named = [folder for folder in os.environ.get("ATTN_CLI_MODEL_PATH", "").split(":") if folder]
     library = os.path.dirname(os.path.abspath(path)) if os.sep in path else "/usr/lib"
     near = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "models"),
-            os.path.join(library, "..", "share", "attn-cli", "models"), os.path.join(library, "..", "..", "models"),
+            os.path.join(library, "..", "share", "attn-cli", "models"),
             os.path.join(sys.prefix, "share", "attn-cli", "models")]
+    try:
+        with open(os.path.join(library, "attn-cli.source"), encoding="utf-8", errors="surrogateescape") as file:
+            near.append(os.path.join(library, file.readline().rstrip("\n"), "models"))
+    except OSError:
+        pass
     return named + [os.path.realpath(folder) for folder in near if os.path.isdir(folder)]
 
 
