@@ -101,6 +101,18 @@ enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage 
     return status;
 }
 
+enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err)
+{
+    char message[ATTN_ERROR_MESSAGE_SIZE];
+
+    if (!err || status != ATTN_INVALID)
+        return status;
+    memcpy(message, err->message, sizeof message);
+    snprintf(err->message, sizeof err->message, "%s: %.*s", field,
+             (int)(sizeof message - strlen(field) - 3), message);
+    return status;
+}
+
 enum attn_status attn_error_no_memory(struct attn_error *err)
 {
     return attn_error_set(err, ATTN_NO_MEMORY, "%s", attn_status_text(ATTN_NO_MEMORY));

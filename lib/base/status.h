@@ -108,6 +108,13 @@ void attn_error_hint(struct attn_error *err, const char *format, ...) ATTN_PRINT
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);
 
+/*
+ * Begins the message of a failed reading of FIELD, of what a caller has asked for, with its name:
+ * "heads: bad item '9.9', expected ...". Returns STATUS; does nothing but for ATTN_INVALID. ERR may
+ * be NULL.
+ */
+enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);
+
 /* Stores the failure FROM in ERR, unless that holds one. Returns FROM's status. ERR may be NULL. */
 enum attn_status attn_error_copy(struct attn_error *err, const struct attn_error *from);
 

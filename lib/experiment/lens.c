@@ -61,7 +61,7 @@ static enum attn_status read_sites(struct job *job, struct attn_error *err)
     if (job->request.sites == NULL)
         return ATTN_OK;
     if (attn_sites_parse(job->request.sites, &job->sites, err) != ATTN_OK)
-        return ATTN_INVALID;
+        return attn_error_in(ATTN_INVALID, "sites", err);
     if ((job->sites & ~allowed) == 0)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
@@ -102,7 +102,8 @@ static enum attn_status keep(struct job *job, struct attn_error *err)
         status = attn_selection_set_sites(
             job->selection, job->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream, err);
     if (status == ATTN_OK)
-        status = attn_selection_set_queries(job->selection, job->run->queries, err);
+        status = attn_error_in(attn_selection_set_queries(job->selection, job->run->queries, err),
+                               "queries", err);
     return status == ATTN_OK ? attn_trial_keep(job->run, job->selection, &job->capture, err)
                              : status;
 }

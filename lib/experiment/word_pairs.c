@@ -69,9 +69,9 @@ static enum attn_status find_tokens(const struct attn_run *run, const char *from
     pairs->from = attn_alloc(pairs->text.n, 1, err);
     if (pairs->from == NULL)
         return ATTN_NO_MEMORY;
-    status = attn_run_find_positions(run, from, pairs->from, err);
+    status = attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err);
     if (status == ATTN_OK)
-        status = attn_run_find_keys(run, NULL, to, keys, err);
+        status = attn_error_in(attn_run_find_keys(run, NULL, to, keys, err), "to", err);
     for (size_t i = 0; i < pairs->text.n; i++) {
         pairs->n_from += pairs->from[i];
         pairs->text.n_to += pairs->text.to[i];

@@ -105,15 +105,19 @@ static enum attn_status fill(struct attn_selection *selection, const struct attn
     enum attn_status status = ATTN_OK;
 
     if (request->sites)
-        status = set_sites(selection, request->sites, err);
+        status = attn_error_in(set_sites(selection, request->sites, err), "sites", err);
     if (status == ATTN_OK && request->layers)
-        status = attn_selection_set_layers(selection, request->layers, err);
+        status = attn_error_in(attn_selection_set_layers(selection, request->layers, err), "layers",
+                               err);
     if (status == ATTN_OK && request->heads && n_batch > 1)
-        status = keep_in_batches(selection, request->heads, n_batch, err);
+        status =
+            attn_error_in(keep_in_batches(selection, request->heads, n_batch, err), "heads", err);
     else if (status == ATTN_OK && request->heads)
-        status = attn_selection_set_heads(selection, request->heads, err);
+        status =
+            attn_error_in(attn_selection_set_heads(selection, request->heads, err), "heads", err);
     if (status == ATTN_OK && request->queries)
-        status = attn_selection_set_queries(selection, request->queries, err);
+        status = attn_error_in(attn_selection_set_queries(selection, request->queries, err),
+                               "queries", err);
     if (status == ATTN_OK && is_empty(selection))
         status = attn_error_set(err, ATTN_INVALID,
                                 "nothing is left of layers '%s', heads '%s' and the sites wanted",
@@ -179,9 +183,12 @@ enum attn_status attn_choose_edits(const struct attn_request *request, const str
     if (!made)
         return ATTN_NO_MEMORY;
     if (request->ablate)
-        status = add_ablation(request->ablate, ATTN_SITE_Z, dims, made, &n_made, err);
+        status = attn_error_in(add_ablation(request->ablate, ATTN_SITE_Z, dims, made, &n_made, err),
+                               "ablate", err);
     if (status == ATTN_OK && request->ablate_pattern)
-        status = add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, made, &n_made, err);
+        status = attn_error_in(
+            add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, made, &n_made, err),
+            "ablate_pattern", err);
     if (status == ATTN_OK && request->n_edit > 0)
         memcpy(made + n_made, request->edits, request->n_edit * sizeof(*made));
     if (status == ATTN_OK) {

@@ -90,7 +90,7 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
         status =
             attn_run_find_keys(job->run, knockout->heads, arrow + 1,
                                (struct attn_key_flags){knockout->keys, knockout->source_keys}, err);
-    return status;
+    return attn_error_in(status, "knockouts", err);
 }
 
 /* --- Edits ------------------------------------------------------------------------------------ */

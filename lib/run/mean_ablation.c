@@ -36,7 +36,9 @@ static enum attn_status select_heads(struct job *job, struct attn_error *err)
     if (status == ATTN_OK)
         status = attn_selection_set_sites(job->heads, ATTN_SITE_BIT(ATTN_SITE_Z), err);
     if (status == ATTN_OK)
-        status = attn_selection_set_heads(job->heads, job->run->request.ablate_mean, err);
+        status =
+            attn_error_in(attn_selection_set_heads(job->heads, job->run->request.ablate_mean, err),
+                          "ablate_mean", err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 

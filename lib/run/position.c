@@ -416,7 +416,7 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
     enum attn_status status = flags != NULL ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
-        status = attn_run_find_positions(run, spec, flags, err);
+        status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         n_run += flags[i] && (i == 0 || !flags[i - 1]);
         n_chosen += flags[i];

@@ -124,14 +124,15 @@ static enum attn_status check_place(const struct attn_run *run, const struct pat
     const struct attn_dims *dims = attn_selection_dims(run->selection);
 
     if ((size_t)patch->layer >= dims->n_layer)
-        return attn_error_set(err, ATTN_INVALID, "a patch names layer %d, expected 0 to %zu",
-                              patch->layer, dims->n_layer - 1);
+        return attn_error_set(err, ATTN_INVALID, "patches: '%s' names layer %d, expected 0 to %zu",
+                              attn_quote_string(patch->spec).text, patch->layer, dims->n_layer - 1);
     if (patch->head != ATTN_ALL_HEADS && attn_site_layout(patch->site) == ATTN_LAYOUT_VECTOR)
-        return attn_error_set(err, ATTN_INVALID, "a patch names head %d of '%s', which has none",
-                              patch->head, attn_site_name(patch->site));
+        return attn_error_set(
+            err, ATTN_INVALID, "patches: '%s' names head %d of '%s', which has none",
+            attn_quote_string(patch->spec).text, patch->head, attn_site_name(patch->site));
     if (patch->head != ATTN_ALL_HEADS && (size_t)patch->head >= sizes->n_head)
-        return attn_error_set(err, ATTN_INVALID, "a patch of '%s' names head %d, expected 0 to %zu",
-                              attn_site_name(patch->site), patch->head, sizes->n_head - 1);
+        return attn_error_set(err, ATTN_INVALID, "patches: '%s' names head %d, expected 0 to %zu",
+                              attn_quote_string(patch->spec).text, patch->head, sizes->n_head - 1);
     return ATTN_OK;
 }
 
@@ -261,8 +262,10 @@ static enum attn_status find_rows(const struct attn_run *run, const struct patch
     *flags = attn_alloc(sizes->n_row, 1, err);
     if (*flags == NULL)
         return ATTN_NO_MEMORY;
-    return is_of_source ? attn_run_find_source_positions(run, patch->positions, *flags, err)
-                        : attn_run_find_positions(run, patch->positions, *flags, err);
+    return attn_error_in(
+        is_of_source ? attn_run_find_source_positions(run, patch->positions, *flags, err)
+                     : attn_run_find_positions(run, patch->positions, *flags, err),
+        "patches", err);
 }
 
 static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_error *err)

@@ -164,7 +164,7 @@ static enum attn_status number_queries(struct attn_run *run, struct attn_error *
                                        &run->queries, err);
     if (run->queries)
         run->request.queries = run->queries;
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
 }
 
 static struct attn_dims find_dims(const struct attn_run *run)

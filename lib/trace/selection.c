@@ -34,7 +34,7 @@ struct range {
 
 /* What a list counts, for messages. */
 struct axis {
-    const char *noun; /* "layer" */
+    const char *noun; /* "layers" */
     size_t n;         /* valid indices 0 .. n-1 */
 };
 
@@ -107,12 +107,24 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
                                     struct attn_error *err)
 {
     enum attn_status status =
-        attn_error_set(err, ATTN_INVALID, "bad %s selection '%s', expected numbers from 0 to %zu",
-                       axis->noun, attn_quote(item, size).text, axis->n - 1);
+        attn_error_set(err, ATTN_INVALID, "bad item '%s' of the %s, expected numbers from 0 to %zu",
+                       attn_quote(item, size).text, axis->noun, axis->n - 1);
 
     attn_error_hint(err,
                     "items are N, N-M, N-M+STEP, -1 for the last, or all, separated by commas");
     return status;
+}
+
+/* What is wrong with an item of heads, of which a side cannot be read. */
+static enum attn_status report_heads(const struct attn_dims *dims, const char *item, size_t size,
+                                     struct attn_error *err)
+{
+    attn_error_set(err, ATTN_INVALID,
+                   "bad item '%s', expected h or L.h, layers from 0 to %zu and heads from 0 to %zu",
+                   attn_quote(item, size).text, dims->n_layer - 1, dims->n_head - 1);
+    attn_error_hint(err, "each side is N, N-M, N-M+STEP, -1 for the last, * or all; items are "
+                         "separated by commas");
+    return ATTN_INVALID;
 }
 
 static bool parse_index(const char *text, size_t size, size_t n, size_t *index)
@@ -236,7 +248,7 @@ enum attn_status attn_selection_set_layers(struct attn_selection *selection, con
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    const struct axis axis = {"layer", selection->dims.n_layer};
+    const struct axis axis = {"layers", selection->dims.n_layer};
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
 
@@ -280,7 +292,7 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection, co
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    const struct axis axis = {"query", selection->dims.n_position};
+    const struct axis axis = {"queries", selection->dims.n_position};
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
 
@@ -315,14 +327,12 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
 }
 
 /* The indices of one side of "L.h": an item of a list, or *. */
-static enum attn_status parse_side(const struct axis *axis, const char *text, size_t size,
-                                   struct range *range, struct attn_error *err)
+static bool parse_side(const char *text, size_t size, size_t n, struct range *range)
 {
-    if (size == 1 && text[0] == '*')
-        *range = (struct range){0, axis->n, 1};
-    else if (!parse_item(text, size, axis->n, range))
-        return report_item(axis, text, size, err);
-    return ATTN_OK;
+    if (size != 1 || text[0] != '*')
+        return parse_item(text, size, n, range);
+    *range = (struct range){0, n, 1};
+    return true;
 }
 
 /* Sets the flags of HEADS in LAYERS in a table [n_layer, n_head]. */
@@ -335,23 +345,20 @@ static void keep_heads(unsigned char *table, size_t n_head, struct range layers,
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
                                         unsigned char *table, struct attn_error *err)
 {
-    const struct axis layer_axis = {"layer", dims->n_layer}, head_axis = {"head", dims->n_head};
     struct range layers = {0, dims->n_layer, 1}, heads;
     const char *middle, *head = item;
     size_t skip, head_size = size;
-    enum attn_status status;
 
     if (split_head(item, size, &middle, &skip)) {
-        status = parse_side(&layer_axis, item + skip, (size_t)(middle - item) - skip, &layers, err);
-        if (status != ATTN_OK)
-            return status;
+        if (!parse_side(item + skip, (size_t)(middle - item) - skip, dims->n_layer, &layers))
+            return report_heads(dims, item, size, err);
         head = middle + 1;
         head_size = size - (size_t)(head - item);
     }
-    status = parse_side(&head_axis, head, head_size, &heads, err);
-    if (status == ATTN_OK)
-        keep_heads(table, dims->n_head, layers, heads);
-    return status;
+    if (!parse_side(head, head_size, dims->n_head, &heads))
+        return report_heads(dims, item, size, err);
+    keep_heads(table, dims->n_head, layers, heads);
+    return ATTN_OK;
 }
 
 enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
