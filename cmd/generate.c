@@ -304,7 +304,9 @@ static int perform(struct generate_args *args, struct served *served)
 {
     struct attn_generation made = {0};
     struct input input = {0};
-    int code = prompt_check(&args->prompt, EXAMPLE);
+    int code = outputs_check_text(&args->request.output, &args->prompt);
+    if (code == EXIT_DONE)
+        code = prompt_check(&args->prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = request_check(served);
     if (code == EXIT_DONE)

@@ -82,7 +82,9 @@ static bool is_predicting(const struct run_args *args)
 
 static int check(const struct run_args *args, struct served *served)
 {
-    int code = prompt_check(&args->prompt, EXAMPLE);
+    int code = outputs_check_text(&args->request.output, &args->prompt);
+    if (code == EXIT_DONE)
+        code = prompt_check(&args->prompt, EXAMPLE);
     if (code == EXIT_DONE)
         code = request_check(served);
     if (code == EXIT_DONE && served->is_standard_used && is_predicting(args))

@@ -271,6 +271,18 @@ int outputs_check_model(const struct output_args *args, const struct attn_host *
     return code;
 }
 
+int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt)
+{
+    const size_t n = args->formats.n;
+    const struct attn_option *last = n > 0 ? &args->formats.items[n - 1] : NULL;
+    if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
+        strcmp(last->value, "-") == 0)
+        return EXIT_DONE;
+    return report_problem(EXIT_USAGE, "a text comes after the name of the file",
+                          "no text given: '%s' was taken as the %s of '--%s'", last->value,
+                          attn_format_find(last->name)->argument, last->name);
+}
+
 int outputs_check(const struct output_args *args, bool *is_standard_used)
 {
     struct attn_output *items = NULL;

@@ -3,6 +3,7 @@
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
+#include "cmd/args/prompt.h"
 #include "cmd/line/options.h"
 
 #include "attn.h"
@@ -64,6 +65,10 @@ int outputs_list_options(const struct command *command, const char *const *given
 
 /* Refuses outputs that are files of HOST's model. Reports and returns an exit code. */
 int outputs_check_model(const struct output_args *args, const struct attn_host *host);
+
+/* Where PROMPT has no text, refuses a last output whose FILE looks like one. Reports and returns an
+ * exit code. */
+int outputs_check_text(const struct output_args *args, const struct prompt_args *prompt);
 
 /* Whether ARGS put data on standard output. Reports what does not fit; returns an exit code. */
 int outputs_check(const struct output_args *args, bool *is_standard_used);

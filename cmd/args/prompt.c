@@ -87,6 +87,11 @@ bool prompt_has_text(const struct prompt_args *args)
     return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
 }
 
+bool prompt_is_given(const struct prompt_args *args)
+{
+    return args->plain.n > 0 || args->text || args->file || args->ids || args->embeds;
+}
+
 int prompt_check(const struct prompt_args *args, const char *hint)
 {
     size_t n = args->plain.n + !!args->text + !!args->file + !!args->ids + !!args->embeds;

@@ -32,6 +32,9 @@ extern const struct option_group prompt_numbers_options;
 /* Whether there is a text, or ids or embeddings in its place. */
 bool prompt_has_text(const struct prompt_args *args);
 
+/* Whether there is a text, ids or embeddings. */
+bool prompt_is_given(const struct prompt_args *args);
+
 /* Checks that there is exactly one of text, file, ids and embeds; HINT shows how to give one.
  * Returns an exit code. */
 int prompt_check(const struct prompt_args *args, const char *hint);

@@ -92,9 +92,32 @@ static bool find_letter(struct option_walk *walk, char letter)
     return false;
 }
 
+/* Writes which other commands have the option --NAME [size]; false when none has it. */
+static bool find_others(const char *name, size_t size, char hint[128])
+{
+    size_t used = 0, n = 0;
+    for (size_t i = 0; commands[i]; i++) {
+        struct option_walk walk = {.command = commands[i]};
+        if (!find_name(&walk, name, size) || n++ > 2)
+            continue;
+        int length = snprintf(hint + used, 128 - used, "%s'attn-cli %s'", used > 0 ? ", " : "",
+                              commands[i]->name);
+        used += (size_t)length;
+    }
+    if (n > 0)
+        snprintf(hint + used, 128 - used,
+                 n == 1  ? " has it"
+                 : n > 3 ? " and others have it"
+                         : " have it");
+    return n > 0;
+}
+
 static int report_unknown(const struct command *command, const char *typed, size_t size)
 {
     char hint[128];
+    if (size > 2 && find_others(typed + 2, size - 2, hint))
+        return report_problem(EXIT_USAGE, hint, "'%.*s' is no option of '%s'", (int)size, typed,
+                              command->name);
     struct typo typo = {.typed = typed + 2, .size = size - 2};
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
         if (walk.option.name)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define GGUF ".gguf"
+#define ADAPTER "adapter_config.json"
 
 /* What a shell takes as it is, also inside of both quotes of Python. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -29,6 +30,10 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
     "m = M.from_pretrained('.', gguf_file=f); m.hf_quantizer = None; "                             \
     "vars(m.config).pop('quantization_config', 0); m.save_pretrained('.'); "                       \
     "T.from_pretrained('.', gguf_file=f).save_pretrained('.')\""
+
+#define MERGE_ADAPTER                                                                              \
+    "python3 -c \"from peft import AutoPeftModelForCausalLM as M; "                                \
+    "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
 
 static bool is_gguf(const char *name)
 {
@@ -120,11 +125,27 @@ static void append_copy(struct attn_buffer *command, const struct attn_source *s
     append_cd(command, name, strlen(name));
 }
 
+/* What PEFT saves: the changes that a training has made to another model. */
+static enum attn_status report_adapter(const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_buffer command = {0};
+
+    attn_error_set(err, ATTN_UNSUPPORTED,
+                   "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
+                   attn_quote_string(source->directory).text);
+    append_cd(&command, source->directory, strlen(source->directory));
+    attn_buffer_append_string(&command, MERGE_ADAPTER);
+    give(&command, err);
+    return ATTN_UNSUPPORTED;
+}
+
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
 {
     struct attn_buffer command = {0};
     char file[ATTN_FOREIGN_NAME_SIZE];
 
+    if (attn_source_has_part(source, ADAPTER))
+        return report_adapter(source, err);
     if (!attn_foreign_find(source, file))
         return ATTN_OK;
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",

@@ -53,6 +53,15 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
     }
 }
 
+/* A file that ends before what its header lists is mostly a download that broke off. */
+static void hint_truncated(const struct header *header, uint64_t needed)
+{
+    attn_error_hint(header->err,
+                    "the file has %zu bytes and needs %" PRIu64
+                    " or more: a download that broke off? fetch it again",
+                    header->file->size, needed);
+}
+
 /* Reads the size of the header. */
 static enum attn_status read_prefix(struct header *header)
 {
@@ -75,6 +84,8 @@ static enum attn_status read_prefix(struct header *header)
                        " bytes, expected a safetensors file with a header of at most %zu",
                        attn_quote_string(file->path).text, file->size, size, limit);
         hint_at_kind(file, header->err);
+        if (size < MAX_HEADER_SIZE && file->size > PREFIX_SIZE && file->data[PREFIX_SIZE] == '{')
+            hint_truncated(header, PREFIX_SIZE + size);
         return ATTN_FORMAT;
     }
     header->data_start = PREFIX_SIZE + (size_t)size;
@@ -305,13 +316,16 @@ static enum attn_status check_size(const struct header *header, const struct mem
     const size_t begin = members->offsets[0], end = members->offsets[1];
     size_t size;
 
-    if (begin > end || end > header->data_size)
-        return attn_error_set(header->err, ATTN_FORMAT,
-                              "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
-                              "end within %zu bytes of data",
-                              attn_quote_string(members->name).text,
-                              attn_quote_string(header->file->path).text, begin, end,
-                              header->data_size);
+    if (begin > end || end > header->data_size) {
+        attn_error_set(header->err, ATTN_FORMAT,
+                       "'%s' in '%s' has data_offsets [%zu, %zu], expected a begin and an "
+                       "end within %zu bytes of data",
+                       attn_quote_string(members->name).text,
+                       attn_quote_string(header->file->path).text, begin, end, header->data_size);
+        if (begin <= end && end < SIZE_MAX - header->data_start)
+            hint_truncated(header, header->data_start + end);
+        return ATTN_FORMAT;
+    }
     if (!measure(tensor, &size))
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has shape %s of %s, expected a whole number of bytes "

@@ -108,6 +108,23 @@ enum attn_status attn_family_parse_config(const struct attn_file *file, struct a
     return attn_json_parse_named(file, names, json, err);
 }
 
+/* Whether models of TYPE read a whole text, or a picture, at once: they expect no next token. */
+static bool is_encoder(const char *type)
+{
+    static const char *const types[] = {
+        "albert",      "beit",       "bert",       "big_bird",   "camembert",   "clip",
+        "convbert",    "deberta",    "deberta-v2", "deit",       "dinov2",      "distilbert",
+        "electra",     "ernie",      "esm",        "funnel",     "hubert",      "layoutlm",
+        "longformer",  "modernbert", "mpnet",      "nomic_bert", "roberta",     "siglip",
+        "squeezebert", "vit",        "vit_mae",    "wav2vec2",   "xlm-roberta", "xlm-roberta-xl",
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(types[i], type) == 0)
+            return true;
+    return false;
+}
+
 enum attn_status attn_family_read_config(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -122,8 +139,9 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     if (family == NULL) {
         list_types(" and ", types);
         return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', this version reads %s",
-            attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text, types);
+            err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', %s %s",
+            attn_quote_string(attn_json_name(json)).text, attn_quote_string(type).text,
+            is_encoder(type) ? "an encoder; decoders are read:" : "this version reads", types);
     }
     config->model_type = family->model_type;
     status = family->read_config(json, config, layers, err);

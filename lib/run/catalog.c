@@ -91,10 +91,16 @@ static enum attn_status report_file(const char *path, struct attn_error *err)
 {
     const enum attn_status status = attn_foreign_check_file(path, err);
 
+    const char *slash = strrchr(path, '/');
+
     if (status != ATTN_OK)
         return status;
-    return attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
-                          attn_quote_string(path).text);
+    attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
+                   attn_quote_string(path).text);
+    attn_error_hint(err, "its directory is '%s'",
+                    slash != NULL ? attn_quote(path, slash > path ? (size_t)(slash - path) : 1).text
+                                  : ".");
+    return ATTN_INVALID;
 }
 
 /* As attn_catalog_find, but for the paths of directories. */

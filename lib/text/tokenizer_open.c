@@ -1,6 +1,7 @@
 /* tokenizer_open.c - see tokenizer_open.h. */
 #include "text/tokenizer_open.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
 #include "text/tokenizer_files.h"
 #include "text/tokenizer_internal.h"
@@ -23,13 +24,27 @@ static bool reads_json(const struct attn_source *source)
            (is_overridden(source, "tokenizer.json") || !is_overridden(source, "vocab.json"));
 }
 
+/* ATTN_IO when SOURCE has neither file; one that was named and is missing is reported as such. */
+static enum attn_status check_there(const struct attn_source *source, struct attn_error *err)
+{
+    if (reads_json(source) || attn_source_has_part(source, "vocab.json") ||
+        is_overridden(source, "vocab.json") || is_overridden(source, "tokenizer.json"))
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_IO, "'%s' has no tokenizer, expected tokenizer.json or vocab.json",
+        attn_quote_string(source->directory ? source->directory : source->name).text);
+}
+
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
 {
-    struct attn_tokenizer *tokenizer = attn_alloc(1, sizeof *tokenizer, err);
-    enum attn_status status;
+    enum attn_status status = check_there(source, err);
+    struct attn_tokenizer *tokenizer;
 
+    if (status != ATTN_OK)
+        return status;
+    tokenizer = attn_alloc(1, sizeof *tokenizer, err);
     if (!tokenizer)
         return ATTN_NO_MEMORY;
     if (reads_json(source))

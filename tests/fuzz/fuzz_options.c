@@ -72,6 +72,7 @@ static const struct option_group group = OPTION_GROUP(rows);
 static const struct option_part parts[] = {{&group, 0}};
 
 static const struct command command = {.name = "fuzz", .parts = parts, .n_part = 1};
+const struct command *const commands[] = {&command, NULL};
 
 /* --- what options.c and prompt.c call --------------------------------------------------------- */
 

@@ -749,7 +749,7 @@ START_TEST(refuses_other_model_types)
         {"{\"model_type\":\"GPT2\"}", "is 'GPT2', this version reads"},
         {"{\"model_type\":\"gemma3\"}", "is 'gemma3', this version reads"},
         {"{\"model_type\":\"falcon\"}", "is 'falcon', this version reads"},
-        {"{\"model_type\":\"bert\"}", "is 'bert', this version reads"},
+        {"{\"model_type\":\"bert\"}", "is 'bert', an encoder; decoders are read:"},
         {"{\"model_type\":\"mixtral\"}", "is 'mixtral', this version reads"},
         {"{\"model_type\":\"qwen2_moe\"}", "is 'qwen2_moe', this version reads"},
         {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', this version reads"},
