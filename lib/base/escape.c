@@ -2,6 +2,7 @@
 #include "base/escape.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <string.h>
 
