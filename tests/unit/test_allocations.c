@@ -6,6 +6,7 @@
 #include "attn.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "tool.h"
@@ -296,11 +297,13 @@ static void fail_each_allocation(const struct job *job)
 
 static void fail_in_all_formats(const char *model, const char *text, int n_thread)
 {
+    const bool can_draw = attn_can_draw();
+
     enter(model);
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
 
-        if (!format->tensors)
+        if (!format->tensors || (attn_is_drawn(format) && !can_draw))
             continue;
         fail_each_allocation(&(struct job){format->name, text, n_thread});
         for (size_t k = 0; k < n_file; k++)

@@ -57,7 +57,7 @@ static void leave_shared(void)
 static bool can_be_nobody(void)
 {
     if (geteuid() != 0)
-        puts("skipped what other users plant: only root can be two users");
+        attn_skip_test("what other users plant: only root can be two users");
     return geteuid() == 0;
 }
 

@@ -6,6 +6,7 @@
 #include "tests/support/blues.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
+#include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/naughty.h"
 #include "tests/support/picture.h"
@@ -474,20 +475,6 @@ END_TEST
 
 /* --- PNG and PDF ------------------------------------------------------------------------------- */
 
-/* Whether pango is there to draw with; says so where not. */
-static bool can_draw(void)
-{
-    struct attn_ran ran = attn_command((const char *[]){"run", "--png", "-", "The", NULL});
-    const bool can = ran.exit == 0;
-
-    if (!can) {
-        ck_assert_ptr_nonnull(strstr(ran.err, "which is not installed"));
-        fprintf(stderr, "skipped: there is no libpangocairo ('make deps-draw' installs it)\n");
-    }
-    attn_ran_release(&ran);
-    return can;
-}
-
 /* The color that most pixels of a cell have: lines and numbers take the others. */
 static uint32_t most_frequent(const struct attn_picture *picture, size_t x, size_t y, size_t side)
 {
@@ -531,7 +518,7 @@ static void assert_pixels(const char *const *args, size_t side)
 
 START_TEST(a_png_shows_the_numbers_of_the_csv)
 {
-    if (!can_draw())
+    if (!attn_can_draw())
         return;
     assert_pixels((const char *const[]){"run", "--sites", "pattern", "--heads", "2.5", TEXT, NULL},
                   18);
@@ -550,7 +537,7 @@ START_TEST(a_png_says_what_it_shows)
     struct attn_picture picture;
     struct attn_ran ran;
 
-    if (!can_draw())
+    if (!attn_can_draw())
         return;
     ran = attn_command((const char *[]){"run", "-m", "models/cross-attention", "--source",
                                         "eat dessert first", "--mask", "none", "--png", "-",
@@ -584,7 +571,7 @@ START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
     static char text[1 << 16];
     struct attn_ran ran;
 
-    if (!can_draw())
+    if (!attn_can_draw())
         return;
     attn_folder_enter();
     ran = attn_command((const char *[]){"run", "--heads", "2.5", "--pdf", "f.pdf", TEXT, NULL});
@@ -600,7 +587,7 @@ START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
         ck_assert_ptr_null(strstr(text, "CreationDate"));
         ck_assert_ptr_nonnull(strstr(text, "attn-cli 0.1.0"));
     } else {
-        fprintf(stderr, "skipped: there is no pdftotext (poppler-utils)\n");
+        attn_skip_test("there is no pdftotext (Debian package poppler-utils)");
     }
     remove("f.pdf");
     attn_folder_leave();
@@ -643,7 +630,7 @@ START_TEST(without_fonts_text_is_boxes_and_a_note_tells)
     struct attn_picture picture;
     struct attn_ran ran;
 
-    if (!can_draw())
+    if (!attn_can_draw())
         return;
     attn_folder_enter();
     ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
@@ -689,8 +676,9 @@ END_TEST
 START_TEST(equal_runs_give_equal_files)
 {
     static const char *const formats[] = {"--svg", "--png", "--pdf"};
+    const size_t n_format = attn_can_draw() ? 3 : 1;
 
-    for (size_t i = 0; i < (can_draw() ? 3 : 1); i++) {
+    for (size_t i = 0; i < n_format; i++) {
         const char *const args[] = {"run", formats[i], "-", TEXT, NULL};
         struct attn_ran a = attn_command(args), b = attn_command(args);
 

@@ -4,7 +4,9 @@
  */
 #include "figures/figure_cairo.h"
 #include "figures/table_picture.h"
+#include "output/table_picture.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/drawing.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
 
@@ -170,10 +172,8 @@ END_TEST
 
 START_TEST(png_and_pdf_fail_cleanly_wherever_memory_runs_out)
 {
-    struct attn_error err = {0};
-
-    if (attn_figure_cairo_check("a figure", &err) != ATTN_OK)
-        return; /* test_cli_figures says so */
+    if (!attn_can_draw())
+        return;
     select_drawn(&all[0]);
     assert_fails_cleanly(draw, "png");
     assert_fails_cleanly(draw, "pdf");
@@ -184,11 +184,11 @@ END_TEST
 START_TEST(pictures_of_tables_fail_cleanly_wherever_memory_runs_out)
 {
     static const char *const formats[] = {"svg", "html", "heatmap", "png", "pdf"};
-    const bool has_cairo = attn_figure_cairo_check("a figure", NULL) == ATTN_OK;
+    const size_t n_format = attn_can_draw() ? 5 : 3;
 
     select_drawn(&all[0]);
     make_table();
-    for (size_t i = 0; i < (has_cairo ? 5 : 3); i++)
+    for (size_t i = 0; i < n_format; i++)
         for (int detail = 0; detail < 2; detail++) {
             has_detail = detail == 1;
             assert_fails_cleanly(draw_table, formats[i]);
