@@ -14,7 +14,8 @@
 #
 # After the name come lines of bash, then what is expected byte for byte: `--- stdout`, `--- stderr`
 # and `--- exit`, in this order. What is left out is nothing, or 0. `--- stdout, no final newline` is
-# output that ends within a line. Text above the first case is for readers.
+# output that ends within a line. Text above the first case is for readers. `--- needs THING` below
+# the lines of bash: without THING, one of `missing` below, the case is skipped, and its name printed.
 #
 # Each case runs in an empty folder, with attn-cli in PATH, $MODELS and $FIXTURES, and an environment
 # without anything else of the user's. Paths below these two are compared as `$MODELS/...`, so
@@ -55,13 +56,15 @@ end_part() {
     'stdout, no final newline' | 'stderr, no final newline')
         part=${part%%,*} text=${text%$'\n'}
         ;;
-    'exit '*)
+    'exit '* | 'needs '*)
         [ -z "$text" ] || malformed "lines below '--- $part'"
-        text=${part#exit }$'\n' part=exit
+        text=${part#* }$'\n' part=${part%% *}
+        [ $part = exit ] || [ "${missing[${text%$'\n'}]+is}" ] ||
+            malformed "'--- needs ${text%$'\n'}', expected one of: ${!missing[*]}"
         ;;
     script) [ -n "$text" ] || malformed "'${name_of[-1]}' has no command" ;;
     stdout | stderr) ;;
-    *) malformed "'--- $part', expected stdout, stderr or exit" ;;
+    *) malformed "'--- $part', expected needs, stdout, stderr or exit" ;;
     esac
     [ ! -e "$folder/$part" ] || malformed "a second '--- $part'"
     printf '%s' "$text" >"$folder/$part"
@@ -91,6 +94,19 @@ read_cases() { # FILE
     [ ${#name_of[@]} -gt "$first" ] || malformed 'no case'
 }
 
+# --- What may be absent -------------------------------------------------------------------------
+
+# Why cases that need a THING are skipped here; empty: they run.
+declare -A missing=([drawing]='' [terminal]='')
+
+look_around() {
+    local packages
+    packages=$(tests/tools/dependencies.sh missing draw)
+    [ -z "$packages" ] || missing[drawing]="there is no $packages ('make deps-draw' installs it)"
+    script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
+        missing[terminal]="script (bsdutils) can make no terminal, as without /dev/pts"
+}
+
 # --- Running ------------------------------------------------------------------------------------
 
 # Leaves what case FOLDER gives in its files seen.*.
@@ -113,7 +129,12 @@ run_script() { # FOLDER
 }
 
 run_case() { # NUMBER
-    local folder=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes
+    local folder=$scratch/cases/$1 name="${file_of[$1]}:${name_of[$1]}" part is_same=yes need=
+    [ ! -e "$folder/needs" ] || need=$(<"$folder/needs")
+    if [ "$need" ] && [ "${missing[$need]}" ]; then
+        echo "skipped $name: ${missing[$need]}"
+        return
+    fi
     run_script "$folder"
     [ $is_refreshing = no ] || take_seen "$folder" "$name"
     for part in stdout stderr exit; do
@@ -155,6 +176,7 @@ print_case() { # NUMBER
     local folder=$scratch/cases/$1
     echo "=== ${name_of[$1]}"
     cat "$folder/script"
+    [ ! -e "$folder/needs" ] || echo "--- needs $(<"$folder/needs")"
     print_stream "$folder" stdout
     print_stream "$folder" stderr
     [ "$(<"$folder/exit")" = 0 ] || echo "--- exit $(<"$folder/exit")"
@@ -179,6 +201,7 @@ if [ "${1-}" = --refresh ]; then
 fi
 [ $# -gt 0 ] || set -- tests/cli
 mkdir "$scratch/cases" "$scratch/headers"
+look_around
 
 mapfile -t strays < <(find tests/cli -type f ! -name '*.test' ! -name README.md)
 for stray in "${strays[@]}"; do
