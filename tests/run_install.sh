@@ -54,7 +54,7 @@ installs_headers_that_stand_alone() { compile_headers "${CC:-cc}" -std=c11 -x c;
 
 # shellcheck disable=SC2046
 runs_a_program_in_another_language() {
-    command -v g++ >/dev/null || { echo "skipped: there is no g++" && return; }
+    command -v g++ >/dev/null || { echo "skipped ${FUNCNAME[0]}: there is no g++" && return; }
     compile_headers g++ -std=c++11 -x c++ || return
     printf '#include <attn/attn.h>\n#include <cstdio>\nint main() { std::puts(attn_version()); }\n' |
         g++ -std=c++11 -x c++ - -o "$scratch/version" $("$pkg_config" --cflags --libs attn) &&
