@@ -136,7 +136,7 @@ $(BUILD)/libraries.cflags: tests/tools/dependencies.sh $(BUILD)/flags
 	@tests/tools/dependencies.sh find $(BUILD)/libraries build
 
 $(BUILD)/check.cflags: tests/tools/dependencies.sh
-	@tests/tools/dependencies.sh find $(BUILD)/check test
+	@tests/tools/dependencies.sh find $(BUILD)/check check
 
 $(OBJECTS): $(BUILD)/flags $(BUILD)/libraries.cflags $(BUILD)/hardening.cflags
 $(TEST_OBJECTS): $(BUILD)/check.cflags

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # dependencies.sh - what build, tests and lint need; looked for by use, not by package.
 #
-#   dependencies.sh find PREFIX build|test   writes PREFIX.cflags and PREFIX.libs, arguments of the
+#   dependencies.sh find PREFIX build|check  writes PREFIX.cflags and PREFIX.libs, arguments of the
 #                                            compiler; names what is missing and its package
-#   dependencies.sh install GROUP...         installs what build, test, optional, draw, lint, engines,
-#                                            packages, python,
-#                                            clang, fuzz, browser, aarch64 lack on Debian and Ubuntu; does and says nothing when all is there
+#   dependencies.sh install GROUP...         installs what build, check, test, optional, draw, lint,
+#                                            engines, packages, fresh, python, clang, fuzz, browser,
+#                                            aarch64 lack on Debian and Ubuntu; does and says nothing
+#                                            when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
 # XSMM=no: the build goes without libxsmm.
@@ -92,8 +93,12 @@ missing() {
         has_module nettle || echo nettle-dev
         [ "${XSMM-}" = no ] || has_xsmm || echo libxsmm-dev
         ;;
-    test)
+    check) # what unit tests are linked with
         has_module check || echo check
+        ;;
+    test) # what no test is skipped without
+        missing check
+        has_program unzip || echo unzip
         ;;
     optional) # tests are skipped without these, and say so
         has_program g++ || echo g++
@@ -125,6 +130,9 @@ missing() {
         has_program dh || echo debhelper
         has_program dh_python3 || echo dh-python
         has_program lintian || echo lintian
+        missing fresh
+        ;;
+    fresh) # what makes a Debian in a folder
         has_program debootstrap || echo debootstrap
         ;;
     python)
@@ -202,5 +210,5 @@ case ${1-} in
 find) find_libraries "$2" "$3" ;;
 install) install "${@:2}" ;;
 missing) missing_of "${@:2}" ;;
-*) fail "usage: dependencies.sh find PREFIX build|test, dependencies.sh install|missing GROUP..." ;;
+*) fail "usage: dependencies.sh find PREFIX build|check, dependencies.sh install|missing GROUP..." ;;
 esac
