@@ -8,6 +8,9 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
+# bash opens <(...) as a file of /dev/fd, which leads there.
+[ -d /dev/fd/ ] || { echo 'the tests need /proc, which is not mounted here' >&2 && exit 1; }
+
 passed=0 failed=0
 output=$(mktemp) failures=$(mktemp) skipped=$(mktemp)
 trap 'rm -f "$output" "$failures" "$skipped"' EXIT
