@@ -4,9 +4,12 @@
 #   check_deb.sh FOLDER VERSION      needs root, for debootstrap and chroot
 set -eu
 
+. "$(dirname "$0")/../tests/tools/debian.sh"
+debian_own_mounts "$@"
+
 folder=$(realpath "$1") version=$2
 root=$(mktemp -d) before=$(mktemp)
-trap 'umount "$root/proc" 2>/dev/null || :; rm -rf "$root" "$before"' EXIT
+trap 'debian_remove "$root"; rm -f "$before"' EXIT
 
 say() { printf 'check-deb: %s\n' "$*"; }
 inside() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
@@ -33,13 +36,11 @@ use() {
     done
 }
 
-debootstrap --variant=minbase bookworm "$root" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >/dev/null
-mount -t proc proc "$root/proc"
-cp /etc/resolv.conf "$root/etc/"
-apt update
+debian_make bookworm "$root" >/dev/null
+debian_mount "$root"
 # What the packages and their tests need stays when they are removed.
-apt install --no-install-recommends gcc libc6-dev libcjson-dev libpcre2-dev libxsmm-dev nettle-dev \
-    zlib1g-dev pkg-config python3-numpy unzip
+debian_install "$root" gcc libc6-dev libcjson-dev libpcre2-dev libxsmm-dev nettle-dev \
+    zlib1g-dev pkg-config python3-numpy unzip >"$root/log" 2>&1 || { cat "$root/log" && exit 1; }
 list >"$before"
 mkdir "$root/packages"
 cp "$folder"/*"_$version-1_"*.deb "$root/packages/"

@@ -7,6 +7,8 @@
 # Needs root for chroot. What cannot be had is named and skipped.
 set -u
 
+. "$(dirname "$0")/../tests/tools/debian.sh"
+
 archive=$1
 shift
 work=$(mktemp -d)
@@ -52,8 +54,7 @@ try "$work/empty" "an empty folder"
 for suite; do
     if ! command -v debootstrap >/dev/null; then
         say "$suite: skipped, there is no debootstrap"
-    elif debootstrap --variant=minbase "$suite" "$work/$suite" "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" \
-        >"$work/log" 2>&1; then
+    elif debian_make "$suite" "$work/$suite" >"$work/log" 2>&1; then
         try "$work/$suite" "Debian $suite"
     else
         say "$suite: skipped, it cannot be had: $(tail -1 "$work/log")"

@@ -6,10 +6,13 @@
 # Needs root for chroot. What cannot be had is named and skipped.
 set -u
 
+. "$(dirname "$0")/../tests/tools/debian.sh"
+debian_own_mounts "$@"
+
 wheel=$1
 shift
 work=$(mktemp -d)
-trap 'umount -q "$work"/*/proc; rm -rf --one-file-system "$work"' EXIT
+trap 'for root in "$work"/*/; do debian_remove "$root"; done; rm -rf "$work"' EXIT
 failed=0
 
 say() { printf 'check-wheel: %s\n' "$*"; }
@@ -20,7 +23,7 @@ try() { # ROOT NAME
     mkdir "$root/attn"
     cp "$wheel" "$root/attn"
     cp -r tests/python "$root/attn/tests"
-    mount -t proc proc "$root/proc"
+    debian_mount "$root"
     # shellcheck disable=SC2016 # for the shell inside
     if chroot "$root" sh -c 'cd /attn && python3 -m venv --system-site-packages venv &&
         venv/bin/pip -q install --no-index --no-deps ./*.whl && cd tests &&
@@ -30,15 +33,14 @@ try() { # ROOT NAME
         say "FAILED: $name: $(cat "$work/log")"
         failed=1
     fi
-    umount "$root/proc"
 }
 
 [ "$(id -u)" -eq 0 ] || { say "skipped, chroot needs root" && exit 0; }
 for suite; do
     if ! command -v debootstrap >/dev/null; then
         say "$suite: skipped, there is no debootstrap"
-    elif debootstrap --variant=minbase --include=python3-numpy,python3-venv "$suite" "$work/$suite" \
-        "${DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$work/log" 2>&1; then
+    elif debian_make "$suite" "$work/$suite" >"$work/log" 2>&1 &&
+        debian_install "$work/$suite" python3-numpy python3-venv >"$work/log" 2>&1; then
         try "$work/$suite" "Debian $suite"
     else
         say "$suite: skipped, it cannot be had: $(tail -1 "$work/log")"
