@@ -534,7 +534,11 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb $(VERSION)
 
-.PHONY: dist static check-static deb check-deb
+check-fresh: ## run README's first two commands in Debian's SUITES, default bookworm: needs root
+	@tests/tools/dependencies.sh install fresh
+	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
+
+.PHONY: dist static check-static deb check-deb check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# check_fresh.sh - tries README's first two commands, word for word, where nothing is installed yet.
+#
+#   check_fresh.sh SUITE...      of Debian (bookworm, trixie), made by debootstrap; needs root
+#
+# In each Debian it plays these, or those that SCENARIOS names:
+#
+#   root    root, in an empty Debian that has but make and git
+#   user    a user without root or sudo, where root has installed the packages
+#   space   the same user, in a folder with a space in its path
+#   bare    the same user, where /dev/pts and /dev/shm are not mounted; only when it is named
+#
+# It takes a clone of what is committed. A line tells of each command how it ended; below it stands
+# what was skipped and what failed. build/fresh/SUITE-SCENARIO.log has all that was printed.
+set -u
+. "$(dirname "$0")/debian.sh"
+debian_own_mounts "$@"
+cd "$(dirname "$0")/../.." || exit 1
+
+say() { printf 'check-fresh: %s\n' "$*"; }
+fail() {
+    say "FAILED: $*"
+    failed=1
+}
+give_up() {
+    fail "$@"
+    exit 1
+}
+
+# Runs COMMAND in FOLDER of the Debian as a shell of WHO would.
+as() { # WHO FOLDER COMMAND
+    local places=/usr/local/bin:/usr/bin:/bin home=/home/$1
+    [ "$1" != root ] || places=/usr/local/sbin:$places:/usr/sbin:/sbin home=/root
+    # shellcheck disable=SC2016 # for the shell inside
+    chroot --userspec="$1:$1" --groups= "$root" env -i HOME="$home" PATH="$places" TERM=dumb \
+        ${http_proxy:+http_proxy="$http_proxy"} bash -c 'cd "$1" && eval "$2"' bash "$2" "$3" </dev/null
+}
+
+# Makes the Debian that scenarios share, with what README tells to install by hand.
+prepare() { # SUITE
+    [ -z "$root" ] || debian_remove "$root"
+    root=$(mktemp -d)
+    debian_make "$1" "$root" >"$log" 2>&1 || give_up "$1 cannot be had: $(tail -n 1 "$log")"
+    debian_mount "$root" 2>"$log" || give_up "$1 has no /proc and /dev/pts: $(tail -n 1 "$log")"
+    debian_install "$root" make git >"$log" 2>&1 ||
+        give_up "$1: make and git cannot be installed: $(tail -n 1 "$log")"
+    chroot "$root" useradd --create-home someone || give_up "$1: no user can be made"
+}
+
+# What `make test` counted, or how the command ended.
+judge() { # STATUS
+    local counts
+    counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+    [ "$1" -ne 0 ] || { echo "${counts:-passed}" && return; }
+    echo "${counts:+$counts, }status $1"
+}
+
+play() { # SUITE SCENARIO WHO FOLDER
+    local command status start summary where="$1, $2"
+    mkdir -p "$root${4%/*}"
+    cp -r "$clone" "$root$4"
+    chroot "$root" chown -R "$3:$3" "${4%/*}"
+    if [ "$3" != root ]; then
+        as root "$4" 'make deps-test' >"$log" 2>&1 ||
+            give_up "$where: make deps-test: $(tail -n 1 "$log")"
+    fi
+    for command in "${commands[@]}"; do
+        start=$SECONDS
+        as "$3" "$4" "$command" >"$log" 2>&1
+        status=$?
+        cat "$log" >>"build/fresh/$1-$2.log"
+        summary="$where: ${command%%  *}: $(judge $status), $((SECONDS - start)) s"
+        if [ $status -eq 0 ]; then say "$summary"; else fail "$summary"; fi
+        sed -n '/^What was skipped, and why:$/,$p' "$log" | sed -e '$d' -e '/^$/d' | grep . ||
+            [ $status -eq 0 ] || tail -n 30 "$log"
+    done
+}
+
+[ "$(id -u)" -eq 0 ] || { say 'needs root, for debootstrap and chroot' && exit 1; }
+[ $# -gt 0 ] || { say 'expected a SUITE, bookworm say' && exit 1; }
+root='' log=$(mktemp) clone=$(mktemp -d) failed=0
+trap '[ -z "$root" ] || debian_remove "$root"; rm -rf "$log" "$clone"' EXIT
+mkdir -p build/fresh
+git clone -q --depth 1 "file://$PWD" "$clone" 2>"$log" || give_up "no clone: $(tail -n 1 "$log")"
+
+# The first block of commands: README says that these two are enough.
+mapfile -t commands < <(awk '/^```sh$/ { inside = 1; next } /^```$/ && inside { exit } inside' "$clone/README.md")
+[[ ${#commands[@]} -eq 2 && ${commands[0]} == 'make run '* && ${commands[1]} == 'make test '* ]] ||
+    give_up "README.md begins with ${#commands[@]} commands, '${commands[*]}', expected make run and make test"
+say "of $(git -C "$clone" log -1 --format='%h, %s')"
+
+for suite; do
+    root=''
+    for scenario in ${SCENARIOS:-root user space}; do
+        : >"build/fresh/$suite-$scenario.log"
+        if [ -z "$root" ] || [ "$scenario" = root ]; then prepare "$suite"; fi
+        case $scenario in
+        root) play "$suite" root root /root/attn-cli ;;
+        user) play "$suite" user someone /home/someone/attn-cli ;;
+        space) play "$suite" space someone '/home/someone/some models/attn-cli' ;;
+        bare)
+            umount "$root/dev/pts" "$root/dev/shm"
+            play "$suite" bare someone /home/someone/bare/attn-cli
+            ;;
+        *) give_up "there is no scenario '$scenario', expected root, user, space or bare" ;;
+        esac
+    done
+    debian_remove "$root"
+    root=''
+done
+exit $failed
