@@ -151,7 +151,7 @@ EXAMPLE_INCLUDES := -I$(BUILD)/include
 $(EXAMPLES:%.c=$(BUILD)/%.o): CPPFLAGS_ALL += $(EXAMPLE_INCLUDES)
 $(EXAMPLES:%.c=$(BUILD)/%.o): | $(BUILD)/include/attn
 $(BUILD)/include/attn:
-	@mkdir -p $(@D) && ln -sfn $(CURDIR)/lib $@
+	@mkdir -p $(@D) && ln -sfn "$(CURDIR)/lib" $@
 
 define isa_rule
 $(BUILD)/%_$(1).o: %.c
@@ -279,7 +279,7 @@ check-python: all $(ADVERSARY) ## open what is written with numpy, pandas, jq an
 
 check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)
 	@$(MAKE) all
-	@ATTN_CLI=$(abspath $(BUILD)/attn-cli) LIBATTN=$(abspath $(BUILD)/libattn.so) PYTHONPATH=$(abspath lib/python) \
+	@ATTN_CLI="$(abspath $(BUILD)/attn-cli)" LIBATTN="$(abspath $(BUILD)/libattn.so)" PYTHONPATH="$(abspath lib/python)" \
 	    $(or $(PYTHON),python3) -m unittest discover -s tests/python
 
 check-slurm: $(BUILD)/attn-cli ## run the recipe for Slurm on a Slurm of one node, on loopback: needs root

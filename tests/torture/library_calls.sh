@@ -6,6 +6,9 @@
 
 library=$build/tests/torture/failing_calls.so
 [ -e "$library" ] || { skip "no $library (make builds it)" && finish; }
+# A space in LD_PRELOAD separates names.
+ln -s "$library" "$scratch/failing_calls.so"
+library=$scratch/failing_calls.so
 
 everything_into "$scratch/seen"
 making_into "$scratch/seen/model"
