@@ -299,7 +299,11 @@ mkfifo "$scratch/out"
 yes 'once upon a time' | "$cli" batch --lines -q -t 2 >"$scratch/out" &
 pid=$!
 exec 9<"$scratch/out"
-sleep 1
+for ((i = 0; i < 30; i++)); do # until it waits: on a busy machine it has not begun after a second
+    spent=$(cut -d ' ' -f 14,15 "/proc/$pid/stat")
+    sleep 1
+    [ "$spent" != "$(cut -d ' ' -f 14,15 "/proc/$pid/stat")" ] || break
+done
 first=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
 sleep 1
 second=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
