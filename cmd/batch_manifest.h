@@ -35,7 +35,7 @@ struct batch_manifest {
     const struct attn_records *records; /* the outputs, finished */
     int n_thread;                       /* that worked */
     time_t started;
-    int exit_code; /* the exit code of the run */
+    int exit_code;  /* the exit code of the run */
     bool is_synced; /* wait until the device has it */
 };
 

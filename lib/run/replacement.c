@@ -262,10 +262,10 @@ static enum attn_status find_rows(const struct attn_run *run, const struct patch
     *flags = attn_alloc(sizes->n_row, 1, err);
     if (*flags == NULL)
         return ATTN_NO_MEMORY;
-    return attn_error_in(
-        is_of_source ? attn_run_find_source_positions(run, patch->positions, *flags, err)
-                     : attn_run_find_positions(run, patch->positions, *flags, err),
-        "patches", err);
+    return attn_error_in(is_of_source
+                             ? attn_run_find_source_positions(run, patch->positions, *flags, err)
+                             : attn_run_find_positions(run, patch->positions, *flags, err),
+                         "patches", err);
 }
 
 static enum attn_status add_patch(struct attn_run *run, size_t i, struct attn_error *err)

@@ -5,7 +5,6 @@
 #include "base/given.h"
 #include "encode/double_text.h"
 #include "encode/float_text.h"
-#include "output/output.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -4,7 +4,6 @@
  */
 #include "figures/figure_cairo.h"
 #include "figures/table_picture.h"
-#include "output/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/drawing.h"
 #include "tests/support/made_up_run.h"
