@@ -89,12 +89,11 @@ static size_t find_number(struct part text, const char *key)
 /* Appends ", KEY VALUE", or VALUE alone where KEY is NULL. */
 static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct part value)
 {
-    size_t n = strlen(text);
+    const size_t n = strlen(text);
 
-    if (value.size > 0)
-        attn_fixed_text_append(text, ATTN_PROCESSOR_TEXT_SIZE, &n, "%s%s%s%.*s", n > 0 ? ", " : "",
-                               key != NULL ? key : "", key != NULL ? " " : "", (int)value.size,
-                               value.data);
+    if (value.size > 0) /* a long name is cut */
+        snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s%s%.*s", n > 0 ? ", " : "",
+                 key != NULL ? key : "", key != NULL ? " " : "", (int)value.size, value.data);
 }
 
 static bool has_word(struct part list, const char *word)

@@ -193,12 +193,20 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
     }
 }
 
+/* What is measured is not run: no event comes. */
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
 /* The memory that `run` needs for the sites of SELECTION, its default ones. */
 static enum attn_status find_session(const struct attn_model *model,
                                      const struct attn_selection *selection, struct attn_cost *cost,
                                      struct attn_error *err)
 {
-    const struct attn_trace trace = {.selection = selection};
+    const struct attn_trace trace = {.selection = selection, .on_event = ignore};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     size_t n_byte;
     enum attn_status status;

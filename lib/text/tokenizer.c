@@ -301,7 +301,8 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
 {
     if (!tokenizer || !attn_vocabulary_has(&tokenizer->vocabulary, id)) {
-        *size = 0;
+        if (size)
+            *size = 0;
         return NULL;
     }
     return attn_decoded_find(tokenizer, id, size);

@@ -32,7 +32,7 @@ START_TEST(separates_members_and_values)
     attn_json_text(&json, NULL);
     attn_json_end(&json);
     attn_json_end(&json);
-    expect(&out, "{\"a\": [], \"b\": [-3, 4, true, null, \"a\\\"b\\u000a\\u001b\", null]}");
+    expect(&out, "{\"a\": [], \"b\": [-3, 4, true, null, \"a\\\"b\\n\\u001b\", null]}");
 }
 END_TEST
 
