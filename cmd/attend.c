@@ -239,7 +239,7 @@ static bool is_refused(const char *name)
     for (size_t i = 0; i < sizeof(table_formats) / sizeof(table_formats[0]); i++)
         if (strcmp(name, table_formats[i]) == 0)
             return false;
-    return attn_format_find(name) != NULL;
+    return attn_format_find(name);
 }
 
 /* Reads the list of measures, and refuses what shows something else. */

@@ -482,7 +482,7 @@ static void init_work(struct batch *batch)
         .keys = {args->text_key, args->id_key},
         .n_most = args->n_most > 0 ? (uint64_t)args->n_most : UINT64_MAX,
         .n_most_failed = args->n_most_failed >= 0 ? (uint64_t)args->n_most_failed : UINT64_MAX,
-        .needs_numbers = named_list_find(&args->output.others, "npz") != NULL,
+        .needs_numbers = named_list_find(&args->output.others, "npz"),
         .is_synced = args->is_synced,
         .progress_seconds = args->running.is_quiet ? 0 : (double)args->progress,
     };
@@ -682,7 +682,7 @@ static int batch_main(int argc, char **argv)
                               .output = BATCH_OUTPUT_ARGS_DEFAULT,
                               .n_most_failed = -1};
     struct batch batch = {.args = &args, .argc = argc, .argv = argv, .started = time(NULL)};
-    batch.given = calloc(options_count(&command_batch), sizeof(*batch.given));
+    batch.given = calloc(options_count(&command_batch), sizeof *batch.given);
     if (!batch.given)
         return report_no_memory();
     int code = options_parse_noting(&command_batch, argc, argv, &args, batch.given);

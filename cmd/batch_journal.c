@@ -110,7 +110,7 @@ static enum attn_status write_all(const struct batch_journal *journal,
 static enum attn_status open_journal(const char *path, size_t n_file, int flags,
                                      struct batch_journal **journal, struct attn_error *err)
 {
-    struct batch_journal *made = calloc(1, sizeof(*made));
+    struct batch_journal *made = calloc(1, sizeof *made);
     if (made)
         made->path = strdup(path);
     if (!made || !made->path) {

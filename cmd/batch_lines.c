@@ -371,7 +371,7 @@ static enum attn_status open_input(struct batch_lines *lines, struct attn_error 
 enum attn_status batch_lines_open(const struct batch_lines_options *options,
                                   struct batch_lines **lines, struct attn_error *err)
 {
-    struct batch_lines *made = calloc(1, sizeof(*made));
+    struct batch_lines *made = calloc(1, sizeof *made);
     enum attn_status status = ATTN_OK;
     if (!made)
         return attn_error_no_memory(err);

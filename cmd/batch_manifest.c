@@ -236,13 +236,13 @@ static const char *find_last(const char *line, size_t size, const char *wanted)
 static bool read_outputs(const char *text, struct batch_made *made)
 {
     const char *line = find_member(text, "outputs");
-    bool is_good = line != NULL;
-    while (is_good && (line = strchr(line, '\n')) != NULL && line[1] == '{') {
+    bool is_good = line;
+    while (is_good && (line = strchr(line, '\n')) && line[1] == '{') {
         const size_t size = strcspn(++line, "\n");
         const char *bytes = find_last(line, size, EXTENT_BYTES);
         const char *hex = find_last(line, size, EXTENT_DIGEST);
         struct batch_extent *more =
-            realloc(made->outputs, (made->n_output + 1) * sizeof(*made->outputs));
+            realloc(made->outputs, (made->n_output + 1) * sizeof *made->outputs);
         made->outputs = more ? more : made->outputs;
         is_good = more && bytes && hex &&
                   attn_parse_uint(bytes, strcspn(bytes, ","), &more[made->n_output].size) &&

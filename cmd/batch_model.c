@@ -33,9 +33,9 @@ static enum attn_status add(struct batch_model *files, const char *name, const c
 {
     struct batch_digests *digests = &files->digests;
     struct part part = {strdup(name), path ? strdup(path) : NULL};
-    struct part *parts = realloc(files->parts, (digests->n + 1) * sizeof(*parts));
+    struct part *parts = realloc(files->parts, (digests->n + 1) * sizeof *parts);
     files->parts = parts ? parts : files->parts;
-    struct batch_digest *items = realloc(files->items, (digests->n + 1) * sizeof(*items));
+    struct batch_digest *items = realloc(files->items, (digests->n + 1) * sizeof *items);
     files->items = digests->items = items ? items : files->items;
     if (!parts || !items || !part.name || (path && !part.path)) {
         free(part.name);
@@ -112,7 +112,7 @@ enum attn_status batch_model_start(const struct attn_source *source, const struc
         ATTN_TEXT_BOUND_MAP(PART_NAME)
 #undef PART_NAME
     };
-    struct batch_model *made = calloc(1, sizeof(*made));
+    struct batch_model *made = calloc(1, sizeof *made);
     enum attn_status status = ATTN_OK;
     if (!made)
         return attn_error_no_memory(err);

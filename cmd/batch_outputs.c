@@ -104,7 +104,7 @@ static enum attn_status read_fields(const struct batch_output_args *args,
 
 static bool has_output(const struct batch_output_args *args, const char *format)
 {
-    return named_list_find(&args->others, format) != NULL;
+    return named_list_find(&args->others, format);
 }
 
 int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_options *many)
@@ -251,8 +251,8 @@ int batch_outputs_open(struct batch_outputs *outputs, const struct batch_output_
     int code = check(args);
     if (code != EXIT_DONE)
         return code;
-    struct attn_records_item *items = calloc(n, sizeof(*items));
-    outputs->paths = calloc(n, sizeof(*outputs->paths));
+    struct attn_records_item *items = calloc(n, sizeof *items);
+    outputs->paths = calloc(n, sizeof *outputs->paths);
     bool has_all = items && outputs->paths && add_item(outputs, items, "jsonl", args->lines, place);
     for (size_t i = 0; has_all && i < args->others.n; i++)
         has_all = add_item(outputs, items, args->others.items[i].name, args->others.items[i].value,

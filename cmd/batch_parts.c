@@ -56,7 +56,7 @@ static enum attn_status open_all(struct batch_parts *parts, const struct attn_re
     size_t n = 0;
     while (attn_records_part(records, n, &part))
         n++;
-    parts->items = calloc(n + 1, sizeof(*parts->items));
+    parts->items = calloc(n + 1, sizeof *parts->items);
     parts->piece = malloc(PIECE);
     if (!parts->items || !parts->piece)
         return attn_error_no_memory(err);
@@ -73,7 +73,7 @@ enum attn_status batch_parts_open(const struct attn_records *records,
                                   const volatile sig_atomic_t *cancel, struct batch_parts **parts,
                                   struct attn_error *err)
 {
-    struct batch_parts *made = calloc(1, sizeof(*made));
+    struct batch_parts *made = calloc(1, sizeof *made);
     if (!made)
         return attn_error_no_memory(err);
     made->cancel = cancel;

@@ -43,7 +43,7 @@ static struct batch_slot *take_slot(struct batch_work *work, struct attn_error *
         work->free = slot->next;
     pthread_mutex_unlock(&work->mutex);
     if (!slot)
-        slot = calloc(1, sizeof(*slot));
+        slot = calloc(1, sizeof *slot);
     if (!slot)
         attn_error_no_memory(err);
     return slot;
@@ -53,8 +53,7 @@ static void give_slot(struct batch_work *work, struct batch_slot *slot)
 {
     const struct attn_record_store *store = &slot->store;
     if (store->text.capacity + store->source.capacity + store->id.capacity +
-            sizeof(*store->ids) * store->ids_capacity +
-            sizeof(*store->rows) * store->rows_capacity >
+            sizeof *store->ids * store->ids_capacity + sizeof *store->rows * store->rows_capacity >
         KEPT_BYTES)
         attn_record_store_release(&slot->store);
     pthread_mutex_lock(&work->mutex);
@@ -235,7 +234,7 @@ enum attn_status batch_work_init(struct batch_work *work, struct attn_error *err
         batch_parts_open(work->records, interrupt_flag(), &work->parts, err) != ATTN_OK)
         return err->status;
     work->n_file = work->parts ? batch_parts_n(work->parts) : 0;
-    work->done.extents = work->extents = calloc(work->n_file + 1, sizeof(*work->extents));
+    work->done.extents = work->extents = calloc(work->n_file + 1, sizeof *work->extents);
     return work->extents ? ATTN_OK : attn_error_no_memory(err);
 }
 
@@ -349,7 +348,7 @@ static enum attn_status skip_done(struct batch_work *work, struct attn_error *er
 static enum attn_status cut_outputs(struct batch_work *work, bool is_resumed,
                                     struct attn_error *err)
 {
-    uint64_t *sizes = calloc(work->n_file + 1, sizeof(*sizes));
+    uint64_t *sizes = calloc(work->n_file + 1, sizeof *sizes);
     if (!sizes)
         return attn_error_no_memory(err);
     for (size_t i = 0; i < work->n_file; i++)

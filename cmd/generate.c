@@ -234,7 +234,7 @@ static const char *take_json(struct output_args *args)
         if (strcmp(list->items[i].name, "json") == 0) {
             const char *path = list->items[i].value;
             list->n--;
-            memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof(*list->items));
+            memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof *list->items);
             return path;
         }
     return NULL;

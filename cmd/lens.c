@@ -84,7 +84,7 @@ const struct command command_lens = {
 /* What pictures draw: of many texts there are no positions, and of these a target has no places. */
 static struct attn_table_grid grid_of(const struct lens_args *args)
 {
-    const bool is_of_texts = args->texts.path != NULL;
+    const bool is_of_texts = args->texts.path;
     const bool has_target = args->answer.target || args->answer.target_id >= 0;
     struct attn_table_grid grid = {.rows = "layer", .positions = "position"};
     if (args->reads_heads) {

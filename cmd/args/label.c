@@ -53,8 +53,8 @@ static int read_labels(const char *path, struct label_file *file, struct attn_la
     if (code != EXIT_DONE)
         return code;
     size_t n = count_lines(&file->text);
-    file->items = calloc(n + 1, sizeof(*file->items));
-    file->sizes = calloc(n + 1, sizeof(*file->sizes));
+    file->items = calloc(n + 1, sizeof *file->items);
+    file->sizes = calloc(n + 1, sizeof *file->sizes);
     if (!file->items || !file->sizes)
         return report_no_memory();
     split_lines(file);

@@ -165,11 +165,11 @@ int model_catalog_open(struct model_catalog *catalog)
     const char *path = variable("ATTN_CLI_MODEL_PATH");
     size_t n = 0;
     catalog->search_path = strdup(path ? path : "");
-    catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof(*catalog->folders));
+    catalog->folders = calloc(strlen(path ? path : "") + 2, sizeof *catalog->folders);
     if (!catalog->search_path || !catalog->folders)
         return report_no_memory();
     char *rest = catalog->search_path;
-    for (char *folder; (folder = strsep(&rest, ":")) != NULL;)
+    for (char *folder; (folder = strsep(&rest, ":"));)
         if (*folder)
             catalog->folders[n++] = folder;
     catalog->own = find_own();

@@ -111,7 +111,7 @@ int outputs_list_options(const struct command *command, const char *const *given
     static const char view[] = "View"; /* alone has flags that change what is written */
     static const char *const headings[] = {"Attention", "Precision", "Selection", "Interventions",
                                            "View"};
-    struct attn_option *made = calloc(options_count(command), sizeof(*made));
+    struct attn_option *made = calloc(options_count(command), sizeof *made);
     if (!made)
         return report_no_memory();
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
@@ -144,7 +144,7 @@ struct attn_output output_of(const struct output_args *args, const struct attn_f
 static int list(const struct output_args *args, bool is_of_tensors, struct attn_sink *standard,
                 struct attn_output **items, size_t *n)
 {
-    struct attn_output *made = calloc(args->formats.n + 1, sizeof(*made));
+    struct attn_output *made = calloc(args->formats.n + 1, sizeof *made);
     size_t n_made = 0;
     if (!made)
         return report_no_memory();

@@ -202,7 +202,7 @@ static int report_ids(const char *list, const char *item, size_t size)
 int ids_parse(const char *list, int32_t **ids, size_t *n)
 {
     size_t n_id = 0;
-    int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof(*parsed)); /* "1,2": 3 bytes, 2 ids */
+    int32_t *parsed = malloc((strlen(list) / 2 + 1) * sizeof *parsed); /* "1,2": 3 bytes, 2 ids */
     if (!parsed)
         return report_no_memory();
     const char *at = skip_blanks(list);

@@ -33,7 +33,7 @@ int references_read(const char *path, struct references *references)
     if (code != EXIT_DONE)
         return code;
     const char *at = references->text.data, *end = at + references->text.size;
-    references->items = calloc(count_lines(&references->text), sizeof(*references->items));
+    references->items = calloc(count_lines(&references->text), sizeof *references->items);
     if (!references->items)
         return report_no_memory();
     while (at < end) {

@@ -17,7 +17,7 @@ int request_parse(struct served *served, int argc, char **argv, void *args)
 {
     served->request = ATTN_REQUEST_DEFAULT;
     stopwatch_note(&served->watch, &served->args->running, NULL);
-    served->given = calloc(options_count(served->command), sizeof(*served->given));
+    served->given = calloc(options_count(served->command), sizeof *served->given);
     int code = served->given
                    ? options_parse_noting(served->command, argc, argv, args, served->given)
                    : report_no_memory();

@@ -25,7 +25,7 @@ static struct cell *add(struct columns *columns, enum cell_kind kind)
 {
     if (columns->n == columns->capacity) {
         size_t capacity = columns->capacity > 0 ? 2 * columns->capacity : 256;
-        struct cell *cells = realloc(columns->cells, capacity * sizeof(*cells));
+        struct cell *cells = realloc(columns->cells, capacity * sizeof *cells);
         if (!cells) {
             columns->has_failed = true;
             return NULL;
@@ -86,7 +86,7 @@ static size_t width_of(const struct cell *cell)
 /* The width of the widest cell of each column; NULL when memory ran out. */
 static size_t *measure(const struct columns *columns)
 {
-    size_t *widths = calloc(columns->n + 1, sizeof(*widths));
+    size_t *widths = calloc(columns->n + 1, sizeof *widths);
     size_t column = 0;
     for (size_t i = 0; widths && i < columns->n; i++) {
         const struct cell *cell = &columns->cells[i];

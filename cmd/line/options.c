@@ -131,7 +131,7 @@ static int report_unknown(const struct command *command, const char *typed, size
 
 static int append(struct text_list *list, const char *value)
 {
-    const char **items = realloc(list->items, (list->n + 1) * sizeof(*items));
+    const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
     if (!items)
         return report_no_memory();
     list->items = items;
@@ -141,7 +141,7 @@ static int append(struct text_list *list, const char *value)
 
 static int append_named(struct named_list *list, const char *name, const char *value)
 {
-    struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof(*items));
+    struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
     if (!items)
         return report_no_memory();
     list->items = items;
@@ -318,7 +318,7 @@ static int take_environment(const struct parser *parser)
 
 int options_parse(const struct command *command, int argc, char **argv, void *args)
 {
-    const char **given = calloc(options_count(command) + 1, sizeof(*given)); /* never 0 */
+    const char **given = calloc(options_count(command) + 1, sizeof *given); /* never 0 */
     int code = given ? options_parse_noting(command, argc, argv, args, given) : report_no_memory();
     free(given);
     return code;

@@ -21,7 +21,7 @@ struct top {
 
 static size_t key_of(const struct attn_row *row, size_t i)
 {
-    return row->keys != NULL ? (size_t)row->keys[i] : i;
+    return row->keys ? (size_t)row->keys[i] : i;
 }
 
 static void add_to_top(struct top *top, size_t key, float weight)

@@ -50,14 +50,14 @@ enum attn_status attn_edges_create(const struct attn_selection *selection, size_
     struct attn_edges *made = attn_alloc(1, sizeof *made, err);
     size_t n_row, n_item;
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     made->selection = selection;
     made->pool = pool;
     made->n_most = n_most;
     made->row_of = attn_alloc(dims->n_position, sizeof *made->row_of, err);
     made->head_of = attn_alloc(dims->n_layer * dims->n_head, sizeof *made->head_of, err);
-    if (made->row_of == NULL || made->head_of == NULL)
+    if (!made->row_of || !made->head_of)
         goto fail;
     n_row = number(made);
     if (!attn_checked_mul(n_row, made->n_query, &n_row) ||
@@ -67,7 +67,7 @@ enum attn_status attn_edges_create(const struct attn_selection *selection, size_
     }
     made->items = attn_alloc_uninitialized(n_item, sizeof *made->items, err);
     made->n_found = attn_alloc(n_row, sizeof *made->n_found, err);
-    if (made->items == NULL || made->n_found == NULL)
+    if (!made->items || !made->n_found)
         goto fail;
     *edges = made;
     return ATTN_OK;
@@ -78,7 +78,7 @@ fail:
 
 void attn_edges_free(struct attn_edges *edges)
 {
-    if (edges == NULL)
+    if (!edges)
         return;
     attn_free(edges->row_of);
     attn_free(edges->head_of);
@@ -138,7 +138,7 @@ void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *eve
 {
     struct rows rows = {edges, event};
 
-    if (edges == NULL || event == NULL)
+    if (!edges || !event)
         return;
     attn_pool_run(edges->pool, event->n_row, add_row, &rows);
 }
@@ -146,11 +146,11 @@ void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *eve
 const struct attn_edge *attn_edges_find(const struct attn_edges *edges, int layer, int head,
                                         size_t query, size_t *n)
 {
-    const struct attn_selection *selection = edges != NULL ? edges->selection : NULL;
+    const struct attn_selection *selection = edges ? edges->selection : NULL;
     size_t place;
 
     *n = 0;
-    if (selection == NULL || !attn_selection_has_layer(selection, layer) ||
+    if (!selection || !attn_selection_has_layer(selection, layer) ||
         !attn_selection_has_head(selection, layer, head) ||
         !attn_selection_has_query(selection, query))
         return NULL;

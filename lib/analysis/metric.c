@@ -75,7 +75,7 @@ static enum attn_status find_punctuation(const struct attn_metric_settings *sett
                                          struct attn_metric_places *places, struct attn_error *err)
 {
     places->punctuation = attn_alloc(settings->n_token, sizeof *places->punctuation, err);
-    if (places->punctuation == NULL)
+    if (!places->punctuation)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < settings->n_token; i++)
         if (is_punctuation(settings->tokens[i], settings->token_sizes[i]))
@@ -91,7 +91,7 @@ static enum attn_status find_repetitions(const int32_t *ids, size_t n,
 
     places->first = attn_alloc(n, sizeof *places->first, err);
     places->next = attn_alloc(n, sizeof *places->next, err);
-    if (order == NULL || places->first == NULL || places->next == NULL) {
+    if (!order || !places->first || !places->next) {
         attn_free(order);
         return ATTN_NO_MEMORY;
     }
@@ -116,8 +116,8 @@ static enum attn_status find_places(struct attn_measurement *m, size_t n, struct
 {
     const enum attn_metric_search search = m->metric->search;
 
-    m->has_places = (search == ATTN_METRIC_REPETITIONS && m->settings.ids != NULL) ||
-                    (search == ATTN_METRIC_PUNCTUATION && m->settings.tokens != NULL);
+    m->has_places = (search == ATTN_METRIC_REPETITIONS && m->settings.ids) ||
+                    (search == ATTN_METRIC_PUNCTUATION && m->settings.tokens);
     if (!m->has_places)
         return ATTN_OK;
     return search == ATTN_METRIC_REPETITIONS ? find_repetitions(m->settings.ids, n, &m->places, err)
@@ -139,7 +139,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
 
     assert(metric->n_term >= 1 && metric->n_term <= ATTN_METRIC_MOST);
     assert(metric->n_value >= 1 && metric->n_value <= ATTN_METRIC_MOST);
-    if (m == NULL)
+    if (!m)
         return ATTN_NO_MEMORY;
     m->metric = metric;
     m->settings = *settings;
@@ -151,7 +151,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->sums = attn_alloc(dims->n_layer * dims->n_head * metric->n_term, sizeof(double), err);
     m->terms = attn_alloc(dims->n_position * metric->n_term, sizeof(double), err);
     m->is_counted = attn_alloc(dims->n_position, sizeof *m->is_counted, err);
-    if (m->sums == NULL || m->terms == NULL || m->is_counted == NULL)
+    if (!m->sums || !m->terms || !m->is_counted)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         status = find_places(m, dims->n_position, err);
@@ -164,7 +164,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
 
 void attn_measurement_free(struct attn_measurement *measurement)
 {
-    if (measurement == NULL)
+    if (!measurement)
         return;
     attn_free(measurement->places.first);
     attn_free(measurement->places.next);
@@ -182,7 +182,7 @@ static double *sums_of(const struct attn_measurement *m, int layer, int head)
 
 static void add(const struct attn_metric *metric, double *sums, const double *terms)
 {
-    if (metric->add != NULL) {
+    if (metric->add) {
         metric->add(sums, terms);
         return;
     }
@@ -205,14 +205,14 @@ static struct attn_metric_row row_of(const struct attn_measurement *m,
                                     .site = event->site,
                                     .layer = event->layer,
                                     .head = event->head,
-                                    .is_cross = m->is_cross != NULL && m->is_cross[event->layer]};
+                                    .is_cross = m->is_cross && m->is_cross[event->layer]};
 }
 
 static void find_terms(void *context, size_t task, int worker)
 {
     const struct rows *rows = context;
     const struct attn_trace_event *event = rows->event;
-    const size_t skipped = rows->exact != NULL ? rows->exact->row0 - event->row0 : 0;
+    const size_t skipped = rows->exact ? rows->exact->row0 - event->row0 : 0;
     const struct attn_metric *metric = rows->measurement->metric;
     double *terms = rows->measurement->terms + task * metric->n_term;
     struct attn_metric_row row = row_of(rows->measurement, event);
@@ -220,7 +220,7 @@ static void find_terms(void *context, size_t task, int worker)
     (void)worker;
     row.query = event->row0 + skipped + task + event->ahead;
     row.cells = attn_event_row(event, skipped + task);
-    if (rows->exact != NULL)
+    if (rows->exact)
         row.exact = attn_event_row(rows->exact, task);
     memset(terms, 0, metric->n_term * sizeof *terms);
     rows->measurement->is_counted[task] = metric->row(&row, terms);
@@ -231,7 +231,7 @@ void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *exact)
 {
     const struct attn_metric *metric = measurement->metric;
-    const size_t n_row = exact != NULL ? exact->n_row : event->n_row;
+    const size_t n_row = exact ? exact->n_row : event->n_row;
     struct rows rows = {measurement, event, exact};
     double *sums = sums_of(measurement, event->layer, event->head);
 
@@ -300,7 +300,7 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
 {
     size_t low = 0, high = cells->n;
 
-    if (cells->keys == NULL)
+    if (!cells->keys)
         return key < cells->n ? (double)cells->values[key] : 0;
     while (low < high) { /* the keys ascend */
         const size_t middle = low + (high - low) / 2;
@@ -346,7 +346,7 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
 {
     size_t low = first, high = end < cells->n ? end : cells->n;
 
-    if (cells->keys != NULL) { /* they ascend */
+    if (cells->keys) { /* they ascend */
         for (low = 0; low < cells->n && (size_t)cells->keys[low] < first; low++)
             ;
         for (high = low; high < cells->n && (size_t)cells->keys[high] < end; high++)
@@ -372,7 +372,7 @@ bool attn_metric_mean_behind(const struct attn_metric_row *row, size_t distance,
     double sum = 0;
     size_t place;
 
-    if (row->places == NULL || row->is_cross)
+    if (!row->places || row->is_cross)
         return false;
     place = (size_t)row->places->first[row->query];
     if (place == row->query)

@@ -12,7 +12,7 @@ static size_t end_of_keys(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;
     const size_t end =
-        cells->keys == NULL || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
+        !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
 
     return end > row->query ? end : row->query + 1;
 }
@@ -23,7 +23,7 @@ static bool find_terms(const struct attn_metric_row *row, double *terms)
     double sum = 0;
     size_t n = 0;
 
-    if (places == NULL || row->is_cross)
+    if (!places || row->is_cross)
         return false;
     for (const size_t end = end_of_keys(row);
          n < places->n_punctuation && (size_t)places->punctuation[n] < end; n++)

@@ -46,7 +46,7 @@ struct attend {
 
 struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 {
-    if (args == NULL)
+    if (!args)
         return (struct attn_dims){0};
     struct attn_dims dims = {
         .n_layer = 1,
@@ -57,7 +57,7 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
         .n_position = args->n_query,
         .n_source = args->n_key,
         .is_cross = &is_cross,
-        .sites = args->v != NULL ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
+        .sites = args->v ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
     };
 
     attn_attention_set_dims(&args->attention, &dims);
@@ -69,11 +69,11 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
 /* Whether there is what is computed from, and who is told. */
 static enum attn_status check_given(const struct attn_attend_args *args, struct attn_error *err)
 {
-    if (args->scores != NULL && (args->q != NULL || args->k != NULL))
+    if (args->scores && (args->q || args->k))
         return attn_error_set(err, ATTN_INVALID,
                               "there are both 'scores' and '%s', expected scores, or q and k",
-                              args->q != NULL ? "q" : "k");
-    if ((args->scores == NULL &&
+                              args->q ? "q" : "k");
+    if ((!args->scores &&
          (!attn_is_given(args->q, "q", err) || !attn_is_given(args->k, "k", err))) ||
         !attn_is_given(args->trace, "trace", err) || !attn_trace_is_given(args->trace, err) ||
         !attn_is_choice(args->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
@@ -104,7 +104,7 @@ static enum attn_status check_selection(const struct attn_selection *selection,
 static enum attn_status check_sizes(const struct attn_attend_args *args, struct attn_error *err)
 {
     if (args->n_head == 0 || args->n_query == 0 || args->n_key == 0 || args->d_head == 0 ||
-        args->n_key > INT32_MAX || (args->v != NULL && args->d_value == 0))
+        args->n_key > INT32_MAX || (args->v && args->d_value == 0))
         return attn_error_set(
             err, ATTN_INVALID,
             "%zu heads, %zu queries and %zu keys of width %zu, expected 1 or more "
@@ -140,7 +140,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
     if (status == ATTN_OK)
         status = attn_mask_matrix_check(&args->attention.dropout_mask, "dropout mask", args->n_head,
                                         args->n_query, args->n_key, err);
-    if (status == ATTN_OK && args->scores != NULL &&
+    if (status == ATTN_OK && args->scores &&
         (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK))
         status = attn_error_set(err, ATTN_INVALID,
                                 "'%s' attention is made from queries and keys, not from scores",
@@ -224,7 +224,7 @@ static bool is_stopped(void *context)
 {
     struct attend *a = context;
 
-    if (a->status == ATTN_OK && a->args->cancel != NULL && *a->args->cancel != 0)
+    if (a->status == ATTN_OK && a->args->cancel && *a->args->cancel != 0)
         a->status = attn_error_set(a->err, ATTN_CANCELED, "canceled");
     return a->status != ATTN_OK;
 }
@@ -234,7 +234,7 @@ static bool is_row_finite(const struct attn_kernels *kernels, const struct attn_
                           size_t r)
 {
     const float *row = event->data + r * event->ld;
-    const size_t n = event->keys != NULL ? event->n_kept[r] : event->n_col;
+    const size_t n = event->keys ? event->n_kept[r] : event->n_col;
 
     if (event->site != ATTN_SITE_ATTN_SCORES)
         return kernels->is_finite(row, n);
@@ -246,7 +246,7 @@ static bool is_row_finite(const struct attn_kernels *kernels, const struct attn_
 
 static void count_not_finite(const struct attend *a, const struct attn_trace_event *event)
 {
-    if (a->args->n_not_finite == NULL || event->site != a->checked_site)
+    if (!a->args->n_not_finite || event->site != a->checked_site)
         return;
     for (size_t r = 0; r < event->n_row; r++)
         *a->args->n_not_finite += !is_row_finite(a->gemm.kernels, event, r);
@@ -276,11 +276,11 @@ static void append_keys(struct attend *a, const struct attn_heads *heads, size_t
     for (size_t i = 0; i < heads->n_kv_head; i++) {
         struct attn_kv_rows rows = {.ldk = d, .ldv = args->d_value, .n = n_key};
 
-        if (args->k != NULL)
+        if (args->k)
             rows.k = args->k + (first + i) * n_key * d;
         if (a->has_z)
             rows.v = args->v + (first + i) * n_key * args->d_value;
-        if (rows.k != NULL && a->attention.similarity == ATTN_SIMILARITY_COSINE) {
+        if (rows.k && a->attention.similarity == ATTN_SIMILARITY_COSINE) {
             memcpy(a->unit_k, rows.k, n_key * d * sizeof(float));
             attn_rows_normalize(a->unit_k, d, n_key, d);
             rows.k = a->unit_k;
@@ -328,7 +328,7 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
     const size_t n_cell = args->n_query * args->n_key;
     const double work = (double)(n_head * (args->d_head + args->d_value)) * (double)n_cell;
     const bool is_causal = a->attention.mask == ATTN_MASK_CAUSAL;
-    const bool is_given = a->attention.dropout_mask.cells != NULL;
+    const bool is_given = a->attention.dropout_mask.cells;
     const struct attn_dropout dropout = {.given = is_given ? &a->attention.dropout_mask : NULL,
                                          .bits = a->memory.dropout,
                                          .first_head = first_head,
@@ -355,9 +355,9 @@ static void run_kv_heads(struct attend *a, size_t first, size_t n)
         .first_head = first_head,
         .n_head = n_head,
         .n_kv_head = n,
-        .q = args->q != NULL ? find_queries(a, first_head, n_head) : NULL,
+        .q = args->q ? find_queries(a, first_head, n_head) : NULL,
         .q_step = args->n_query * args->d_head,
-        .given = args->scores != NULL ? args->scores + first_head * n_cell : NULL,
+        .given = args->scores ? args->scores + first_head * n_cell : NULL,
         .kv = a->kv,
         .z = a->has_z ? a->z : NULL,
         .z_step = args->n_query * args->d_value,
@@ -398,16 +398,16 @@ static void prepare(struct attend *a)
 
     attn_attention_resolve_stride(&a->attention, args->n_key);
     a->shape = (struct attn_head_shape){.d_head = args->d_head,
-                                        .d_value = args->v != NULL ? args->d_value : 1,
+                                        .d_value = args->v ? args->d_value : 1,
                                         .n_max = most_keys(a),
                                         .ldq = args->d_head,
                                         .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
     a->watched = attn_heads_watched_sites(args->trace->selection, 0);
     a->has_z = attn_selection_wants(args->trace->selection, ATTN_SITE_Z, 0);
     a->checked_site = choose_checked_site(args->trace->selection);
-    if (args->n_not_finite != NULL)
+    if (args->n_not_finite)
         *args->n_not_finite = 0;
-    a->n_worker = args->pool != NULL ? attn_pool_n_thread(args->pool) : 1;
+    a->n_worker = args->pool ? attn_pool_n_thread(args->pool) : 1;
     a->n_kv_at_once = find_kv_at_once(a);
     attn_random_seed(&a->random, a->attention.dropout_seed);
     for (uint64_t i = 0; i < args->n_drawn; i++)

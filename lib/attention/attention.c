@@ -18,7 +18,7 @@ static bool is_full(const struct attn_attention *attention)
 
 static bool has_dropout(const struct attn_attention *attention)
 {
-    return attention->dropout > 0 || attention->dropout_mask.cells != NULL;
+    return attention->dropout > 0 || attention->dropout_mask.cells;
 }
 
 static enum attn_status check_numbers(const struct attn_attention *attention,
@@ -50,7 +50,7 @@ static enum attn_status check_numbers(const struct attn_attention *attention,
     if (!(attention->dropout >= 0 && attention->dropout < 1))
         return attn_error_set(err, ATTN_INVALID, "dropout is %g, expected from 0 to less than 1",
                               attention->dropout);
-    if (attention->mask == ATTN_MASK_MATRIX && attention->matrix.cells == NULL)
+    if (attention->mask == ATTN_MASK_MATRIX && !attention->matrix.cells)
         return attn_error_set(err, ATTN_INVALID, "the mask is a matrix, but there is none");
     return ATTN_OK;
 }
@@ -73,7 +73,7 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (parts[i].is_wanted && parts[i].why_not != NULL)
+        if (parts[i].is_wanted && parts[i].why_not)
             return attn_error_set(err, ATTN_INVALID, "'%s' cannot have %s: %s", name, parts[i].part,
                                   parts[i].why_not);
     if (attention->masking != ATTN_MASKING_INF && !is_full(attention))
@@ -153,7 +153,7 @@ enum attn_gives attn_attention_gives(const struct attn_attention *attention, enu
         gives = kind->pattern;
         break;
     case ATTN_SITE_PATTERN_DROPPED:
-        gives = has_dropout(attention) && kind->no_dropout == NULL ? kind->pattern : ATTN_GIVES_NOT;
+        gives = has_dropout(attention) && !kind->no_dropout ? kind->pattern : ATTN_GIVES_NOT;
         break;
     case ATTN_SITE_PATTERN_LOWRANK:
         gives = kind->pattern_lowrank;
@@ -186,7 +186,7 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
                               ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
     uint64_t given = 0;
 
-    if (attention == NULL || dims == NULL)
+    if (!attention || !dims)
         return;
     dims->n_rank = 0;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {

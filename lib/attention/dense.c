@@ -117,8 +117,8 @@ static bool is_whole(const struct attn_tile *tile)
 {
     const bool is_sparse = tile->feed->attention->kind != ATTN_ATTENTION_FULL;
 
-    return (attn_tile_watched(tile, ATTN_SITE_QK) != NULL && !is_sparse) ||
-           tile->feed->attention->masking != ATTN_MASKING_INF || tile->feed->dropout != NULL ||
+    return (attn_tile_watched(tile, ATTN_SITE_QK) && !is_sparse) ||
+           tile->feed->attention->masking != ATTN_MASKING_INF || tile->feed->dropout ||
            attn_tile_is_edited(tile, ATTN_SITE_QK) ||
            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES) ||
            attn_tile_is_edited(tile, attn_attention_pattern_site(tile->feed->attention));
@@ -134,7 +134,7 @@ static void choose_panels(struct work *work)
         const size_t n = work->cells.n[i];
         size_t begin = 0, end = n;
 
-        if (work->cells.keys != NULL && n > 0) {
+        if (work->cells.keys && n > 0) {
             begin = (size_t)work->cells.keys[i * work->cells.ld];
             end = (size_t)work->cells.keys[i * work->cells.ld + n - 1] + 1;
         }
@@ -154,9 +154,9 @@ static void fill_masked(struct work *work, size_t i, float value)
 {
     const struct attn_tile_cells *cells = &work->cells;
     float *row = work->x + i * work->ld;
-    size_t column = cells->keys == NULL ? cells->n[i] : work->first;
+    size_t column = !cells->keys ? cells->n[i] : work->first;
 
-    for (size_t j = 0; cells->keys != NULL && j < cells->n[i]; j++, column++)
+    for (size_t j = 0; cells->keys && j < cells->n[i]; j++, column++)
         for (; column < (size_t)cells->keys[i * cells->ld + j]; column++)
             row[column] = value;
     for (; column < work->last; column++)
@@ -172,7 +172,7 @@ static void store_row(const struct work *work, enum attn_site site, size_t i, fl
     float *row = attn_tile_watched(tile, site) + i * tile->watched.ld;
     const size_t last = work->last < tile->n_key ? work->last : tile->n_key;
 
-    if (work->cells.keys != NULL && attn_attention_masks(tile->feed->attention, site)) {
+    if (work->cells.keys && attn_attention_masks(tile->feed->attention, site)) {
         for (size_t j = 0; j < work->cells.n[i]; j++)
             row[j] = x[work->cells.keys[i * work->cells.ld + j]];
         return;
@@ -204,7 +204,7 @@ static void visit(struct work *work, enum attn_site site, float fill)
 
     if (attn_tile_is_edited(tile, site))
         work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit, &target);
-    for (size_t i = 0; i < tile->n_row && attn_tile_watched(tile, site) != NULL; i++)
+    for (size_t i = 0; i < tile->n_row && attn_tile_watched(tile, site); i++)
         store_row(work, site, i, fill);
 }
 
@@ -241,9 +241,9 @@ static void compute_products(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
 
-    if (tile->given == NULL)
+    if (!tile->given)
         multiply_keys(work);
-    for (size_t i = 0; tile->given != NULL && i < tile->n_row; i++) {
+    for (size_t i = 0; tile->given && i < tile->n_row; i++) {
         memcpy(work->x + i * work->ld, tile->given + i * tile->n_key, tile->n_key * sizeof(float));
         for (size_t j = tile->n_key; j < work->last; j++)
             work->x[i * work->ld + j] = 0;
@@ -258,7 +258,7 @@ static bool compute_scores(struct work *work)
     const struct attn_tile *tile = work->tile;
     const bool is_masked = tile->feed->attention->masking == ATTN_MASKING_INF;
     const float cap = attn_tile_score_cap(tile);
-    const bool is_seen = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+    const bool is_seen = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                          attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     for (size_t i = 0; i < tile->n_row; i++) {
@@ -268,7 +268,7 @@ static bool compute_scores(struct work *work)
             work->dense->engine->kernels->scale(row, work->scale, work->last - work->first, row);
         if (cap > 0)
             work->dense->engine->kernels->soft_cap(row, work->last - work->first, cap);
-        if (is_masked && (is_seen || work->cells.keys != NULL))
+        if (is_masked && (is_seen || work->cells.keys))
             fill_masked(work, i, -INFINITY);
     }
     if (is_seen)
@@ -297,8 +297,8 @@ static void compute_pattern(struct work *work, bool is_scored)
     const struct attn_tile *tile = work->tile;
     const enum attn_site site = attn_attention_pattern_site(tile->feed->attention);
     const bool is_after = tile->feed->attention->masking != ATTN_MASKING_INF;
-    const bool is_listed = work->cells.keys != NULL;
-    const bool is_watched = attn_tile_watched(tile, site) != NULL,
+    const bool is_listed = work->cells.keys;
+    const bool is_watched = attn_tile_watched(tile, site),
                is_edited = attn_tile_is_edited(tile, site);
     /* An edit may have let a masked key in: then the whole row of scores counts. */
     const bool is_opened = !is_listed && attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
@@ -328,7 +328,7 @@ static void drop_weights(struct work *work)
 {
     const struct attn_tile *tile = work->tile;
 
-    if (tile->feed->dropout == NULL)
+    if (!tile->feed->dropout)
         return;
     for (size_t i = 0; i < tile->n_row; i++)
         attn_tile_drop(tile, tile->row0 + i, NULL, tile->n_key, work->x + i * work->ld);
@@ -401,7 +401,7 @@ size_t attn_dense_run(const struct attn_dense *dense, const struct attn_tile *ti
     is_scored = compute_scores(&work);
     compute_pattern(&work, is_scored);
     drop_weights(&work);
-    if (tile->z != NULL)
+    if (tile->z)
         compute_z(&work, sums);
     if (tile->watched.is_streamed)
         dense->engine->kernels->drain();

@@ -93,7 +93,7 @@ static void compute_products(struct work *work)
     const struct attn_tile *tile = work->tile;
     const size_t d = work->shape->d_head;
 
-    for (size_t at = 0; tile->given == NULL && at < work->n; at += ATTN_PANEL) {
+    for (size_t at = 0; !tile->given && at < work->n; at += ATTN_PANEL) {
         const size_t n = work->n - at < ATTN_PANEL ? work->n - at : ATTN_PANEL;
 
         for (size_t j = 0; j < n; j++)
@@ -103,7 +103,7 @@ static void compute_products(struct work *work)
         attn_gemm_kernel_run(&gather->scores, work->row.panel, tile->q + work->i * work->shape->ldq,
                              work->row.x + at, 1);
     }
-    for (size_t j = 0; tile->given != NULL && j < work->n; j++)
+    for (size_t j = 0; tile->given && j < work->n; j++)
         work->row.x[j] = tile->given[work->i * tile->n_key + (size_t)work->keys[j]];
 }
 
@@ -136,7 +136,7 @@ static void visit(struct work *work, enum attn_site site, float masked)
     float *watched = attn_tile_watched(work->tile, site);
 
     edit(work, site, masked);
-    if (watched != NULL)
+    if (watched)
         memcpy(watched + work->i * work->tile->watched.ld, work->row.x, work->n * sizeof(float));
 }
 
@@ -169,7 +169,7 @@ static void run_row(struct work *work)
     const struct attn_tile *tile = work->tile;
     const struct attn_kernels *kernels = work->gather->kernels;
     const float cap = attn_tile_score_cap(tile);
-    const bool is_scored = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) != NULL ||
+    const bool is_scored = cap > 0 || attn_tile_watched(tile, ATTN_SITE_ATTN_SCORES) ||
                            attn_tile_is_edited(tile, ATTN_SITE_ATTN_SCORES);
 
     compute_products(work);
@@ -182,11 +182,11 @@ static void run_row(struct work *work)
     }
     kernels->softmax(work->row.x, work->n, work->n, is_scored ? 1.0F : work->scale);
     visit(work, ATTN_SITE_PATTERN, 0);
-    if (tile->feed->dropout != NULL) {
+    if (tile->feed->dropout) {
         attn_tile_drop(tile, tile->row0 + work->i, work->keys, work->n, work->row.x);
         visit(work, ATTN_SITE_PATTERN_DROPPED, 0);
     }
-    if (tile->z != NULL)
+    if (tile->z)
         compute_z(work);
 }
 

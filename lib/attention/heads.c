@@ -134,7 +134,7 @@ void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_
     make_at_least(&needs->n_watched, all < limit ? all : limit);
     if (n > 0 && attn_attention_is_listed(attention))
         make_at_least(&needs->n_cells, attn_saturated_mul(n_query, sizes->n_head));
-    if (attention->dropout > 0 && attention->dropout_mask.cells == NULL)
+    if (attention->dropout > 0 && !attention->dropout_mask.cells)
         make_at_least(
             &needs->n_dropout,
             attn_saturated_mul(attn_saturated_mul(sizes->n_head, n_query), sizes->n_key) / 64 + 1);
@@ -160,7 +160,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
     for (size_t i = 0; i < n_worker; i++) {
         float *scratch = attn_arena_take(arena, needs->n_scratch, sizeof *scratch);
 
-        if (memory->scratch != NULL)
+        if (memory->scratch)
             memory->scratch[i] = scratch;
     }
 }
@@ -169,7 +169,7 @@ uint64_t attn_heads_watched_sites(const struct attn_selection *selection, int la
 {
     uint64_t watched = 0;
 
-    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection != NULL; site++)
+    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
         if (attn_selection_wants(selection, (enum attn_site)site, layer))
             watched |= ATTN_SITE_BIT(site);
     return watched;
@@ -222,7 +222,7 @@ static void project(const struct attn_heads *heads, struct attn_kv *kv,
     attn_lowrank_project(&args, scratch);
     args.engine->kernels->pack_keys(mixed, shape->d_head, attention->count, shape->d_head, 0,
                                     kv->keys);
-    if (rows->v == NULL)
+    if (!rows->v)
         return;
     args.map = heads->memory->maps + n_map;
     args.x = rows->v;
@@ -254,7 +254,7 @@ void attn_heads_append_kv(const struct attn_heads *heads, size_t g, int worker,
         return;
     }
     attn_kv_write_values(kv, shape, rows);
-    if (rows->k == NULL)
+    if (!rows->k)
         return;
     if (engine == ATTN_ENGINE_DENSE || engine == ATTN_ENGINE_BLOCKWISE) {
         heads->engines->gemm->kernels->pack_keys(rows->k, rows->ldk, rows->n, d, rows->first,
@@ -295,12 +295,12 @@ struct wave {
 /* Whether the z of some row is needed; whether one is watched. Rows of the whole sequence. */
 static bool needs_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
-    return heads->z != NULL && heads->caller.needs_rows(heads->caller.context, row0, n_row);
+    return heads->z && heads->caller.needs_rows(heads->caller.context, row0, n_row);
 }
 
 static bool watches_rows(const struct attn_heads *heads, size_t row0, size_t n_row)
 {
-    for (size_t row = row0; row < row0 + n_row && heads->selection != NULL; row++)
+    for (size_t row = row0; row < row0 + n_row && heads->selection; row++)
         if (row < attn_selection_dims(heads->selection)->n_position &&
             attn_selection_has_query(heads->selection, row))
             return true;
@@ -325,16 +325,16 @@ static struct attn_tile make_tile(const struct wave *wave, size_t index, size_t 
         .watched = {.is_streamed = wave->is_streamed, .ld = wave->ld},
     };
 
-    if (heads->q != NULL)
+    if (heads->q)
         tile.q = heads->q + head * heads->q_step + row * heads->feed.shape->ldq;
-    if (heads->given != NULL)
+    if (heads->given)
         tile.given = heads->given + (head * heads->feed.n_row + row) * heads->feed.n_key;
-    if (heads->z != NULL)
+    if (heads->z)
         tile.z = heads->z + head * heads->z_step + row * heads->feed.ldz;
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        if (wave->sites[i] != NULL)
+        if (wave->sites[i])
             tile.watched.sites[i] = wave->sites[i] + at * wave->ld;
-    if (wave->keys != NULL) {
+    if (wave->keys) {
         tile.watched.keys = wave->keys + at * wave->ld;
         tile.watched.n_cell = heads->memory->n_cells + at;
     }
@@ -355,7 +355,7 @@ static size_t run_engine(const struct attn_heads *heads, struct attn_tile *tile,
             attn_linear_attention_run_tile(heads, tile, scratch);
         return 0;
     case ATTN_ENGINE_BLOCKWISE:
-        if (tile->z != NULL)
+        if (tile->z)
             attn_blockwise_run(engines->gemm, tile, scratch);
         tile->z = NULL;
         return is_watched ? attn_dense_run(&engines->dense, tile, scratch) : 0;
@@ -375,13 +375,13 @@ static void run_tile(void *context, size_t task, int worker)
     const bool is_watched = wave->has_watched && watches_rows(heads, tile.row0, tile.n_row);
     const bool is_needed = needs_rows(heads, tile.row0, tile.n_row);
 
-    if (heads->cancel != NULL && *heads->cancel != 0)
+    if (heads->cancel && *heads->cancel != 0)
         return;
     if (is_needed || is_watched)
         heads->memory->edited[worker] +=
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);
     else
-        for (size_t i = 0; tile.z != NULL && !is_linear && i < tile.n_row; i++)
+        for (size_t i = 0; tile.z && !is_linear && i < tile.n_row; i++)
             memset(tile.z + i * heads->feed.ldz, 0, heads->feed.shape->d_value * sizeof(float));
 }
 
@@ -406,7 +406,7 @@ static void tell_matrix(const struct wave *wave, enum attn_site site, size_t ind
         .ahead = heads->feed.ahead,
     };
 
-    if (wave->keys != NULL && is_masked) {
+    if (wave->keys && is_masked) {
         event.keys = wave->keys + at * wave->ld;
         event.n_kept = heads->memory->n_cells + at;
     }
@@ -422,7 +422,7 @@ static void run_wave(struct wave *wave)
         return;
     attn_pool_run(heads->pool, wave->n_head * n_tile, run_tile, wave);
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        for (size_t h = 0; h < wave->n_head && wave->sites[i] != NULL; h++)
+        for (size_t h = 0; h < wave->n_head && wave->sites[i]; h++)
             if (!heads->caller.is_stopped(heads->caller.context))
                 tell_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
 }
@@ -490,8 +490,7 @@ size_t attn_heads_run(const struct attn_heads *heads)
 
         if (!heads->caller.needs_head(heads->caller.context, head))
             continue;
-        if (heads->selection != NULL &&
-            attn_selection_has_head(heads->selection, heads->feed.layer, head))
+        if (heads->selection && attn_selection_has_head(heads->selection, heads->feed.layer, head))
             watched[n_watched++] = head;
         else
             others[n_other++] = head;

@@ -48,8 +48,8 @@ enum attn_status attn_mask_matrix_check(const struct attn_mask_matrix *matrix, c
                                         size_t n_head, size_t n_query, size_t n_key,
                                         struct attn_error *err)
 {
-    if (matrix->cells == NULL || (matrix->n_query == n_query && matrix->n_key == n_key &&
-                                  (matrix->n_head == 1 || matrix->n_head == n_head)))
+    if (!matrix->cells || (matrix->n_query == n_query && matrix->n_key == n_key &&
+                           (matrix->n_head == 1 || matrix->n_head == n_head)))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "the %s is [%zu, %zu, %zu], expected [1, %zu, %zu] or [%zu, %zu, %zu]: "

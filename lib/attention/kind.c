@@ -138,16 +138,16 @@ static enum attn_status read_params(struct reading *reading, struct attn_error *
         enum attn_status status;
 
         clear_param(reading, param);
-        if (reading->field == NULL && param->is_optional)
+        if (!reading->field && param->is_optional)
             continue;
-        if (reading->field == NULL)
+        if (!reading->field)
             return attn_error_set(err, ATTN_INVALID, "'%s' lacks %s, expected %s",
                                   attn_quote_string(reading->text).text, param->name, written);
         status = read_param(reading, param, err);
         if (status != ATTN_OK)
             return status;
     }
-    if (reading->field == NULL)
+    if (!reading->field)
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "'%s' has '%s' too many, expected %s",
                           attn_quote_string(reading->text).text,
@@ -184,7 +184,7 @@ size_t attn_attention_text(const struct attn_attention *attention,
     size_t used = 0;
 
     text[0] = '\0';
-    if (attention == NULL || (unsigned)attention->kind >= ATTN_N_ATTENTION_KIND ||
+    if (!attention || (unsigned)attention->kind >= ATTN_N_ATTENTION_KIND ||
         (unsigned)attention->feature >= N_FEATURE)
         return 0;
     param = attn_kind_find(attention)->params;

@@ -45,7 +45,7 @@ struct attn_kv *attn_kv_plan(struct attn_arena *arena, const struct attn_head_sh
         float *values = attn_arena_take(arena, attn_kv_values_size(shape), sizeof *values);
         float *state = attn_arena_take(arena, n_state, sizeof *state);
 
-        if (kv != NULL)
+        if (kv)
             kv[i] = (struct attn_kv){.keys = keys, .values = values, .state = state};
     }
     return kv;
@@ -65,7 +65,7 @@ void attn_kv_write_values(const struct attn_kv *kv, const struct attn_head_shape
 {
     const size_t ld = attn_kv_ld_value(shape);
 
-    for (size_t i = 0; rows->v != NULL && i < rows->n; i++)
+    for (size_t i = 0; rows->v && i < rows->n; i++)
         memcpy(kv->values + (rows->first + i) * ld, rows->v + i * rows->ldv,
                shape->d_value * sizeof(float));
 }
@@ -134,9 +134,9 @@ void attn_kv_write_rounded(const struct attn_kv *kv, const struct attn_kernels *
                            const struct attn_head_shape *shape, const struct attn_kv_rows *rows,
                            float *scratch)
 {
-    if (rows->k != NULL)
+    if (rows->k)
         write_rounded_keys(kv, kernels, shape, rows, (void *)scratch);
-    if (rows->v != NULL)
+    if (rows->v)
         write_rounded_values(kv, kernels, shape, rows, (void *)scratch);
 }
 

@@ -70,7 +70,7 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
                           struct attn_tile_cells *cells)
 {
     const struct attn_layer_feed *feed = tile->feed;
-    const bool is_watched = tile->watched.keys != NULL;
+    const bool is_watched = tile->watched.keys;
     int32_t *keys = is_watched ? tile->watched.keys : scratch;
 
     cells->keys = NULL;
@@ -86,9 +86,8 @@ void attn_tile_find_cells(const struct attn_tile *tile, int32_t *scratch,
                                          .position = tile->row0 + i + feed->ahead,
                                          .n_key = tile->n_key};
 
-        cells->n[i] = cells->keys == NULL
-                          ? attn_tile_n_visible(tile, i)
-                          : attn_keys_list(feed->attention, &row, keys + i * cells->ld);
+        cells->n[i] = !cells->keys ? attn_tile_n_visible(tile, i)
+                                   : attn_keys_list(feed->attention, &row, keys + i * cells->ld);
         if (is_watched)
             tile->watched.n_cell[i] = cells->n[i];
     }
@@ -111,7 +110,7 @@ static bool stays(const struct attn_dropout *dropout, size_t head, size_t row, s
     const struct attn_mask_matrix *given = dropout->given;
     size_t cell;
 
-    if (given != NULL) {
+    if (given) {
         cell = ((given->n_head == 1 ? 0 : head) * given->n_query + row) * given->n_key + key;
         return given->cells[cell] != 0;
     }
@@ -126,7 +125,7 @@ void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *key
     const size_t head = (size_t)tile->head;
 
     for (size_t j = 0; j < n; j++) {
-        const size_t key = keys != NULL ? (size_t)keys[j] : j;
+        const size_t key = keys ? (size_t)keys[j] : j;
 
         x[j] = stays(dropout, head, row, key) ? x[j] * dropout->factor : 0;
     }

@@ -26,7 +26,7 @@ enum attn_status attn_escape(const char *text, size_t size, char **escaped, stru
     status = attn_buffer_check(&buffer, err);
     if (status == ATTN_OK) {
         copy = attn_strndup(buffer.data, buffer.size, err);
-        status = copy != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+        status = copy ? ATTN_OK : ATTN_NO_MEMORY;
     }
     attn_buffer_release(&buffer);
     if (status == ATTN_OK)

@@ -12,7 +12,7 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
     const unsigned char *bytes = given;
     size_t size, known;
 
-    if (given == NULL)
+    if (!given)
         return ATTN_OK;
     memcpy(&size, given, sizeof size);
     memcpy(&known, options, sizeof known);

@@ -26,7 +26,7 @@ static enum attn_status add(struct attn_path_names *folder, const char *name,
     if (status != ATTN_OK)
         return status;
     copy = attn_strndup(name, strlen(name), err);
-    if (copy == NULL)
+    if (!copy)
         return ATTN_NO_MEMORY;
     folder->names[folder->n++] = copy;
     return ATTN_OK;
@@ -39,9 +39,9 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
     struct dirent *entry;
     DIR *stream = opendir(path);
 
-    if (stream == NULL)
+    if (!stream)
         return ATTN_OK;
-    while (status == ATTN_OK && (entry = readdir(stream)) != NULL)
+    while (status == ATTN_OK && (entry = readdir(stream)))
         if (entry->d_name[0] != '.')
             status = add(folder, entry->d_name, err);
     closedir(stream);

@@ -334,7 +334,7 @@ static bool is_open(struct attn_sink *sink)
 
 void attn_sink_write(struct attn_sink *sink, const void *bytes, size_t size)
 {
-    if (sink == NULL || size == 0 || has_failed(sink) || !is_open(sink) ||
+    if (!sink || size == 0 || has_failed(sink) || !is_open(sink) ||
         !fits(sink, sink->position, size))
         return;
     if (sink->kind == MEMORY) {
@@ -397,7 +397,7 @@ bool attn_sink_is_closed_pipe(const struct attn_sink *sink)
 
 const void *attn_sink_bytes(const struct attn_sink *sink, size_t *size)
 {
-    if (sink == NULL || sink->kind != MEMORY) {
+    if (!sink || sink->kind != MEMORY) {
         *size = 0;
         return NULL;
     }

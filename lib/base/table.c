@@ -48,7 +48,7 @@ static enum attn_status check_column(const char *table, const struct attn_column
 {
     const struct attn_column *column = &columns[i];
 
-    if (column->name == NULL || column->name[0] == '\0')
+    if (!column->name || column->name[0] == '\0')
         return attn_error_set(err, ATTN_INVALID, "column %zu of the table '%s' has no name", i,
                               attn_quote_string(table).text);
     for (size_t k = 0; k < i; k++)
@@ -75,7 +75,7 @@ static const char *append_word(char *words, size_t *size, const char *text)
     const size_t n = strlen(text) + 1, begin = *size;
 
     *size += n;
-    return words != NULL ? memcpy(words + begin, text, n) : NULL;
+    return words ? memcpy(words + begin, text, n) : NULL;
 }
 
 /* Lays the table's name, and the names and units of COLUMNS, into table->words; with no words there
@@ -91,7 +91,7 @@ static size_t copy_words(struct attn_table *table, const char *name,
 
         *copy = columns[i];
         copy->name = append_word(table->words, &size, columns[i].name);
-        if (columns[i].unit != NULL)
+        if (columns[i].unit)
             copy->unit = append_word(table->words, &size, columns[i].unit);
     }
     return size;
@@ -104,7 +104,7 @@ enum attn_status attn_table_create(const char *name, const struct attn_column *c
     struct attn_table *made;
     enum attn_status status = ATTN_OK;
 
-    if (name == NULL)
+    if (!name)
         return attn_error_set(err, ATTN_INVALID, "a table has no name");
     if (n_column == 0)
         return attn_error_set(err, ATTN_INVALID, "the table '%s' has no columns",
@@ -114,14 +114,14 @@ enum attn_status attn_table_create(const char *name, const struct attn_column *c
     if (status != ATTN_OK)
         return status;
     made = attn_alloc(1, sizeof *made, err);
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     made->n_column = n_column;
     made->columns = attn_alloc(n_column, sizeof *made->columns, err);
-    if (made->columns == NULL)
+    if (!made->columns)
         goto fail;
     made->words = attn_alloc(copy_words(made, name, columns), 1, err);
-    if (made->words == NULL)
+    if (!made->words)
         goto fail;
     copy_words(made, name, columns);
     *table = made;
@@ -215,29 +215,29 @@ void attn_table_reset(struct attn_table *table)
 
 const char *attn_table_name(const struct attn_table *table)
 {
-    return table != NULL ? table->words : NULL;
+    return table ? table->words : NULL;
 }
 
 size_t attn_table_n_column(const struct attn_table *table)
 {
-    return table != NULL ? table->n_column : 0;
+    return table ? table->n_column : 0;
 }
 
 size_t attn_table_n_row(const struct attn_table *table)
 {
-    return table != NULL ? table->n_row : 0;
+    return table ? table->n_row : 0;
 }
 
 const struct attn_column *attn_table_column(const struct attn_table *table, size_t column)
 {
-    return table != NULL && column < table->n_column ? &table->columns[column] : NULL;
+    return table && column < table->n_column ? &table->columns[column] : NULL;
 }
 
 struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, size_t column)
 {
     const struct stored *stored;
 
-    if (table == NULL || row >= table->n_row || column >= table->n_column)
+    if (!table || row >= table->n_row || column >= table->n_column)
         return attn_cell_missing();
     stored = &table->cells[row * table->n_column + column];
     switch (stored->type) {
@@ -259,7 +259,7 @@ struct attn_cell attn_table_cell(const struct attn_table *table, size_t row, siz
 
 void attn_table_free(struct attn_table *table)
 {
-    if (table == NULL)
+    if (!table)
         return;
     attn_free(table->columns);
     attn_free(table->words);

@@ -104,7 +104,7 @@ static inline struct attn_cell attn_cell_text(const char *text, size_t size)
 {
     const struct attn_cell cell = {ATTN_VALUE_TEXT, size, 0, 0, text, NULL};
 
-    return text != NULL ? cell : attn_cell_missing();
+    return text ? cell : attn_cell_missing();
 }
 
 /* LIST [n] */

@@ -41,7 +41,7 @@ enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **moni
     struct attn_monitor *made = attn_alloc(1, sizeof *made, err);
 
     assert(n_condition <= MOST_CONDITIONS);
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     pthread_mutex_init(&made->lock, NULL); /* without attributes it cannot fail */
     for (int i = 0; i < n_condition; i++)
@@ -53,7 +53,7 @@ enum attn_status attn_monitor_create(int n_condition, struct attn_monitor **moni
 
 void attn_monitor_free(struct attn_monitor *monitor)
 {
-    if (monitor == NULL)
+    if (!monitor)
         return;
     for (int i = 0; i < monitor->n_condition; i++)
         pthread_cond_destroy(&monitor->conditions[i]);

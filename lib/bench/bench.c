@@ -125,7 +125,7 @@ static enum attn_status time_round(const struct attn_bench_part *part, size_t n,
     enum attn_status status = ATTN_OK;
     double begun;
 
-    if (part->prepare != NULL)
+    if (part->prepare)
         status = part->prepare(part->context, err);
     begun = attn_bench_now();
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
@@ -148,7 +148,7 @@ static double find_limit(struct attn_bench *bench, const struct attn_bench_part 
     struct attn_bench_limits limits;
     double computing, reading;
 
-    if (part->limit != NULL)
+    if (part->limit)
         return part->limit(part->context);
     limits = attn_bench_find_limits(bench);
     rounds->flops[i] = limits.flops;
@@ -168,7 +168,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     double first;
     const double begun = attn_bench_now();
     enum attn_status status = time_round(part, 1, &first, err); /* also warms up */
-    const bool is_short = first < least_round && part->prepare == NULL;
+    const bool is_short = first < least_round && !part->prepare;
     const size_t n_run = is_short ? (size_t)(least_round / (first + 1e-9)) + 1 : 1;
 
     snprintf(row.name, sizeof row.name, "%s", part->name);
@@ -176,7 +176,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
            (row.n_round < LEAST_ROUNDS || attn_bench_now() - begun < options->seconds)) {
         const double limit = find_limit(bench, part, &rounds, row.n_round);
 
-        if (options->cancel != NULL && *options->cancel != 0)
+        if (options->cancel && *options->cancel != 0)
             return attn_error_set(err, ATTN_CANCELED, "canceled");
         status = time_round(part, n_run, &rounds.seconds[row.n_round], err);
         rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];
@@ -186,7 +186,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
         return status;
     row.seconds = median(rounds.seconds, row.n_round);
     row.share = median(rounds.shares, row.n_round);
-    if (part->limit == NULL)
+    if (!part->limit)
         row.limits = (struct attn_bench_limits){median(rounds.flops, row.n_round),
                                                 median(rounds.bytes, row.n_round)};
     return options->on_row(options->user, &row, err);
@@ -197,7 +197,7 @@ static bool has_part(const char *list, const char *name)
 {
     const size_t size = strlen(name);
 
-    if (list == NULL)
+    if (!list)
         return true;
     for (const char *at = list; *at != '\0'; at += *at == ',') {
         const size_t n = strcspn(at, ",");
@@ -211,7 +211,7 @@ static bool has_part(const char *list, const char *name)
 
 static enum attn_status check_parts(const char *list, struct attn_error *err)
 {
-    for (const char *at = list; at != NULL && *at != '\0'; at += *at == ',') {
+    for (const char *at = list; at && *at != '\0'; at += *at == ',') {
         const size_t n = strcspn(at, ",");
         bool is_known = false;
 
@@ -237,14 +237,14 @@ enum attn_status attn_bench_run(const struct attn_bench_options *options, struct
 
     if (status != ATTN_OK)
         return status;
-    bench.n_thread = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1;
+    bench.n_thread = options->pool ? attn_pool_n_thread(options->pool) : 1;
     bench.gemm = attn_gemm_engine_start_for(options->model->compute, options->gemm, options->isa,
                                             (double)INFINITY);
     if (bench.gemm.lacks_memory)
         return attn_error_no_memory(err);
     bench.memory = attn_alloc(bench.n_memory, sizeof *bench.memory, err);
     bench.random = attn_alloc(bench.n_random, sizeof *bench.random, err);
-    status = bench.memory == NULL || bench.random == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    status = !bench.memory || !bench.random ? ATTN_NO_MEMORY : ATTN_OK;
     if (status == ATTN_OK) {
         attn_random_seed(&random, 1);
         attn_random_fill_uniform(&random, bench.random, bench.n_random, -1, 1);

@@ -212,7 +212,7 @@ enum attn_status attn_bench_softmax(struct attn_bench *bench, struct attn_error 
                                          .context = &rows};
     enum attn_status status;
 
-    if (rows.x == NULL)
+    if (!rows.x)
         return ATTN_NO_MEMORY;
     memcpy(rows.x, bench->random, (size_t)N_ROW * N_COL * sizeof *rows.x);
     status = attn_bench_measure(bench, &part, err);

@@ -96,7 +96,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     batch->sessions = attn_alloc(n_thread, sizeof *batch->sessions, err);
     batch->statuses = attn_alloc(n_thread, sizeof *batch->statuses, err);
     batch->errors = attn_alloc(n_thread, sizeof *batch->errors, err);
-    if (batch->sessions == NULL || batch->statuses == NULL || batch->errors == NULL)
+    if (!batch->sessions || !batch->statuses || !batch->errors)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < N_TEXT; i++)
         for (size_t k = 0; k < batch->n_token; k++)
@@ -108,7 +108,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 
 static void close_batch(struct batch *batch)
 {
-    for (int i = 0; batch->sessions != NULL && i < batch->bench->n_thread; i++)
+    for (int i = 0; batch->sessions && i < batch->bench->n_thread; i++)
         attn_session_free(batch->sessions[i]);
     attn_free(batch->sessions);
     attn_free(batch->statuses);

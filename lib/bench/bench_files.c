@@ -36,14 +36,14 @@ static size_t visit_files(const char *path, bool is_removed)
     size_t n_byte = 0;
     DIR *folder = opendir(path);
 
-    if (folder == NULL) {
+    if (!folder) {
         if (stat(path, &info) == 0)
             n_byte = (size_t)info.st_size;
         if (is_removed)
             unlink(path);
         return n_byte;
     }
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+    for (struct dirent *entry; (entry = readdir(folder));) {
         if (fstatat(dirfd(folder), entry->d_name, &info, 0) != 0 || !S_ISREG(info.st_mode))
             continue;
         n_byte += (size_t)info.st_size;
@@ -183,11 +183,11 @@ enum attn_status attn_bench_write(struct attn_bench *bench, struct attn_error *e
     struct files files = {.bench = bench, .n_head = config->n_head, .n_token = n_token};
     enum attn_status status;
 
-    if (bench->options->directory == NULL)
+    if (!bench->options->directory)
         return ATTN_OK;
     status = attn_selection_create(&dims, &files.selection, err);
     files.patterns = attn_alloc(n_token * n_token, config->n_head * sizeof *files.patterns, err);
-    if (status == ATTN_OK && files.patterns == NULL)
+    if (status == ATTN_OK && !files.patterns)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         fill(&files);

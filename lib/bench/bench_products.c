@@ -84,8 +84,7 @@ static enum attn_status run_lengths(struct product *product, struct attn_error *
         product->rounded =
             attn_alloc(product->n_row * attn_linear_rounded(map, bench->options->model->compute),
                        sizeof *product->rounded, err);
-        status = product->y == NULL || product->rounded == NULL ? ATTN_NO_MEMORY
-                                                                : measure_product(product, err);
+        status = !product->y || !product->rounded ? ATTN_NO_MEMORY : measure_product(product, err);
         attn_free(product->y);
         attn_free(product->rounded);
     }
@@ -100,7 +99,7 @@ static enum attn_status run_map(struct product *product, struct attn_error *err)
     enum attn_status status;
 
     product->scratch = attn_alloc(n_thread, sizeof *product->scratch, err);
-    status = memory == NULL || product->scratch == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    status = !memory || !product->scratch ? ATTN_NO_MEMORY : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < n_thread; i++)
         product->scratch[i] = memory + i * n_scratch;
     if (status == ATTN_OK)
@@ -113,7 +112,7 @@ static enum attn_status run_map(struct product *product, struct attn_error *err)
 /* A map of a block; NULL where the model has none. */
 static const struct attn_linear *map_of(const struct attn_block_weights *block, size_t which)
 {
-    return block->linears[which].weight.data != NULL ? &block->linears[which] : NULL;
+    return block->linears[which].weight.data ? &block->linears[which] : NULL;
 }
 
 /* Whether an earlier map of the block has the same shape. */
@@ -124,7 +123,7 @@ static bool is_repeated(const struct attn_block_weights *block, size_t which)
     for (size_t i = 0; i < which; i++) {
         const struct attn_linear *other = map_of(block, i);
 
-        if (other != NULL && other->weight.n_row == map->weight.n_row &&
+        if (other && other->weight.n_row == map->weight.n_row &&
             other->weight.n_col == map->weight.n_col)
             return true;
     }
@@ -143,11 +142,11 @@ static enum attn_status each_map(struct attn_bench *bench,
     for (size_t which = 0; status == ATTN_OK && which < ATTN_BLOCK_N_LINEAR; which++) {
         struct product product = {.bench = bench};
 
-        if (map_of(&weights->blocks[0], which) == NULL || is_repeated(&weights->blocks[0], which))
+        if (!map_of(&weights->blocks[0], which) || is_repeated(&weights->blocks[0], which))
             continue;
         for (size_t layer = 0; layer < n_layer && product.n_map < N_MAP; layer++) {
             product.maps[product.n_map++] = map_of(&weights->blocks[layer], which);
-            assert(product.maps[layer] != NULL); /* as in layer 0 */
+            assert(product.maps[layer]); /* as in layer 0 */
         }
         if (product.n_map > 0)
             status = run(&product, err);
@@ -206,7 +205,7 @@ static enum attn_status measure_pack(struct product *product, struct attn_error 
 
     snprintf(name, sizeof name, "%zu x %zu into panels", map->weight.n_row, map->weight.n_col);
     product->scratch = attn_alloc(n_thread, sizeof *product->scratch, err);
-    status = memory == NULL || product->scratch == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    status = !memory || !product->scratch ? ATTN_NO_MEMORY : ATTN_OK;
     for (size_t i = 0; status == ATTN_OK && i < n_thread; i++)
         product->scratch[i] = memory + i * n_panel;
     if (status == ATTN_OK)

@@ -44,7 +44,7 @@ static enum attn_status open_run(struct run *run, size_t n, bool is_watched, str
     if (status == ATTN_OK)
         status = attn_selection_set_sites(run->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
     run->ids = attn_alloc(n, sizeof *run->ids, err);
-    if (status != ATTN_OK || run->ids == NULL)
+    if (status != ATTN_OK || !run->ids)
         return status != ATTN_OK ? status : ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         run->ids[i] = (int32_t)((i * 7919 + 13) % run->bench->config->n_vocab);
@@ -217,7 +217,7 @@ enum attn_status attn_bench_load(struct attn_bench *bench, struct attn_error *er
     struct attn_cost cost;
     enum attn_status status;
 
-    if (bench->options->source == NULL || bench->config->n_ctx < 6)
+    if (!bench->options->source || bench->config->n_ctx < 6)
         return ATTN_OK;
     status = attn_cost_find(bench->options->model, 6, 0, &cost, err);
     if (status == ATTN_OK)

@@ -93,7 +93,7 @@ static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct 
 
     if (value.size > 0) /* a long name is cut */
         snprintf(text + n, ATTN_PROCESSOR_TEXT_SIZE - n, "%s%s%s%.*s", n > 0 ? ", " : "",
-                 key != NULL ? key : "", key != NULL ? " " : "", (int)value.size, value.data);
+                 key ? key : "", key ? " " : "", (int)value.size, value.data);
 }
 
 static bool has_word(struct part list, const char *word)
@@ -103,7 +103,7 @@ static bool has_word(struct part list, const char *word)
     for (size_t at = 0, n; at < list.size; at += n + 1) {
         const char *end = memchr(list.data + at, ' ', list.size - at);
 
-        n = end != NULL ? (size_t)(end - list.data) - at : list.size - at;
+        n = end ? (size_t)(end - list.data) - at : list.size - at;
         if (n == size && memcmp(list.data + at, word, n) == 0)
             return true;
     }

@@ -117,7 +117,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
         const size_t row = is_of_keys(event->site) ? position : capture->row_of[position];
 
         attn_event_copy_row(event, r, tensor + (first_row + row) * width, width);
-        if (cells != NULL)
+        if (cells)
             note_cells(cells, (first_row + row) * width, width, attn_event_row(event, r));
     }
     return ATTN_OK;
@@ -139,11 +139,11 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
         !attn_checked_mul(n_row, width, &n))
         return attn_error_no_memory(err);
     *tensor = attn_alloc(n, sizeof **tensor, err);
-    if (*tensor == NULL || !is_matrix(site))
-        return *tensor == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    if (!*tensor || !is_matrix(site))
+        return !*tensor ? ATTN_NO_MEMORY : ATTN_OK;
     capture->cells[slot_of(site, layer)] = attn_alloc(n / 8 + 1, 1, err);
     capture->sizes[slot_of(site, layer)] = n;
-    return capture->cells[slot_of(site, layer)] == NULL ? ATTN_NO_MEMORY : ATTN_OK;
+    return !capture->cells[slot_of(site, layer)] ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
 /* Numbers the selected queries. */
@@ -153,7 +153,7 @@ static enum attn_status number_rows(struct attn_capture *capture, struct attn_er
     size_t n = 0;
 
     capture->row_of = attn_alloc(n_position, sizeof *capture->row_of, err);
-    if (capture->row_of == NULL)
+    if (!capture->row_of)
         return ATTN_NO_MEMORY;
     for (size_t query = 0; query < n_position; query++) {
         capture->row_of[query] = n;
@@ -171,7 +171,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     struct attn_capture *c = attn_alloc(1, sizeof *c, err);
     enum attn_status status;
 
-    if (c == NULL)
+    if (!c)
         return ATTN_NO_MEMORY;
     c->selection = selection;
     c->trace = (struct attn_trace){selection, keep_event, c};
@@ -181,7 +181,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     c->tensors = attn_alloc(n_slot(c), sizeof(float *), err);
     c->cells = attn_alloc(n_slot(c), sizeof(unsigned char *), err);
     c->sizes = attn_alloc(n_slot(c), sizeof *c->sizes, err);
-    if (c->tensors == NULL || c->cells == NULL || c->sizes == NULL)
+    if (!c->tensors || !c->cells || !c->sizes)
         status = ATTN_NO_MEMORY;
     for (int layer = ATTN_NO_LAYER; status == ATTN_OK && layer < n_layer; layer++)
         for (int site = 0; status == ATTN_OK && site < ATTN_N_SITE; site++)
@@ -199,13 +199,13 @@ fail:
 /* Whether a caller asks for a place that there is. */
 static bool has_slot(const struct attn_capture *capture, enum attn_site site, int layer)
 {
-    return capture != NULL && (unsigned)site < ATTN_N_SITE && layer >= ATTN_NO_LAYER &&
+    return capture && (unsigned)site < ATTN_N_SITE && layer >= ATTN_NO_LAYER &&
            (layer < 0 || (size_t)layer < attn_selection_dims(capture->selection)->n_layer);
 }
 
 const struct attn_trace *attn_capture_trace(const struct attn_capture *capture)
 {
-    return capture != NULL ? &capture->trace : NULL;
+    return capture ? &capture->trace : NULL;
 }
 
 const float *attn_capture_tensor(const struct attn_capture *capture, enum attn_site site, int layer)
@@ -219,7 +219,7 @@ const float *attn_capture_head(const struct attn_capture *capture, enum attn_sit
     const float *tensor = attn_capture_tensor(capture, site, layer);
     const struct attn_selection *selection;
 
-    if (tensor == NULL || !attn_site_has_heads(site))
+    if (!tensor || !attn_site_has_heads(site))
         return NULL;
     selection = capture->selection;
     if (!has_head(selection, site, layer, head))
@@ -236,18 +236,18 @@ bool attn_capture_has_cell(const struct attn_capture *capture, enum attn_site si
     if (!has_slot(capture, site, layer))
         return false;
     cells = capture->cells[slot_of(site, layer)];
-    if (cells == NULL)
-        return capture->tensors[slot_of(site, layer)] != NULL;
+    if (!cells)
+        return capture->tensors[slot_of(site, layer)];
     return i < capture->sizes[slot_of(site, layer)] && (cells[i / 8] >> i % 8 & 1) != 0;
 }
 
 void attn_capture_free(struct attn_capture *capture)
 {
-    if (capture == NULL)
+    if (!capture)
         return;
-    for (size_t i = 0; capture->tensors != NULL && i < n_slot(capture); i++)
+    for (size_t i = 0; capture->tensors && i < n_slot(capture); i++)
         attn_free(capture->tensors[i]);
-    for (size_t i = 0; capture->cells != NULL && i < n_slot(capture); i++)
+    for (size_t i = 0; capture->cells && i < n_slot(capture); i++)
         attn_free(capture->cells[i]);
     attn_free(capture->tensors);
     attn_free(capture->cells);

@@ -41,7 +41,7 @@ void attn_csv_text_append(struct attn_buffer *out, const char *text, size_t size
     static const char *const escaped[] = {"\\x3d", "\\x2b", "\\x2d", "\\x40"};
     const char *found = size > 0 ? memchr(begin, text[0], sizeof begin - 1) : NULL;
 
-    if (found == NULL)
+    if (!found)
         append(out, "", text, size);
     else
         append(out, escaped[found - begin], text + 1, size - 1);

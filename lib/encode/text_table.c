@@ -62,7 +62,7 @@ void attn_text_table_flush_left(struct attn_text_table *table, size_t column)
 {
     struct attn_text_column *columns = columns_of(table);
 
-    if (columns != NULL)
+    if (columns)
         columns[column].is_left = true;
 }
 
@@ -70,7 +70,7 @@ void attn_text_table_widen(struct attn_text_table *table, size_t column, size_t 
 {
     struct attn_text_column *columns = columns_of(table);
 
-    if (columns != NULL && columns[column].width < width)
+    if (columns && columns[column].width < width)
         columns[column].width = width;
 }
 

@@ -143,7 +143,7 @@ static enum attn_status list_parts(struct job *job, struct attn_error *err)
 
     job->n_part = n_layer * n_each;
     job->parts = attn_alloc(job->n_part, sizeof *job->parts, err);
-    if (job->parts == NULL)
+    if (!job->parts)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < job->n_part; i++) {
         job->parts[i].layer = is_of_one ? job->args->layer : (int)(i / n_each);
@@ -176,13 +176,13 @@ static enum attn_status allocate_material(const struct job *job, enum attn_site 
         return ATTN_OK;
     material->rows = attn_alloc(dims->n_layer, sizeof *material->rows, err);
     material->sums = attn_alloc(dims->n_layer, sizeof *material->sums, err);
-    if (material->rows == NULL || material->sums == NULL)
+    if (!material->rows || !material->sums)
         return ATTN_NO_MEMORY;
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         material->rows[layer] =
             attn_alloc(dims->n_position * material->n_col, sizeof **material->rows, err);
         material->sums[layer] = attn_alloc(material->n_col, sizeof **material->sums, err);
-        if (material->rows[layer] == NULL || material->sums[layer] == NULL)
+        if (!material->rows[layer] || !material->sums[layer])
             return ATTN_NO_MEMORY;
     }
     return ATTN_OK;
@@ -190,10 +190,10 @@ static enum attn_status allocate_material(const struct job *job, enum attn_site 
 
 static void release_material(const struct job *job, struct material *material)
 {
-    for (size_t layer = 0; job->config != NULL && layer < job->config->n_layer; layer++) {
-        if (material->rows != NULL)
+    for (size_t layer = 0; job->config && layer < job->config->n_layer; layer++) {
+        if (material->rows)
             attn_free(material->rows[layer]);
-        if (material->sums != NULL)
+        if (material->sums)
             attn_free(material->sums[layer]);
     }
     attn_free(material->rows);
@@ -370,7 +370,7 @@ static struct attn_edit edit_of(const struct job *job, const struct part *part,
         edit.col0 = (size_t)part->index;
         edit.col1 = edit.col0 + 1;
     }
-    if (material->rows == NULL)
+    if (!material->rows)
         return edit;
     edit.op = ATTN_EDIT_REPLACE;
     edit.row1 = n;
@@ -397,8 +397,7 @@ static enum attn_status allocate_sets(struct sets *sets, size_t n, size_t n_edit
     sets->changes = attn_alloc(n, sizeof *sets->changes, err);
     sets->outcomes = attn_alloc(n, sizeof *sets->outcomes, err);
     sets->edits = attn_alloc(n_edit, sizeof *sets->edits, err);
-    return sets->changes != NULL && sets->outcomes != NULL && sets->edits != NULL ? ATTN_OK
-                                                                                  : ATTN_NO_MEMORY;
+    return sets->changes && sets->outcomes && sets->edits ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static void release_sets(struct sets *sets)
@@ -476,8 +475,7 @@ static enum attn_status try_control(struct job *job, size_t n_head, struct contr
     size_t *order = attn_alloc(n_all, sizeof *order, err);
     struct sets sets = {0};
     double sum = 0, squares = 0;
-    enum attn_status status =
-        order != NULL ? allocate_sets(&sets, n, n * n_head, err) : ATTN_NO_MEMORY;
+    enum attn_status status = order ? allocate_sets(&sets, n, n * n_head, err) : ATTN_NO_MEMORY;
 
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         attn_random_permutation(&job->random, order, n_all);
@@ -535,18 +533,18 @@ static enum attn_status append(struct job *job, const struct part *part,
                                const struct attn_reply *reply, const struct control *control,
                                struct attn_error *err)
 {
-    const char *name = part != NULL ? part_name(job->args->parts, true) : "base";
+    const char *name = part ? part_name(job->args->parts, true) : "base";
     struct attn_cell row[MOST_COLUMNS] = {attn_cell_text(name, strlen(name))};
 
-    if (part != NULL)
+    if (part)
         row[1] = attn_cell_integer(part->layer);
-    if (part != NULL && part->index >= 0)
+    if (part && part->index >= 0)
         row[2] = attn_cell_integer(part->index);
     row[3] = attn_cell_real(reply->value);
     row[4] = attn_cell_real(reply->value - job->trials.base.value);
     row[5] = attn_cell_real(reply->kl);
     row[6] = attn_cell_boolean(reply->first == job->trials.base.first);
-    if (control != NULL) {
+    if (control) {
         row[7] = attn_cell_real(control->mean);
         row[8] = attn_cell_real(control->sd);
     }

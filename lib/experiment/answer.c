@@ -70,7 +70,7 @@ static void hint_space(const struct attn_run *run, const char *text,
         attn_buffer_append_char(&other, ' ');
     attn_buffer_append_string(&other, text + has_space);
     string = attn_buffer_string(&other);
-    if (string != NULL &&
+    if (string &&
         attn_tokenizer_encode(run->tokenizer, string, other.size, options, &encoding, NULL) ==
             ATTN_OK &&
         encoding.n == 1)
@@ -89,9 +89,9 @@ static enum attn_status report_pieces(const struct attn_run *run, const struct n
 
     list_pieces(run->tokenizer, encoding, &pieces);
     string = attn_buffer_string(&pieces);
-    status = attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one",
-                            token->option, attn_quote_string(token->text).text, encoding->n,
-                            string != NULL ? string : "");
+    status =
+        attn_error_set(err, ATTN_INVALID, "%s '%s' is %zu tokens, %s; expected one", token->option,
+                       attn_quote_string(token->text).text, encoding->n, string ? string : "");
     attn_buffer_release(&pieces);
     return status;
 }
@@ -129,15 +129,15 @@ static enum attn_status find_token(const struct attn_run *run, const struct name
     const size_t n_vocab = attn_model_config(run->model)->n_vocab;
 
     *has = token->text != NULL || token->id != NULL;
-    if (token->text != NULL && token->id != NULL)
+    if (token->text && token->id)
         return attn_error_set(err, ATTN_INVALID, "%s and %s-id are both given, expected one",
                               token->option, token->option);
-    if (token->text != NULL)
+    if (token->text)
         return encode_token(run, token, id, err);
-    if (token->id != NULL && (*token->id < 0 || (size_t)*token->id >= n_vocab))
+    if (token->id && (*token->id < 0 || (size_t)*token->id >= n_vocab))
         return attn_error_set(err, ATTN_INVALID, "%s-id %d is out of range, expected 0 to %zu",
                               token->option, *token->id, n_vocab - 1);
-    if (token->id != NULL)
+    if (token->id)
         *id = *token->id;
     return ATTN_OK;
 }
@@ -158,7 +158,7 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
         return attn_error_set(err, ATTN_INVALID, "a --foil is given without a --target");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
         return attn_error_set(err, ATTN_INVALID, "no --foil is given, which '%s' needs", name);
-    if (answer->metric == ATTN_ANSWER_CE && run->text.ids == NULL)
+    if (answer->metric == ATTN_ANSWER_CE && !run->text.ids)
         return attn_error_set(err, ATTN_INVALID, "embeddings have no tokens, which 'ce' needs");
     if (answer->metric == ATTN_ANSWER_CE && run->text.n < 2)
         return attn_error_set(err, ATTN_INVALID, "the text has 1 token, 'ce' needs 2 or more");
@@ -180,7 +180,7 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
         answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
     answer->position = run->text.n - 1;
     status = check_needs(answer, err);
-    if (status == ATTN_OK && args->at != NULL)
+    if (status == ATTN_OK && args->at)
         status = attn_run_find_position(run, "--at", args->at, &answer->position, err);
     return status;
 }
@@ -213,7 +213,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
     const struct attn_sequence *text = &answer->run->text;
     const size_t n_vocab = attn_model_config(answer->run->model)->n_vocab;
     float *logits = attn_alloc_uninitialized(CE_ROWS * n_vocab, sizeof *logits, err);
-    enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
     double sum = 0;
 
     for (size_t at = 1; status == ATTN_OK && at < text->n; at += CE_ROWS) {
@@ -243,7 +243,7 @@ static struct attn_reply reply_of(const struct attn_answer *answer,
                                .total = kernels->log_sum_exp(logits, n)};
     const double target = answer->has_target ? (double)logits[answer->target] : 0;
 
-    if (reading->base != NULL)
+    if (reading->base)
         found.kl = kernels->divergence(reading->base, reading->base_total, logits, found.total, n);
     switch (answer->metric) {
     case ATTN_ANSWER_LOGIT_DIFF:
@@ -272,7 +272,7 @@ static size_t *list_positions(const struct attn_answer *answer, size_t n, struct
 {
     size_t *positions = attn_alloc(n, sizeof *positions, err);
 
-    for (size_t i = 0; positions != NULL && i < n; i++)
+    for (size_t i = 0; positions && i < n; i++)
         positions[i] = i * answer->run->text.n + answer->position;
     return positions;
 }
@@ -284,7 +284,7 @@ enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_
     size_t *positions = list_positions(answer, reading->n, err);
     enum attn_status status = ATTN_NO_MEMORY;
 
-    if (positions != NULL)
+    if (positions)
         status = attn_session_logits_of(session, positions, reading->n, reading->logits, err);
     attn_free(positions);
     for (size_t i = 0; status == ATTN_OK && i < reading->n; i++) {
@@ -305,7 +305,7 @@ enum attn_status attn_answer_keep(const struct attn_answer *answer, struct attn_
     size_t *positions = list_positions(answer, n, err);
     enum attn_status status = ATTN_NO_MEMORY;
 
-    if (positions != NULL)
+    if (positions)
         status = attn_session_final_of(session, positions, n, kept->rows + kept->n * d, err);
     attn_free(positions);
     for (size_t i = 0; status == ATTN_OK && i < n && answer->metric == ATTN_ANSWER_CE; i++)

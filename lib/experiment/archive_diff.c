@@ -142,7 +142,7 @@ static bool open_array(const struct attn_npz *npz, size_t i, struct array *array
 static enum attn_status read_values(struct array *array, struct attn_error *err)
 {
     array->values = attn_alloc_uninitialized(array->n, sizeof *array->values, err);
-    if (array->values == NULL)
+    if (!array->values)
         return ATTN_NO_MEMORY;
     attn_npy_read_floats(array->npy, array->values);
     return ATTN_OK;

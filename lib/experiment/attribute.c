@@ -74,7 +74,7 @@ static enum attn_status prepare(struct job *job, struct attn_host *host, struct 
                        attn_quote_string(attn_model_name(job->run->model)).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (job->args->answer.target == NULL && job->args->answer.target_id == NULL) {
+    if (!job->args->answer.target && !job->args->answer.target_id) {
         attn_error_set(err, ATTN_INVALID, "no --target is given, whose logit is to be split");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
@@ -121,7 +121,7 @@ static enum attn_status keep(struct job *job, struct attn_error *err)
     const struct attn_answer *answer = &job->answer;
     float *logits = attn_alloc(job->config->n_vocab, sizeof *logits, err);
     struct attn_session *session = NULL;
-    enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
     trial.trace = attn_capture_trace(job->capture);
     if (status == ATTN_OK)
@@ -230,7 +230,7 @@ static void find_layer_direction(struct job *job, int layer)
     const float *z = kept(job, ATTN_SITE_Z, layer);
 
     memcpy(job->behind, job->direction, d * sizeof *job->behind);
-    if (w->ln1_behind.w.data != NULL) { /* its scale is that of the whole sum */
+    if (w->ln1_behind.w.data) { /* its scale is that of the whole sum */
         double *sum = job->behind;
 
         for (size_t i = 0; i < n_z; i++)
@@ -239,7 +239,7 @@ static void find_layer_direction(struct job *job, int layer)
         attn_matrix_add_rows(&w->out.weight, 0, n_z, job->along, sum);
         go_before_norm(job, &w->ln1_behind, norm_scale(job, sum), job->direction, job->behind);
     }
-    if (w->out.weight.data != NULL)
+    if (w->out.weight.data)
         attn_matrix_along(&w->out.weight, 0, n_z, job->behind, job->along);
     else /* heads lie side by side in the stream */
         memcpy(job->along, job->behind, n_z * sizeof *job->along);
@@ -290,7 +290,7 @@ static enum attn_status append_layer(struct job *job, int layer, struct attn_err
 {
     const struct attn_block_weights *w = &job->weights->blocks[layer];
     const float *mlp = kept(job, ATTN_SITE_MLP_OUT, layer);
-    const bool has_bias = w->out.bias.data != NULL || w->ln1_behind.b.data != NULL;
+    const bool has_bias = w->out.bias.data || w->ln1_behind.b.data;
     enum attn_status status;
 
     find_layer_direction(job, layer);
@@ -300,7 +300,7 @@ static enum attn_status append_layer(struct job *job, int layer, struct attn_err
                         bias_along(job, &w->out.bias, job->behind) +
                             bias_along(job, &w->ln1_behind.b, job->direction),
                         err);
-    if (status == ATTN_OK && mlp != NULL)
+    if (status == ATTN_OK && mlp)
         status = append(job, "mlp", layer, -1, dot(job->direction, mlp, job->config->d_model), err);
     return status;
 }
@@ -311,7 +311,7 @@ static double output_bias_of(const struct job *job, int32_t id)
     struct attn_vector bias = job->weights->unembed.bias;
     double element = 0;
 
-    if (bias.data != NULL) {
+    if (bias.data) {
         bias.data = (const char *)bias.data + (size_t)id * (attn_dtype_bits(bias.dtype) / 8);
         attn_vector_elements(&bias, 1, &element);
     }
@@ -332,10 +332,10 @@ static enum attn_status append_output(struct job *job, struct attn_error *err)
     const double bias = output_bias(job);
     enum attn_status status = ATTN_OK;
 
-    if (has_norm && job->weights->ln_final.b.data != NULL)
+    if (has_norm && job->weights->ln_final.b.data)
         status = append(job, "norm_bias", -1, -1,
                         bias_along(job, &job->weights->ln_final.b, job->column), err);
-    if (status == ATTN_OK && job->weights->unembed.bias.data != NULL)
+    if (status == ATTN_OK && job->weights->unembed.bias.data)
         status = append(job, "output_bias", -1, -1, bias, err);
     if (status == ATTN_OK)
         status = append(job, "sum", -1, -1, job->sum, err);
@@ -420,7 +420,7 @@ static enum attn_status append_key(struct job *job, const struct read_key *key,
                               attn_cell_integer((int64_t)key->key), attn_cell_missing(),
                               attn_cell_real(key->logit)};
 
-    if (tokens->bytes != NULL)
+    if (tokens->bytes)
         row[3] = attn_cell_text(tokens->bytes[key->key], tokens->sizes[key->key]);
     return attn_table_append(job->table, row, sizeof row / sizeof *row, err);
 }
@@ -461,10 +461,8 @@ static enum attn_status allocate(struct job *job, struct attn_error *err)
     job->behind = attn_alloc(d, sizeof *job->behind, err);
     job->row = attn_alloc(d, sizeof *job->row, err);
     job->along = attn_alloc(job->config->n_head * job->config->d_value, sizeof *job->along, err);
-    return job->column != NULL && job->direction != NULL && job->behind != NULL &&
-                   job->row != NULL && job->along != NULL
-               ? ATTN_OK
-               : ATTN_NO_MEMORY;
+    return job->column && job->direction && job->behind && job->row && job->along ? ATTN_OK
+                                                                                  : ATTN_NO_MEMORY;
 }
 
 static void release(struct job *job)

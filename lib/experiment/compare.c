@@ -47,7 +47,7 @@ static uint64_t count_drawn(const struct job *job, int layer)
     uint64_t n = 0;
 
     for (int i = 0; i < layer; i++)
-        if (job->chosen[i].dropout > 0 && job->chosen[i].dropout_mask.cells == NULL)
+        if (job->chosen[i].dropout > 0 && !job->chosen[i].dropout_mask.cells)
             n += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
     return n;
 }
@@ -63,7 +63,7 @@ static struct attn_attend_args layer_inputs(const struct job *job, int layer, bo
     const enum attn_site key_site = attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY);
     struct attn_attend_args inputs;
 
-    if (job->arrays != NULL) {
+    if (job->arrays) {
         inputs = *job->arrays;
         inputs.attention = *attention;
         inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
@@ -102,13 +102,13 @@ static void narrow(struct attn_attend_args *inputs, size_t head)
     const size_t kv_head = head / (inputs->n_head / inputs->n_kv_head);
     const size_t n_cell = inputs->n_query * inputs->n_key;
 
-    if (inputs->scores != NULL) {
+    if (inputs->scores) {
         inputs->scores += head * n_cell;
     } else {
         inputs->q += head * inputs->n_query * inputs->d_head;
         inputs->k += kv_head * inputs->n_key * inputs->d_head;
     }
-    if (matrix->cells != NULL && matrix->n_head > 1)
+    if (matrix->cells && matrix->n_head > 1)
         matrix->cells += head * n_cell;
     matrix->n_head = matrix->n_head > 1 ? 1 : matrix->n_head;
     inputs->v = NULL;
@@ -369,7 +369,7 @@ static enum attn_status compare_block(struct job *job, struct block *block, stru
     const struct attn_compare_args *args = job->args;
     enum attn_status status;
 
-    if (args->cancel != NULL && *args->cancel != 0)
+    if (args->cancel && *args->cancel != 0)
         return attn_error_set(err, ATTN_CANCELED, "canceled");
     status = attn_session_logits_at(job->exact_run, block->first, block->n, block->exact, err);
     if (status == ATTN_OK)
@@ -391,7 +391,7 @@ static enum attn_status compare_logits(struct job *job, struct attn_compared_log
 
     block.exact = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
     block.chosen = attn_alloc_uninitialized(n_most * n_vocab, sizeof(float), err);
-    if (block.exact == NULL || block.chosen == NULL)
+    if (!block.exact || !block.chosen)
         status = ATTN_NO_MEMORY;
     while (status == ATTN_OK && block.first < n) {
         block.n = 0;
@@ -425,7 +425,7 @@ static void release(struct job *job)
 /* Full attention, or the window that the model's own layer has. */
 static struct attn_attention find_exact_kind(const struct job *job, size_t layer)
 {
-    if (job->config != NULL && job->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
+    if (job->config && job->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
         return job->config->attention[layer];
     return ATTN_ATTENTION_DEFAULT;
 }
@@ -438,14 +438,14 @@ static bool is_other_kind(const struct attn_attention *a, struct attn_attention 
 /* Whether anything differs from exact attention of the same scores. */
 static bool is_other(const struct job *job, const struct attn_attention *attention)
 {
-    if (job->args != NULL && attn_model_compute(job->args->model) != ATTN_COMPUTE_F32)
+    if (job->args && attn_model_compute(job->args->model) != ATTN_COMPUTE_F32)
         return true;
     for (size_t layer = 0; layer < job->dims.n_layer; layer++) {
         const struct attn_attention *own = &attention[layer];
 
         if (is_other_kind(own, find_exact_kind(job, layer)) || own->masking != ATTN_MASKING_INF ||
             own->algorithm == ATTN_ALGORITHM_BLOCKWISE || own->dropout > 0 ||
-            own->dropout_mask.cells != NULL)
+            own->dropout_mask.cells)
             return true;
     }
     return false;
@@ -527,7 +527,7 @@ static enum attn_status prepare(struct job *job, const struct attn_attention *at
         return status;
     job->chosen = attn_alloc(n_layer, sizeof *job->chosen, err);
     job->exact = attn_alloc(n_layer, sizeof *job->exact, err);
-    if (job->chosen == NULL || job->exact == NULL)
+    if (!job->chosen || !job->exact)
         return ATTN_NO_MEMORY;
     choose_attention(job, attention);
     status = attn_measurement_create(metric, &job->settings, job->selection, job->pool, &job->local,
@@ -564,9 +564,8 @@ static enum attn_status feed(const struct job *job, bool is_chosen, const struct
         status = attn_session_set_source(*session, args->source, args->n_source, err);
     if (status != ATTN_OK)
         return status;
-    return args->embeddings != NULL
-               ? attn_session_feed_embeddings(*session, args->embeddings, args->n, err)
-               : attn_session_feed(*session, args->ids, args->n, err);
+    return args->embeddings ? attn_session_feed_embeddings(*session, args->embeddings, args->n, err)
+                            : attn_session_feed(*session, args->ids, args->n, err);
 }
 
 /* Each layer by itself: error and cost. */

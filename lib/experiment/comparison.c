@@ -12,12 +12,12 @@ enum attn_status attn_comparison_create(const struct attn_selection *selection,
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_comparison *c = attn_alloc(1, sizeof *c, err);
 
-    if (c == NULL)
+    if (!c)
         return ATTN_NO_MEMORY;
     c->heads = attn_alloc(dims->n_layer * dims->n_head, sizeof *c->heads, err);
     c->layers = attn_alloc(dims->n_layer, sizeof *c->layers, err);
     c->logits = attn_alloc(attn_selection_n_query(selection), sizeof *c->logits, err);
-    if (c->heads == NULL || c->layers == NULL || c->logits == NULL) {
+    if (!c->heads || !c->layers || !c->logits) {
         attn_comparison_free(c);
         return ATTN_NO_MEMORY;
     }
@@ -27,7 +27,7 @@ enum attn_status attn_comparison_create(const struct attn_selection *selection,
 
 void attn_comparison_free(struct attn_comparison *comparison)
 {
-    if (comparison == NULL)
+    if (!comparison)
         return;
     attn_free(comparison->heads);
     attn_free(comparison->layers);
@@ -42,7 +42,7 @@ struct attn_head_place attn_comparison_place(const struct attn_compared_head *he
 {
     size_t n_head;
 
-    if (labels->axes == NULL)
+    if (!labels->axes)
         return (struct attn_head_place){head->layer, head->head};
     n_head = attn_selection_dims(labels->selection)->n_head / labels->axes->n_batch;
     return (struct attn_head_place){head->head / (int)n_head, head->head % (int)n_head};
@@ -66,7 +66,7 @@ static enum attn_status create_heads(const struct attn_labels *labels, struct at
                                      struct attn_error *err)
 {
     struct attn_column columns[N_PLACE + ATTN_N_DIFFERENCE] = {
-        {.name = labels->axes != NULL ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
+        {.name = labels->axes ? "batch" : "layer", .type = ATTN_VALUE_INTEGER},
         {.name = "head", .type = ATTN_VALUE_INTEGER},
         {.name = "error", .type = ATTN_VALUE_TEXT}};
 
@@ -144,7 +144,7 @@ static struct attn_cell token_cell(const struct attn_tokenizer *tokenizer, const
     size_t size = 0;
     const char *text = NULL;
 
-    if (tokenizer != NULL && id != NULL)
+    if (tokenizer && id)
         text = attn_tokenizer_token(tokenizer, *id, &size);
     return attn_cell_text(text, size);
 }
@@ -163,7 +163,7 @@ static enum attn_status append_logits(struct attn_table *table,
             attn_cell_real(logits->kl),
             attn_cell_integer(logits->exact_first),
             attn_cell_integer(logits->chosen_first),
-            token_cell(tokenizer, ids != NULL ? &ids[logits->position] : NULL),
+            token_cell(tokenizer, ids ? &ids[logits->position] : NULL),
             token_cell(tokenizer, &logits->exact_first),
             token_cell(tokenizer, &logits->chosen_first)};
 

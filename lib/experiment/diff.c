@@ -82,10 +82,9 @@ static bool is_same_token(const struct job *job, size_t a, size_t b)
     const struct attn_sequence *x = &job->a->text, *y = &job->b->text;
     const size_t d = attn_model_config(job->a->model)->d_model;
 
-    if (x->ids != NULL && y->ids != NULL)
+    if (x->ids && y->ids)
         return x->ids[a] == y->ids[b];
-    return x->rows != NULL && y->rows != NULL &&
-           memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
+    return x->rows && y->rows && memcmp(x->rows + a * d, y->rows + b * d, d * sizeof *x->rows) == 0;
 }
 
 /* Rows depend on what came before alone, and both runs compute them in the same way. */
@@ -261,7 +260,7 @@ static enum attn_status compare(struct job *job, struct attn_error *err)
     job->row = attn_alloc(by->n_b, sizeof *job->row, err);
     job->parts[0] = attn_alloc(job->n_part, sizeof **job->parts, err);
     job->parts[1] = attn_alloc(job->n_part, sizeof **job->parts, err);
-    if (job->sums == NULL || job->row == NULL || job->parts[0] == NULL || job->parts[1] == NULL)
+    if (!job->sums || !job->row || !job->parts[0] || !job->parts[1])
         return ATTN_NO_MEMORY;
     status = attn_capture_create(job->selection, &job->capture, err);
     if (status == ATTN_OK)
@@ -347,8 +346,8 @@ enum attn_status attn_diff(struct attn_host *host, const struct attn_request *re
     if (status == ATTN_OK)
         status = prepare_run(host, request, &job.a, err);
     if (status == ATTN_OK)
-        status = prepare_run(args.host != NULL ? args.host : host,
-                             args.request != NULL ? args.request : request, &job.b, err);
+        status = prepare_run(args.host ? args.host : host, args.request ? args.request : request,
+                             &job.b, err);
     if (status == ATTN_OK)
         status = check_models(&job, err);
     if (status == ATTN_OK) {

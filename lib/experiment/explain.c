@@ -63,8 +63,7 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
     const struct attn_row row = attn_event_row(event, 0);
 
     for (size_t i = 0; i < row.n; i++) {
-        struct attn_explained_key *key =
-            &explainer->keys[row.keys != NULL ? (size_t)row.keys[i] : i];
+        struct attn_explained_key *key = &explainer->keys[row.keys ? (size_t)row.keys[i] : i];
 
         if (event->site == ATTN_SITE_QK)
             key->fit = row.values[i];
@@ -181,8 +180,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
                        "'--explain' shows one row, found %zu head%s and %zu quer%s selected",
                        kept->n_head, kept->n_head == 1 ? "" : "s", kept->n_query,
                        kept->n_query == 1 ? "y" : "ies");
-        hint_at_row(kept, attn_selection_dims(args->selection)->n_position, args->arrays != NULL,
-                    err);
+        hint_at_row(kept, attn_selection_dims(args->selection)->n_position, args->arrays, err);
         return ATTN_INVALID;
     }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
@@ -237,10 +235,9 @@ static enum attn_status allocate(struct attn_explainer *explainer, struct attn_e
     explainer->k = attn_alloc(n_k, sizeof(float), err);
     explainer->v = attn_alloc(n_v, sizeof(float), err);
     explainer->keys = attn_alloc(row->n_key, sizeof *explainer->keys, err);
-    return explainer->x != NULL && explainer->attn_out != NULL && explainer->q != NULL &&
-                   explainer->z != NULL && explainer->projected_q != NULL &&
-                   explainer->normed_q != NULL && explainer->frequencies != NULL &&
-                   explainer->k != NULL && explainer->v != NULL && explainer->keys != NULL
+    return explainer->x && explainer->attn_out && explainer->q && explainer->z &&
+                   explainer->projected_q && explainer->normed_q && explainer->frequencies &&
+                   explainer->k && explainer->v && explainer->keys
                ? ATTN_OK
                : ATTN_NO_MEMORY;
 }
@@ -252,8 +249,8 @@ static void copy_arrays(struct attn_explainer *explainer, const struct attn_atte
     const size_t query = (size_t)row->head * arrays->n_query + row->query;
     const size_t key = (size_t)row->kv_head * arrays->n_key;
 
-    row->has_products = arrays->q != NULL;
-    row->has_values = arrays->v != NULL;
+    row->has_products = arrays->q;
+    row->has_values = arrays->v;
     if (row->has_products) {
         memcpy(explainer->q, arrays->q + query * row->d_head, row->d_head * sizeof(float));
         memcpy(explainer->k, arrays->k + key * row->d_head,
@@ -275,7 +272,7 @@ static struct attn_explanation describe(const struct attn_explain_args *args,
         .head = kept->head,
         .kv_head = kept->head / (int)(dims->n_head / dims->n_kv_head),
         .query = kept->query,
-        .is_cross = args->arrays == NULL && dims->is_cross != NULL && dims->is_cross[kept->layer],
+        .is_cross = !args->arrays && dims->is_cross && dims->is_cross[kept->layer],
         .d_model = dims->d_model,
         .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
         .d_head = dims->d_head,
@@ -319,7 +316,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
     if (status != ATTN_OK)
         return status;
     e = attn_alloc(1, sizeof *e, err);
-    if (e == NULL)
+    if (!e)
         return ATTN_NO_MEMORY;
     e->attention = args.attention[kept.layer];
     e->row = describe(&args, &kept);
@@ -332,9 +329,9 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
         status = allocate(e, err);
     if (status != ATTN_OK)
         goto fail;
-    if (args.arrays != NULL)
+    if (args.arrays)
         copy_arrays(e, args.arrays);
-    if (args.config != NULL && args.config->positions == ATTN_POSITIONS_ROTARY)
+    if (args.config && args.config->positions == ATTN_POSITIONS_ROTARY)
         note_rope(e, args.config);
     *explainer = e;
     return ATTN_OK;
@@ -345,12 +342,12 @@ fail:
 
 const struct attn_trace *attn_explainer_trace(const struct attn_explainer *explainer)
 {
-    return explainer != NULL ? &explainer->trace : NULL;
+    return explainer ? &explainer->trace : NULL;
 }
 
 void attn_explainer_free(struct attn_explainer *explainer)
 {
-    if (explainer == NULL)
+    if (!explainer)
         return;
     attn_free(explainer->x);
     attn_free(explainer->attn_out);
@@ -579,7 +576,7 @@ static bool is_query_right(const struct attn_explanation *row)
 {
     const double size = row->q_length;
 
-    for (size_t i = 0; i < row->d_head && row->normed_q != NULL && !row->has_qk_norm; i++)
+    for (size_t i = 0; i < row->d_head && row->normed_q && !row->has_qk_norm; i++)
         if (!is_same((double)row->normed_q[i], size, 0, row->projected_q[i]))
             return false;
     return true;
@@ -597,7 +594,7 @@ static enum attn_status check_sums(const struct attn_explanation *row, struct at
         wrong = "weights";
     else if (row->has_values && !is_context_right(row))
         wrong = "values of z";
-    if (wrong == NULL)
+    if (!wrong)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID,
                    "the steps of '--explain' come to other %s than the run, in layer %d, "

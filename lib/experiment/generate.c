@@ -70,7 +70,7 @@ static enum attn_status prepare(struct job *job, struct attn_host *host,
         return status;
     job->config = attn_model_config(job->run->model);
     status = attn_layer_attention_check_next(job->run->attention.layers, job->config, err);
-    if (status == ATTN_OK && job->args->n_stop > 0 && job->run->tokenizer == NULL) {
+    if (status == ATTN_OK && job->args->n_stop > 0 && !job->run->tokenizer) {
         attn_error_set(err, ATTN_INVALID, "a stop text is given, but the tokens have no text");
         status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
@@ -89,7 +89,7 @@ static size_t most(const struct job *job)
 static enum attn_status allocate(struct job *job, struct attn_error *err)
 {
     const struct attn_sequence *text = &job->run->text;
-    const size_t n_prompt = text->ids != NULL ? text->n : 0, n_vocab = job->config->n_vocab;
+    const size_t n_prompt = text->ids ? text->n : 0, n_vocab = job->config->n_vocab;
     struct attn_generation *made = &job->made;
 
     made->n_prompt = n_prompt;
@@ -97,8 +97,7 @@ static enum attn_status allocate(struct job *job, struct attn_error *err)
     made->log_probabilities = attn_alloc(most(job), sizeof *made->log_probabilities, err);
     job->weights = attn_alloc_uninitialized(n_vocab, sizeof *job->weights, err);
     job->ranked = attn_alloc_uninitialized(n_vocab, sizeof *job->ranked, err);
-    if (made->ids == NULL || made->log_probabilities == NULL || job->weights == NULL ||
-        job->ranked == NULL)
+    if (!made->ids || !made->log_probabilities || !job->weights || !job->ranked)
         return ATTN_NO_MEMORY;
     if (n_prompt > 0)
         memcpy(made->ids, text->ids, n_prompt * sizeof *made->ids);
@@ -173,7 +172,7 @@ static bool is_end(const struct job *job, int32_t id)
     for (size_t i = 0; i < config->n_end_id; i++)
         if (config->end_ids[i] == id)
             return true;
-    if (config->n_end_id > 0 || job->run->tokenizer == NULL ||
+    if (config->n_end_id > 0 || !job->run->tokenizer ||
         !attn_tokenizer_is_special(job->run->tokenizer, id))
         return false;
     token = attn_tokenizer_token(job->run->tokenizer, id, &size);
@@ -188,12 +187,12 @@ static enum attn_status append_text(struct job *job, int32_t id, struct attn_err
     size_t size = 0;
     const char *token;
 
-    if (tokenizer == NULL)
+    if (!tokenizer)
         return ATTN_OK;
     token = attn_tokenizer_token(tokenizer, id, &size);
     if (job->run->text.is_word_level)
         attn_buffer_append_char(&job->text, ' ');
-    if (token != NULL)
+    if (token)
         attn_buffer_append(&job->text, token, size);
     else
         attn_buffer_append_format(&job->text, "[%d]", (int)id);
@@ -210,7 +209,7 @@ static size_t find_stop(const struct job *job)
         const char *found =
             job->text.size > 0 ? memmem(job->text.data, job->text.size, stop, strlen(stop)) : NULL;
 
-        if (found != NULL && (size_t)(found - job->text.data) < first)
+        if (found && (size_t)(found - job->text.data) < first)
             first = (size_t)(found - job->text.data);
     }
     return first;
@@ -255,14 +254,13 @@ static enum attn_status show(struct job *job, int32_t id, size_t end, struct att
 {
     const size_t begin = job->n_shown;
 
-    if (job->args->on_token == NULL || (id < 0 && end <= begin))
+    if (!job->args->on_token || (id < 0 && end <= begin))
         return ATTN_OK;
     job->n_shown = end > begin ? end : begin;
-    return attn_call_status(
-        job->args->on_token(job->args->user, id,
-                            job->run->tokenizer != NULL ? job->text.data + begin : NULL,
-                            job->n_shown - begin, err),
-        "on_token", err);
+    return attn_call_status(job->args->on_token(job->args->user, id,
+                                                job->run->tokenizer ? job->text.data + begin : NULL,
+                                                job->n_shown - begin, err),
+                            "on_token", err);
 }
 
 static enum attn_status show_token(struct job *job, int32_t id, struct attn_error *err)
@@ -333,7 +331,7 @@ static enum attn_status make_tokens(struct job *job, struct attn_error *err)
 /* The text is handed over. */
 static void take_text(struct job *job)
 {
-    if (job->run->tokenizer == NULL)
+    if (!job->run->tokenizer)
         return;
     job->made.text = job->text.data;
     job->made.n_text = job->text.size;
@@ -403,7 +401,7 @@ enum attn_status attn_generation_table(const struct attn_host *host,
     for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
         const int32_t id = made->ids[made->n_prompt + i];
         size_t size = 0;
-        const char *token = tokenizer != NULL ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
+        const char *token = tokenizer ? attn_tokenizer_token(tokenizer, id, &size) : NULL;
         const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
                                         attn_cell_integer(id), attn_cell_text(token, size),
                                         attn_cell_real(made->log_probabilities[i])};
@@ -419,7 +417,7 @@ enum attn_status attn_generation_table(const struct attn_host *host,
 
 void attn_generation_release(struct attn_generation *made)
 {
-    if (made == NULL)
+    if (!made)
         return;
     attn_free(made->ids);
     attn_free(made->log_probabilities);

@@ -36,15 +36,14 @@ static bool is_one_sequence(const struct attn_run *run)
 {
     const struct attn_input *input = &run->request.input;
 
-    return run->arrays.attention.mask == ATTN_MASK_CAUSAL ||
-           (input->q != NULL && input->q == input->k);
+    return run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k);
 }
 
 static enum attn_status find_places(struct job *job, struct attn_error *err)
 {
     struct attn_dims dims = *attn_selection_dims(job->run->selection);
 
-    if (job->run->model == NULL && is_one_sequence(job->run))
+    if (!job->run->model && is_one_sequence(job->run))
         dims.is_cross = NULL;
     return attn_selection_create(&dims, &job->places, err);
 }
@@ -102,7 +101,7 @@ static size_t list_places(const struct job *job, struct attn_column *columns)
                                                {.name = "kv_head", .type = ATTN_VALUE_INTEGER}};
     size_t n = 0;
 
-    if (job->run->model != NULL)
+    if (job->run->model)
         columns[n++] = names[0];
     else if (job->run->axes.rank == 4)
         columns[n++] = names[1];
@@ -146,7 +145,7 @@ static enum attn_status append_head(const struct job *job, int layer, int head,
                                     struct attn_table *table, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(job->run->selection);
-    const bool is_model = job->run->model != NULL;
+    const bool is_model = job->run->model;
     const int n_batch = is_model ? 1 : (int)job->run->axes.n_batch;
     const int n_head = (int)dims->n_head / n_batch,
               n_shared = (int)(dims->n_head / dims->n_kv_head);

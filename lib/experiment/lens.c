@@ -58,7 +58,7 @@ static enum attn_status read_sites(struct job *job, struct attn_error *err)
                              ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
                              ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
 
-    if (job->request.sites == NULL)
+    if (!job->request.sites)
         return ATTN_OK;
     if (attn_sites_parse(job->request.sites, &job->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
@@ -79,14 +79,14 @@ static enum attn_status prepare(struct job *job, struct attn_host *host, struct 
         return status;
     job->request.sites = NULL;
     job->request.selection = NULL;
-    if (job->request.queries == NULL)
+    if (!job->request.queries)
         job->request.queries = "-1";
     status = attn_run_prepare(host, &job->request, &job->run, err);
     if (status != ATTN_OK)
         return status;
     job->config = attn_model_config(job->run->model);
     job->n_query = attn_selection_n_query(job->run->selection);
-    if (job->args->answer.target != NULL || job->args->answer.target_id != NULL)
+    if (job->args->answer.target || job->args->answer.target_id)
         return attn_answer_find(job->run, &job->args->answer, &job->answer, err);
     return ATTN_OK;
 }
@@ -123,8 +123,7 @@ static enum attn_status start_reader(struct job *job, struct attn_error *err)
     job->ranked = attn_alloc_uninitialized(n_vocab, sizeof *job->ranked, err);
     job->values = attn_alloc(job->n_value, sizeof *job->values, err);
     job->sums = attn_alloc(job->n_value, sizeof *job->sums, err);
-    if (job->rows == NULL || job->logits == NULL || job->ranked == NULL || job->values == NULL ||
-        job->sums == NULL)
+    if (!job->rows || !job->logits || !job->ranked || !job->values || !job->sums)
         return ATTN_NO_MEMORY;
     return attn_trial_start(&trial, &job->reader, err);
 }
@@ -225,7 +224,7 @@ static enum attn_status append_place(struct job *job, const struct reading *read
 
     row[n++] = attn_cell_integer(is_front ? (int64_t)i + 1 : -(int64_t)from_end - 1);
     if (!job->is_mean) {
-        if (job->run->tokenizer != NULL)
+        if (job->run->tokenizer)
             token = attn_tokenizer_token(job->run->tokenizer, scored->id, &size);
         row[n++] = attn_cell_integer(scored->id);
         row[n++] = attn_cell_text(token, size);
@@ -324,7 +323,7 @@ static enum attn_status read_stream(struct job *job, struct attn_error *err)
             const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0};
             const float *rows = attn_capture_tensor(job->capture, sites[i], layer);
 
-            if (rows != NULL && reads_site(job, sites[i], layer))
+            if (rows && reads_site(job, sites[i], layer))
                 status = read_rows(job, reading, rows, err);
         }
     return status;
@@ -338,14 +337,14 @@ static enum attn_status write_head(struct job *job, int layer, int head, struct 
     const size_t width = job->config->d_value, d = job->config->d_model;
     double *x = attn_alloc(width + d, sizeof *x, err), *y;
 
-    if (x == NULL)
+    if (!x)
         return ATTN_NO_MEMORY;
     y = x + width;
     for (size_t i = 0; i < job->n_query; i++) {
         for (size_t k = 0; k < width; k++)
             x[k] = (double)z[i * width + k];
         memset(y, 0, d * sizeof *y);
-        if (out->data != NULL)
+        if (out->data)
             attn_matrix_add_rows(out, (size_t)head * width, width, x, y);
         else /* heads lie side by side in the stream */
             memcpy(y + (size_t)head * width, x, width * sizeof *x);

@@ -51,7 +51,7 @@ static enum attn_status find_site(struct job *job, struct attn_error *err)
         ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT,
         ATTN_SITE_MLP_OUT,   ATTN_SITE_Q,         ATTN_SITE_K,          ATTN_SITE_V,
         ATTN_SITE_Z,         ATTN_SITE_PATTERN};
-    const char *name = job->args->site != NULL ? job->args->site : "resid_pre";
+    const char *name = job->args->site ? job->args->site : "resid_pre";
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
         if (strcmp(attn_site_name(sites[i]), name) == 0) {
@@ -70,7 +70,7 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
     size_t used = 0;
 
     attn_fixed_text_append(out, size, &used, "%zu token%s", text->n, text->n == 1 ? "" : "s");
-    for (size_t i = 0; text->tokens.bytes != NULL && i < text->n; i++) {
+    for (size_t i = 0; text->tokens.bytes && i < text->n; i++) {
         const struct attn_quote token = attn_quote(text->tokens.bytes[i], text->tokens.sizes[i]);
 
         attn_fixed_text_append(out, size, &used, "%s'%s'", i > 0 ? ", " : ": ", token.text);
@@ -105,7 +105,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
                        attn_site_name(job->site));
         status = attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    if (status == ATTN_OK && job->request.queries != NULL && !job->is_by_head) {
+    if (status == ATTN_OK && job->request.queries && !job->is_by_head) {
         attn_error_set(err, ATTN_INVALID,
                        "queries are of sites with heads; '%s' is patched at one "
                        "position after another",
@@ -151,7 +151,7 @@ static enum attn_status run_source(struct job *job, struct attn_error *err)
                                          .base_total = job->trials.base.total,
                                          .logits = logits,
                                          .replies = &reply};
-    enum attn_status status = logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
     answer.run = job->source;
     if (status == ATTN_OK)
@@ -198,7 +198,7 @@ static enum attn_status find_pieces(struct job *job, struct attn_error *err)
     const size_t n = job->base->text.n;
     unsigned char *queries = attn_alloc(n, 1, err);
 
-    if (queries == NULL)
+    if (!queries)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         queries[i] = attn_selection_has_query(job->clean->selection, i);
@@ -210,8 +210,7 @@ static enum attn_status find_pieces(struct job *job, struct attn_error *err)
     job->edits = attn_alloc(job->n_piece * (job->is_by_head ? n : 1), sizeof *job->edits, err);
     job->changes = attn_alloc(job->n_piece, sizeof *job->changes, err);
     job->outcomes = attn_alloc(job->n_piece, sizeof *job->outcomes, err);
-    return job->edits != NULL && job->changes != NULL && job->outcomes != NULL ? ATTN_OK
-                                                                               : ATTN_NO_MEMORY;
+    return job->edits && job->changes && job->outcomes ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* The edit that puts rows FIRST .. END-1 of the source in their place. */
@@ -289,7 +288,7 @@ static enum attn_status draw_controls(struct job *job, struct attn_error *err)
     struct attn_moments effects = {.n = 0};
     struct attn_random random;
 
-    if (order == NULL)
+    if (!order)
         return ATTN_NO_MEMORY;
     attn_random_seed(&random, job->args->seed);
     for (size_t i = 0; i < job->args->n_control; i++) {
@@ -347,7 +346,7 @@ static enum attn_status append(struct job *job, const char *part, int layer, siz
         row[1] = attn_cell_integer(layer);
         row[2] = attn_cell_integer((int64_t)at);
     }
-    if (!job->is_by_head && layer >= 0 && tokens->bytes != NULL)
+    if (!job->is_by_head && layer >= 0 && tokens->bytes)
         row[n] = attn_cell_text(tokens->bytes[at], tokens->sizes[at]);
     n += !job->is_by_head;
     row[n++] = attn_cell_real(value);

@@ -69,15 +69,15 @@ static enum attn_status read_tokens(struct job *job, struct attn_error *err)
         job->text.cancel = job->host->options.cancel;
         status = attn_sequence_encode(&job->request, job->tokenizer, &job->text, err);
     } else if (!is_text) {
-        status = input->ids != NULL ? ATTN_OK
-                                    : attn_error_set(err, ATTN_INVALID,
-                                                     "tokens are scored, and embeddings have none");
+        status = input->ids ? ATTN_OK
+                            : attn_error_set(err, ATTN_INVALID,
+                                             "tokens are scored, and embeddings have none");
         job->text.ids = input->ids;
         job->text.n = input->n_id;
     }
     if (status == ATTN_OK)
         status = check_length(job, err);
-    if (status == ATTN_OK && job->tokenizer != NULL)
+    if (status == ATTN_OK && job->tokenizer)
         status = attn_token_bytes_find(job->tokenizer, job->text.ids, job->text.n,
                                        &job->text.tokens, err);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
@@ -165,7 +165,7 @@ static enum attn_status run_windows(struct job *job, struct attn_error *err)
     while (status == ATTN_OK && end < n) {
         end = n - begin > job->n_ctx ? begin + job->n_ctx : n;
         status = run_window(job, begin, from, end, err);
-        if (job->request.on_progress != NULL)
+        if (job->request.on_progress)
             job->request.on_progress(job->request.user, end, n);
         from = end;
         begin += job->args->stride;
@@ -207,10 +207,9 @@ static enum attn_status create_table(struct attn_table **table, struct attn_erro
 static struct attn_cell token_cell(const struct job *job, int32_t id, char made[16])
 {
     size_t size = 0;
-    const char *token =
-        job->tokenizer != NULL ? attn_tokenizer_token(job->tokenizer, id, &size) : NULL;
+    const char *token = job->tokenizer ? attn_tokenizer_token(job->tokenizer, id, &size) : NULL;
 
-    if (token != NULL)
+    if (token)
         return attn_cell_text(token, size);
     size = (size_t)snprintf(made, 16, "[%d]", (int)id);
     return attn_cell_text(made, size);
@@ -225,7 +224,7 @@ static enum attn_status append_token(const struct job *job, size_t i, struct att
     struct attn_cell row[N_COLUMN] = {attn_cell_integer((int64_t)i),
                                       attn_cell_integer(job->text.ids[i])};
 
-    if (tokens->bytes != NULL)
+    if (tokens->bytes)
         row[2] = attn_cell_text(tokens->bytes[i], tokens->sizes[i]);
     if (scored->is_scored) {
         row[3] = attn_cell_real(scored->nats / M_LN2);
@@ -267,7 +266,7 @@ static enum attn_status append_words(const struct job *job, struct attn_table *t
 {
     const size_t n = job->text.n;
     bool *begins = attn_alloc(n, sizeof *begins, err);
-    enum attn_status status = begins != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = begins ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
         attn_words_mark(job->tokenizer, job->text.ids, n, begins);
@@ -306,7 +305,7 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
         return attn_error_set(err, ATTN_INVALID,
                               "windows of %zu positions cannot move by %zu, expected 1 to %zu",
                               job->n_ctx, job->args->stride, job->n_ctx - 1);
-    if (job->args->merges_words && job->tokenizer == NULL)
+    if (job->args->merges_words && !job->tokenizer)
         return attn_error_set(err, ATTN_INVALID,
                               "words are merged by the text of tokens, which these do not have");
     return ATTN_OK;
@@ -331,7 +330,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
     job->scored = attn_alloc(job->text.n, sizeof *job->scored, err);
     job->logits = attn_alloc_uninitialized(job->n_row * job->n_vocab, sizeof *job->logits, err);
     attn_inquiry_choose_nothing(&job->request);
-    return job->scored != NULL && job->logits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    return job->scored && job->logits ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static void add_up(const struct job *job, struct attn_score_sum *sum)

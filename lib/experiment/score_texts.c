@@ -48,7 +48,7 @@ static enum attn_status take_text(void *user, const struct attn_many_result *res
     scoring->sum.n_token += result->n_token - 1;
     if (result->n_token > 1)
         attn_moments_add(&scoring->nats, nats / (double)(result->n_token - 1));
-    if (scoring->request->on_progress != NULL)
+    if (scoring->request->on_progress)
         scoring->request->on_progress(scoring->request->user, i + 1, n);
     return ATTN_OK;
 }

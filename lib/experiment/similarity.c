@@ -76,7 +76,7 @@ static enum attn_status list_pairs(struct job *job, struct attn_error *err)
 
     job->heads = attn_alloc(n_all, sizeof *job->heads, err);
     job->pairs = attn_alloc(n_all, n_all * sizeof *job->pairs, err);
-    if (job->heads == NULL || job->pairs == NULL)
+    if (!job->heads || !job->pairs)
         return ATTN_NO_MEMORY;
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         for (int head = 0; head < (int)config->n_head; head++)
@@ -116,7 +116,7 @@ static void compare(void *context, size_t task, int worker)
     double sum = 0;
 
     (void)worker;
-    for (size_t row = 0; row < job->n && (cancel == NULL || *cancel == 0); row++)
+    for (size_t row = 0; row < job->n && (!cancel || *cancel == 0); row++)
         sum += divergence(a + row * job->n, b + row * job->n, job->n);
     pair->js = sum / (double)job->n;
 }

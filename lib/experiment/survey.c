@@ -119,9 +119,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     (void)err;
     for (size_t i = 0; i < listening->job->n_metric; i++)
         attn_measurement_add(listening->measurements[i], event, NULL);
-    if (listening->job->matches != NULL)
+    if (listening->job->matches)
         match_rows(listening->job, event);
-    if (listening->pairs != NULL)
+    if (listening->pairs)
         attn_word_pairs_add(listening->pairs, event);
     return ATTN_OK;
 }
@@ -131,7 +131,7 @@ static enum attn_status check_pattern(const struct listening *listening, struct 
     const struct attn_ndarray *pattern = listening->job->args->pattern;
     const size_t n = listening->run->text.n;
 
-    if (pattern == NULL || (pattern->rank == 2 && pattern->shape[0] == n && pattern->shape[1] == n))
+    if (!pattern || (pattern->rank == 2 && pattern->shape[0] == n && pattern->shape[1] == n))
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' is not [%zu, %zu], a cell for each pair of tokens",
                    attn_quote_string(pattern->name).text, n, n);
@@ -151,16 +151,16 @@ static enum attn_status listen(struct listening *listening, struct attn_error *e
     for (size_t i = 0; status == ATTN_OK && i < job->n_metric; i++)
         status = attn_measurement_create(job->metrics[i], &settings, listening->selection,
                                          job->host->pool, &listening->measurements[i], err);
-    if (status == ATTN_OK && job->args->from != NULL)
+    if (status == ATTN_OK && job->args->from)
         status = attn_word_pairs_create(listening->run, job->args->from, job->args->to,
                                         &listening->pairs, err);
-    if (status != ATTN_OK || job->args->pattern == NULL)
+    if (status != ATTN_OK || !job->args->pattern)
         return status;
     attn_free(job->row);
     job->row = attn_alloc(dims->n_position, sizeof *job->row, err);
-    if (job->matches == NULL)
+    if (!job->matches)
         job->matches = attn_alloc(n_all(job), sizeof *job->matches, err);
-    if (job->row == NULL || job->matches == NULL)
+    if (!job->row || !job->matches)
         return ATTN_NO_MEMORY;
     memset(job->matches, 0, n_all(job) * sizeof *job->matches);
     return ATTN_OK;
@@ -210,7 +210,7 @@ static void take_matches(const struct listening *listening)
     const struct job *job = listening->job;
     const double n = (double)listening->run->text.n;
 
-    for (size_t head = 0; job->matches != NULL && head < n_all(job); head++) {
+    for (size_t head = 0; job->matches && head < n_all(job); head++) {
         const struct match *match = &job->matches[head];
         double *found = job->found + head * N_VALUE;
 
@@ -238,7 +238,7 @@ static enum attn_status take_pairs(struct listening *listening, struct attn_erro
     const struct job *job = listening->job;
     enum attn_status status;
 
-    if (listening->pairs == NULL)
+    if (!listening->pairs)
         return ATTN_OK;
     status = run_text(listening, &trace, err);
     for (size_t head = 0; status == ATTN_OK && head < n_all(job); head++) {
@@ -332,9 +332,8 @@ static size_t list_ids(const struct job *job, int32_t *ids)
 
     attn_host_tokenizer(job->host, &tokenizer, NULL);
     for (size_t id = 0; id < job->config->n_vocab; id++) {
-        const bool is_special =
-            tokenizer != NULL && (id >= attn_tokenizer_n_vocab(tokenizer) ||
-                                  attn_tokenizer_is_special(tokenizer, (int32_t)id));
+        const bool is_special = tokenizer && (id >= attn_tokenizer_n_vocab(tokenizer) ||
+                                              attn_tokenizer_is_special(tokenizer, (int32_t)id));
 
         if (!is_special)
             ids[n++] = (int32_t)id;
@@ -360,7 +359,7 @@ static enum attn_status survey_probe(struct job *job, uint64_t seed, const int32
         return status;
     order = attn_alloc(n_id, sizeof *order, err);
     probe = attn_alloc(length * repeats, sizeof *probe, err);
-    if (order == NULL || probe == NULL)
+    if (!order || !probe)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK) {
         attn_random_seed(&random, seed);
@@ -378,7 +377,7 @@ static enum attn_status survey_probe(struct job *job, uint64_t seed, const int32
 
 static void tell(const struct job *job, size_t n_done, size_t n)
 {
-    if (job->request.on_progress != NULL)
+    if (job->request.on_progress)
         job->request.on_progress(job->request.user, n_done, n);
 }
 
@@ -386,7 +385,7 @@ static enum attn_status survey_probes(struct job *job, struct attn_error *err)
 {
     const size_t n = job->args->n_probe > 0 ? job->args->n_probe : 1;
     int32_t *ids = attn_alloc(job->config->n_vocab, sizeof *ids, err);
-    enum attn_status status = ids != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = ids ? ATTN_OK : ATTN_NO_MEMORY;
     size_t n_id = 0;
 
     if (status == ATTN_OK)
@@ -508,10 +507,10 @@ static bool has_value(const struct job *job, int value)
     switch (value) {
     case VALUE_MUL:
     case VALUE_ABS:
-        return job->args->pattern != NULL;
+        return job->args->pattern;
     case VALUE_WEIGHT:
     case VALUE_PERCENTILE:
-        return job->args->from != NULL;
+        return job->args->from;
     case VALUE_EFFECT:
         return job->args->has_effect;
     default:
@@ -636,7 +635,7 @@ static enum attn_status append_head(struct job *job, size_t index, struct attn_e
 
     for (int i = 0; i < N_VALUE; i++) {
         if (i == N_MEASURED)
-            row[n++] = attn_cell_text(type, type != NULL ? strlen(type) : 0);
+            row[n++] = attn_cell_text(type, type ? strlen(type) : 0);
         if (has_value(job, i))
             row[n++] = value_cell(&head->values[i], i);
     }
@@ -691,7 +690,7 @@ static enum attn_status report_sort(const struct job *job, struct attn_error *er
 static enum attn_status find_sort(const struct job *job, int *value, struct attn_error *err)
 {
     *value = N_VALUE;
-    if (job->args->sort == NULL)
+    if (!job->args->sort)
         return ATTN_OK;
     for (int i = 0; i < N_VALUE; i++)
         if (has_value(job, i) && strcmp(columns_of_values[i].name, job->args->sort) == 0)
@@ -704,7 +703,7 @@ static enum attn_status tabulate(struct job *job, struct attn_error *err)
     struct columns columns = {.n = 0};
     struct sorted *order = attn_alloc(n_all(job), sizeof *order, err);
     int value = N_VALUE;
-    enum attn_status status = order != NULL ? find_sort(job, &value, err) : ATTN_NO_MEMORY;
+    enum attn_status status = order ? find_sort(job, &value, err) : ATTN_NO_MEMORY;
     const size_t n_most =
         job->args->n_most > 0 && job->args->n_most < n_all(job) ? job->args->n_most : n_all(job);
 
@@ -728,10 +727,9 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
     const struct attn_survey_args *args = job->args;
     int value;
 
-    if ((args->from != NULL) != (args->to != NULL))
+    if ((args->from) != (args->to))
         return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
-    if ((args->has_probe || args->n_text > 0) &&
-        (args->from != NULL || args->pattern != NULL || args->has_effect))
+    if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "--from, --pattern and --effect are of one text, not of %s",
                               args->has_probe ? "a probe" : "many");
@@ -775,7 +773,7 @@ static enum attn_status prepare(struct job *job, struct attn_error *err)
     job->request.sites = "pattern";
     job->heads = attn_alloc(n_all(job), sizeof *job->heads, err);
     job->found = attn_alloc(n_all(job) * N_VALUE, sizeof *job->found, err);
-    return job->heads != NULL && job->found != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    return job->heads && job->found ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,

@@ -43,12 +43,12 @@ enum attn_status attn_text_means_add(struct attn_text_means *means, struct attn_
 {
     const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
     enum attn_status status = ATTN_OK;
-    const bool is_first = means->first == NULL;
+    const bool is_first = !means->first;
 
     if (is_first) {
         means->first = table;
         means->moments = attn_alloc(n_row * n_column, sizeof *means->moments, err);
-        status = means->moments != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+        status = means->moments ? ATTN_OK : ATTN_NO_MEMORY;
     } else if (n_row != attn_table_n_row(means->first) ||
                n_column != attn_table_n_column(means->first)) {
         status = attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu",
@@ -171,7 +171,7 @@ enum attn_status attn_text_means_ask(const struct attn_text_question *question,
             status = attn_text_means_add(&means, one, err);
         if (status != ATTN_OK)
             attn_error_hint(err, "in text %zu of %zu", i + 1, n);
-        else if (asked.on_progress != NULL)
+        else if (asked.on_progress)
             asked.on_progress(asked.user, i + 1, n);
     }
     if (status == ATTN_OK)

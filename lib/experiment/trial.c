@@ -73,7 +73,7 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
     const struct attn_run *run = trial->run;
     struct attn_edit *edits = attn_alloc(run->n_edit + trial->n_edit, sizeof *edits, err);
     struct attn_session *made = NULL;
-    enum attn_status status = edits != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = edits ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK && run->n_edit > 0)
         memcpy(edits, run->edits, run->n_edit * sizeof *edits);
@@ -99,9 +99,8 @@ static enum attn_status feed_piece(const struct attn_trial *trial, size_t first,
     const struct attn_sequence *text = &trial->run->text;
     const size_t d_model = attn_model_config(trial->run->model)->d_model;
 
-    return text->rows != NULL
-               ? attn_session_feed_embeddings(session, text->rows + first * d_model, n, err)
-               : attn_session_feed(session, text->ids + first, n, err);
+    return text->rows ? attn_session_feed_embeddings(session, text->rows + first * d_model, n, err)
+                      : attn_session_feed(session, text->ids + first, n, err);
 }
 
 static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
@@ -182,10 +181,10 @@ static enum attn_status feed_pack(const struct attn_trial_pack *pack, struct att
     struct attn_session_start start = {.layer = pack->layer, .resid = rows};
     enum attn_status status;
 
-    if (rows == NULL)
+    if (!rows)
         return ATTN_NO_MEMORY;
     z = rows + pack->n;
-    start.z = pack->z != NULL ? z : NULL;
+    start.z = pack->z ? z : NULL;
     for (size_t i = 0; i < pack->n; i++) {
         rows[i] = pack->resid;
         z[i] = pack->z;

@@ -50,7 +50,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    .has_z = can_skip && first >= ATTN_SITE_Z};
     sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
     trials->logits = attn_alloc(dims->n_vocab, sizeof *trials->logits, err);
-    if (trials->logits == NULL)
+    if (!trials->logits)
         return ATTN_NO_MEMORY;
     status = attn_selection_create(dims, &trials->selection, err);
     if (status == ATTN_OK)
@@ -155,7 +155,7 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
 
     work->places = attn_alloc(n, sizeof *work->places, err);
     work->packs = attn_alloc(n, sizeof *work->packs, err);
-    if (work->places == NULL || work->packs == NULL)
+    if (!work->places || !work->packs)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         work->places[i] = (struct place){first_layer(&work->changes[i], n_layer), i};
@@ -211,7 +211,7 @@ static enum attn_status read_reply(const struct work *work, const struct pack *p
     enum attn_status status = ATTN_NO_MEMORY;
 
     reading.logits = attn_alloc_uninitialized(n_vocab, sizeof *reading.logits, err);
-    if (reading.logits != NULL)
+    if (reading.logits)
         status = attn_answer_read(trials->answer, session, &reading, err);
     attn_free(reading.logits);
     return status;
@@ -238,8 +238,8 @@ static enum attn_status prepare_worker(const struct work *work, struct worker *w
     worker->changes = attn_alloc(n, sizeof *worker->changes, err);
     worker->replies = attn_alloc(n, sizeof *worker->replies, err);
     worker->logits = attn_alloc_uninitialized(n * config->n_vocab, sizeof(float), err);
-    if (worker->kept.rows == NULL || worker->kept.ce == NULL || worker->changes == NULL ||
-        worker->replies == NULL || worker->logits == NULL)
+    if (!worker->kept.rows || !worker->kept.ce || !worker->changes || !worker->replies ||
+        !worker->logits)
         return ATTN_NO_MEMORY;
     return attn_trial_create_packs(work->trials->run, work->trace, work->n_together,
                                    &worker->session, err);
@@ -290,11 +290,11 @@ static enum attn_status run_together(const struct work *work, const struct pack 
         .resid = attn_capture_tensor(trials->capture, ATTN_SITE_RESID_PRE, layer),
         .sequences = sequences,
         .n = pack->n};
-    enum attn_status status = sequences != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = sequences ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (trials->has_z)
         together.z = attn_capture_tensor(trials->capture, ATTN_SITE_Z, layer);
-    for (size_t i = 0; sequences != NULL && i < pack->n; i++) {
+    for (size_t i = 0; sequences && i < pack->n; i++) {
         const struct attn_trial_change *change = &work->changes[pack->places[i].change];
 
         sequences[i] =
@@ -313,7 +313,7 @@ static enum attn_status try_together(const struct work *work, const struct pack 
 {
     enum attn_status status = ATTN_OK;
 
-    if (worker->session == NULL)
+    if (!worker->session)
         status = prepare_worker(work, worker, err);
     if (status == ATTN_OK && worker->kept.n + pack->n > work->n_waiting)
         status = read_replies(work, worker, err);
@@ -352,7 +352,7 @@ static void tell(struct work *work, size_t n, int worker)
     const struct attn_request *request = &work->trials->run->request;
     const size_t n_done = atomic_fetch_add(&work->n_done, n) + n;
 
-    if (worker == 0 && request->on_progress != NULL)
+    if (worker == 0 && request->on_progress)
         request->on_progress(request->user, n_done, work->n_total);
 }
 
@@ -427,7 +427,7 @@ static enum attn_status perform(struct work *work, size_t n, struct attn_error *
 
     work->n_worker = (size_t)attn_pool_n_thread(pool);
     work->workers = attn_alloc(work->n_worker, sizeof *work->workers, err);
-    if (work->workers == NULL || make_packs(work, n, err) != ATTN_OK)
+    if (!work->workers || make_packs(work, n, err) != ATTN_OK)
         return ATTN_NO_MEMORY;
     attn_pool_run(pool, work->n_pack, try_task, work);
     if (atomic_load(&work->failed) == SIZE_MAX)
@@ -457,7 +457,7 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
                         .failed = SIZE_MAX};
     const enum attn_status status = perform(&work, n, err);
 
-    for (size_t i = 0; work.workers != NULL && i < work.n_worker; i++)
+    for (size_t i = 0; work.workers && i < work.n_worker; i++)
         release_worker(&work.workers[i]);
     attn_free(work.workers);
     attn_free(work.packs);

@@ -44,13 +44,13 @@ static enum attn_status find_words(const struct attn_run *run, const struct attn
     words->n = n;
     words->of = attn_alloc(n + 1, sizeof *words->of, err);
     words->to = attn_alloc(n + 1, 1, err);
-    if (begins == NULL || words->of == NULL || words->to == NULL) {
+    if (!begins || !words->of || !words->to) {
         attn_free(begins);
         return ATTN_NO_MEMORY;
     }
     for (size_t i = 0; i < n; i++)
         begins[i] = true; /* without texts of tokens each is a word */
-    if (run->tokenizer != NULL && sequence->ids != NULL)
+    if (run->tokenizer && sequence->ids)
         attn_words_mark(run->tokenizer, sequence->ids, n, begins);
     for (size_t i = 0; i < n; i++) {
         words->n_word += begins[i];
@@ -67,7 +67,7 @@ static enum attn_status find_tokens(const struct attn_run *run, const char *from
     enum attn_status status;
 
     pairs->from = attn_alloc(pairs->text.n, 1, err);
-    if (pairs->from == NULL)
+    if (!pairs->from)
         return ATTN_NO_MEMORY;
     status = attn_error_in(attn_run_find_positions(run, from, pairs->from, err), "from", err);
     if (status == ATTN_OK)
@@ -93,7 +93,7 @@ static enum attn_status reserve(const struct attn_run *run, struct attn_word_pai
     pairs->n_head = config->n_head;
     pairs->heads = attn_alloc(n, sizeof *pairs->heads, err);
     pairs->sums = attn_alloc(n, n_word * sizeof *pairs->sums, err);
-    if (pairs->heads == NULL || pairs->sums == NULL)
+    if (!pairs->heads || !pairs->sums)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
         pairs->heads[i].sums = pairs->sums + i * n_word;
@@ -107,7 +107,7 @@ enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *
     struct attn_word_pairs *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     status = find_words(run, &run->text, &made->text, err);
     if (status == ATTN_OK)
@@ -125,7 +125,7 @@ enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *
 
 void attn_word_pairs_free(struct attn_word_pairs *pairs)
 {
-    if (pairs == NULL)
+    if (!pairs)
         return;
     attn_free(pairs->text.of);
     attn_free(pairs->text.to);

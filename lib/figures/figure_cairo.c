@@ -55,7 +55,7 @@ static bool look_up(void *library, const char *name, void *function)
     void *found = dlsym(library, name);
 
     memcpy(function, &found, sizeof found);
-    return found != NULL;
+    return found;
 }
 
 #ifdef ATTN_IS_STATIC

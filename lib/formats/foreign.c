@@ -53,7 +53,7 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
     struct attn_path_names folder = {0};
     bool is_found = false;
 
-    if (source->directory == NULL)
+    if (!source->directory)
         return false;
     for (size_t i = 0; i < sizeof pytorch / sizeof *pytorch; i++)
         if (attn_source_has_part(source, pytorch[i]))
@@ -76,11 +76,11 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
     attn_buffer_append_string(command, "$'");
     for (const char *end = text + size; text < end;) {
         const char *quote = memchr(text, '\'', (size_t)(end - text));
-        const char *stop = quote != NULL ? quote : end;
+        const char *stop = quote ? quote : end;
 
         attn_escape_append(command, text, (size_t)(stop - text));
-        attn_buffer_append_string(command, quote != NULL ? "\\'" : "");
-        text = quote != NULL ? quote + 1 : end;
+        attn_buffer_append_string(command, quote ? "\\'" : "");
+        text = quote ? quote + 1 : end;
     }
     attn_buffer_append_char(command, '\'');
 }
@@ -106,7 +106,7 @@ static void give(struct attn_buffer *command, struct attn_error *err)
 {
     const char *text = attn_buffer_string(command);
 
-    if (text != NULL && strlen(text) < ATTN_ERROR_HINT_SIZE)
+    if (text && strlen(text) < ATTN_ERROR_HINT_SIZE)
         attn_error_hint(err, "%s", text);
     attn_buffer_release(command);
 }
@@ -115,7 +115,7 @@ static void give(struct attn_buffer *command, struct attn_error *err)
 static void append_copy(struct attn_buffer *command, const struct attn_source *source)
 {
     const char *slash = strrchr(source->name, '/');
-    const char *name = slash != NULL ? slash + 1 : source->name;
+    const char *name = slash ? slash + 1 : source->name;
 
     attn_buffer_append_string(command, "cp -rL ");
     append_word(command, source->directory, strlen(source->directory));
@@ -150,7 +150,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         return ATTN_OK;
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
                    attn_quote_string(file).text, attn_quote_string(source->directory).text);
-    if (source->fetch != NULL)
+    if (source->fetch)
         append_copy(&command, source);
     else
         append_cd(&command, source->directory, strlen(source->directory));
@@ -170,9 +170,9 @@ enum attn_status attn_foreign_check_file(const char *path, struct attn_error *er
                    "'%s' cannot be read, expected a directory with "
                    "model.safetensors",
                    attn_quote_string(path).text);
-    if (slash != NULL)
+    if (slash)
         append_cd(&command, path, slash > path ? (size_t)(slash - path) : 1);
-    append_conversion(&command, slash != NULL ? slash + 1 : path);
+    append_conversion(&command, slash ? slash + 1 : path);
     give(&command, err);
     return ATTN_UNSUPPORTED;
 }

@@ -64,7 +64,7 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
     const char *expected = NULL;
     enum attn_status status = attn_json_check_keys(reader, err);
 
-    while (status == ATTN_OK && expected == NULL && token.type != ATTN_JSON_END) {
+    while (status == ATTN_OK && !expected && token.type != ATTN_JSON_END) {
         bool is_root = reader.offset == 0;
 
         status = attn_json_next(&reader, &token, err);
@@ -73,7 +73,7 @@ static enum attn_status check_text(const char *text, size_t size, const char *na
         else
             expected = check_token(&token);
     }
-    if (expected != NULL) {
+    if (expected) {
         struct attn_quote file = attn_quote_string(name);
         struct attn_quote found = attn_quote(token.text, token.size);
 
@@ -97,13 +97,13 @@ static enum attn_status make_tree(const char *text, size_t size, const char *nam
 {
     struct attn_json *document = attn_alloc(1, sizeof *document, err);
 
-    if (document == NULL)
+    if (!document)
         return ATTN_NO_MEMORY;
     document->name = attn_strndup(name, strlen(name), err);
-    if (document->name == NULL)
+    if (!document->name)
         goto fail;
     document->root = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
-    if (document->root == NULL) {
+    if (!document->root) {
         attn_error_no_memory(err);
         goto fail;
     }
@@ -126,9 +126,9 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
 
 static bool is_named(const struct attn_json_token *key, const char *const *names)
 {
-    while (*names != NULL && !attn_json_equals(key, *names))
+    while (*names && !attn_json_equals(key, *names))
         names++;
-    return *names != NULL;
+    return *names;
 }
 
 /* Appends FILE, which is checked, without what lies in lists and objects that are not named. */
@@ -175,7 +175,7 @@ enum attn_status attn_json_parse_named(const struct attn_file *file, const char 
 
 void attn_json_free(struct attn_json *json)
 {
-    if (json == NULL)
+    if (!json)
         return;
     cJSON_Delete(json->root);
     attn_free(json->name);
@@ -267,7 +267,7 @@ static const struct attn_node *find_value(const struct attn_node *object, const 
 {
     const struct attn_node *node = attn_node_find(object, key);
 
-    return node == NULL || attn_node_is_null(node) ? NULL : node;
+    return !node || attn_node_is_null(node) ? NULL : node;
 }
 
 /* Says what member KEY is and what it should be. */
@@ -306,7 +306,7 @@ enum attn_status attn_json_get_int(const struct attn_json *json, const struct at
     char expected[80];
     int64_t found;
 
-    if (node == NULL)
+    if (!node)
         return ATTN_OK;
     if (!attn_node_int(node, &found) || found < min || found > max) {
         snprintf(expected, sizeof expected, "an integer from %" PRId64 " to %" PRId64, min, max);
@@ -324,7 +324,7 @@ enum attn_status attn_json_get_size(const struct attn_json *json, const struct a
     int64_t found = 0;
     enum attn_status status;
 
-    if (find_value(object, key) == NULL)
+    if (!find_value(object, key))
         return ATTN_OK;
     status = attn_json_get_int(json, object, key, min < (size_t)limit ? (int64_t)min : limit,
                                max < (size_t)limit ? (int64_t)max : limit, &found, err);
@@ -341,7 +341,7 @@ enum attn_status attn_json_get_double(const struct attn_json *json, const struct
     char expected[80];
     double found;
 
-    if (node == NULL)
+    if (!node)
         return ATTN_OK;
     if (!attn_node_double(node, &found) || found < min || found > max) {
         snprintf(expected, sizeof expected, "a number from %.15g to %.15g", min, max);
@@ -358,7 +358,7 @@ enum attn_status attn_json_get_bool(const struct attn_json *json, const struct a
 {
     const struct attn_node *node = find_value(object, key);
 
-    if (node == NULL)
+    if (!node)
         return ATTN_OK;
     if (!cJSON_IsBool(item_of(node)))
         return refuse(json, key, node, "true or false", err);
@@ -371,9 +371,9 @@ enum attn_status attn_json_get_string(const struct attn_json *json, const struct
 {
     const struct attn_node *node = find_value(object, key);
 
-    if (node == NULL)
+    if (!node)
         return ATTN_OK;
-    if (attn_node_string(node) == NULL)
+    if (!attn_node_string(node))
         return refuse(json, key, node, "a string", err);
     *value = attn_node_string(node);
     return ATTN_OK;

@@ -162,7 +162,7 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
 
     if (c != 'u') {
         letter = c > 0 ? strchr(letters, c) : NULL;
-        if (letter == NULL)
+        if (!letter)
             return refuse(reader, start + 1, "one of \"\\/bfnrtu after a backslash", err);
         *code_point = (unsigned char)characters[letter - letters];
         *at = start + 2;
@@ -649,7 +649,7 @@ void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer 
 {
     char *to = attn_buffer_reserve(out, token->size);
 
-    if (to != NULL)
+    if (to)
         out->size += attn_json_unescape_to(token, to);
 }
 

@@ -110,7 +110,7 @@ enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
 
 void attn_ndarray_release(struct attn_ndarray *array)
 {
-    if (array == NULL)
+    if (!array)
         return;
     attn_npy_close(array->file);
     attn_free(array->converted);
@@ -149,7 +149,7 @@ enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsig
 
 void attn_mask_array_release(struct attn_mask_array *mask)
 {
-    if (mask == NULL)
+    if (!mask)
         return;
     attn_npy_close(mask->file);
     *mask = (struct attn_mask_array){0};

@@ -72,7 +72,7 @@ static enum attn_status fail_expected(const struct reader *reader, const char *e
 
 static void skip_blanks(struct reader *reader)
 {
-    while (reader->at < reader->end && memchr(" \t\r\n", *reader->at, 4) != NULL)
+    while (reader->at < reader->end && memchr(" \t\r\n", *reader->at, 4))
         reader->at++;
 }
 
@@ -97,7 +97,7 @@ static bool take_string(struct reader *reader, struct slice *string)
     if (reader->at == reader->end || (*reader->at != '\'' && *reader->at != '"'))
         return false;
     close = memchr(reader->at + 1, *reader->at, (size_t)(reader->end - reader->at - 1));
-    if (close == NULL)
+    if (!close)
         return false;
     *string = (struct slice){reader->at + 1, (size_t)(close - reader->at - 1)};
     reader->at = close + 1;
@@ -148,7 +148,7 @@ static enum attn_status read_type(const struct reader *reader, struct slice desc
     const char *other = descr.size >= 2 ? other_kind(descr.text[1]) : NULL;
     size_t i = 0;
 
-    if (other != NULL)
+    if (other)
         return refuse_type(reader, other, descr);
     while (i < sizeof types / sizeof *types &&
            (descr.size != 3 || memcmp(descr.text + 1, types[i].text, 2) != 0))
@@ -393,7 +393,7 @@ enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types types
     struct attn_npy_file *npy = attn_alloc(1, sizeof *npy, err);
     enum attn_status status;
 
-    if (npy == NULL) {
+    if (!npy) {
         attn_file_close(file);
         return ATTN_NO_MEMORY;
     }
@@ -419,7 +419,7 @@ enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_
 
 void attn_npy_close(struct attn_npy_file *npy)
 {
-    if (npy == NULL)
+    if (!npy)
         return;
     attn_file_close(&npy->file);
     attn_free(npy);
@@ -622,7 +622,7 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
     const float *in_place = attn_npy_floats_in_place(npy);
     struct walk walk = start_walk(layout);
 
-    if (in_place != NULL) {
+    if (in_place) {
         memcpy(out, in_place, layout->n_element * sizeof *out);
         return;
     }

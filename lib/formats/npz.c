@@ -201,7 +201,7 @@ static enum attn_status read_entry(struct attn_npz *npz, const unsigned char *at
     if (n_name >= 4 && memcmp(at + ENTRY_SIZE + n_name - 4, ".npy", 4) == 0)
         n_name -= 4;
     member->name = attn_strndup((const char *)at + ENTRY_SIZE, n_name, err);
-    if (member->name == NULL)
+    if (!member->name)
         return ATTN_NO_MEMORY;
     npz->n++;
     return find_data(npz, &entry, member, err);
@@ -216,7 +216,7 @@ static enum attn_status read_directory(struct attn_npz *npz, struct attn_error *
     if (status != ATTN_OK)
         return status;
     npz->members = attn_alloc((size_t)directory.n, sizeof *npz->members, err);
-    if (npz->members == NULL)
+    if (!npz->members)
         return ATTN_NO_MEMORY;
     at = npz->file.data + directory.begin;
     end = at + directory.size;
@@ -236,7 +236,7 @@ enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct a
     struct attn_npz *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     status = attn_file_open(path, ATTN_READ, &made->file, err);
     if (status == ATTN_OK)
@@ -250,7 +250,7 @@ enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct a
 
 void attn_npz_close(struct attn_npz *npz)
 {
-    if (npz == NULL)
+    if (!npz)
         return;
     for (size_t i = 0; i < npz->n; i++)
         attn_free(npz->members[i].name);
@@ -280,7 +280,7 @@ enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn
                              .descriptor = -1};
 
     file.path = attn_alloc(n_path + n_name + 6, 1, err); /* "all.npz/name.npy" */
-    if (file.path == NULL)
+    if (!file.path)
         return ATTN_NO_MEMORY;
     memcpy(file.path, npz->file.path, n_path);
     file.path[n_path] = '/';

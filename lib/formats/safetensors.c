@@ -38,10 +38,10 @@ static struct attn_safetensors *create(int n_shard, struct attn_error *err)
 {
     struct attn_safetensors *st = attn_alloc(1, sizeof *st, err);
 
-    if (st == NULL)
+    if (!st)
         return NULL;
     st->shards = attn_alloc((size_t)n_shard, sizeof *st->shards, err);
-    if (st->shards == NULL) {
+    if (!st->shards) {
         attn_free(st);
         return NULL;
     }
@@ -51,7 +51,7 @@ static struct attn_safetensors *create(int n_shard, struct attn_error *err)
 
 void attn_safetensors_close(struct attn_safetensors *st)
 {
-    if (st == NULL)
+    if (!st)
         return;
     for (int i = 0; i < st->n_shard; i++) {
         attn_file_close(&st->shards[i].file);
@@ -68,7 +68,7 @@ enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_safet
     struct attn_safetensors *st = create(1, err);
     enum attn_status status;
 
-    if (st == NULL) {
+    if (!st) {
         attn_file_close(file);
         return ATTN_NO_MEMORY;
     }
@@ -108,8 +108,8 @@ static bool is_shard_name(const char *name)
 {
     size_t size = strlen(name), suffix = strlen(SUFFIX);
 
-    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0 &&
-           strpbrk(name, "/\\") == NULL && strstr(name, "..") == NULL;
+    return size > suffix && strcmp(name + size - suffix, SUFFIX) == 0 && !strpbrk(name, "/\\") &&
+           !strstr(name, "..");
 }
 
 /* Reads one member of the weight_map of INDEX. */
@@ -118,7 +118,7 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
 {
     const char *tensor = attn_node_key(member), *file = attn_node_string(member);
 
-    if (file == NULL)
+    if (!file)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in the weight_map of '%s' is no string, expected the name of a "
                               "file",
@@ -144,14 +144,14 @@ static enum attn_status read_index(const struct attn_json *index, struct mapping
     struct mapping *found;
     size_t n = 0;
 
-    if (map == NULL || !attn_node_is_object(map) || attn_node_first(map) == NULL)
+    if (!map || !attn_node_is_object(map) || !attn_node_first(map))
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no 'weight_map', expected one from tensors to files",
                               attn_quote_string(attn_json_name(index)).text);
-    for (member = attn_node_first(map); member != NULL; member = attn_node_next(member))
+    for (member = attn_node_first(map); member; member = attn_node_next(member))
         n++;
     found = attn_alloc(n, sizeof *found, err);
-    if (found == NULL)
+    if (!found)
         return ATTN_NO_MEMORY;
     member = attn_node_first(map);
     for (size_t i = 0; i < n && status == ATTN_OK; i++, member = attn_node_next(member))
@@ -176,10 +176,10 @@ static enum attn_status plan_shards(const struct mapping *mappings, size_t count
     for (size_t i = 1; i < count; i++)
         n_shard += compare_files(&mappings[i - 1], &mappings[i]) != 0;
     st = create(n_shard, err);
-    if (st == NULL)
+    if (!st)
         return ATTN_NO_MEMORY;
     st->records = attn_alloc(count, sizeof *st->records, err);
-    if (st->records == NULL) {
+    if (!st->records) {
         attn_safetensors_close(st);
         return ATTN_NO_MEMORY;
     }
@@ -213,7 +213,7 @@ static enum attn_status adopt_shard(struct attn_safetensors *st, int shard,
         const struct attn_safetensors_record *record = &part->records[i];
         struct attn_safetensors_record *planned = find(st, record->name, record->name_size);
 
-        if (planned == NULL)
+        if (!planned)
             continue;
         if (planned->shard != shard)
             return attn_error_set(err, ATTN_FORMAT,
@@ -237,7 +237,7 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     enum attn_status status = attn_file_open_part(source, name, load, &file, err);
 
     if (status != ATTN_OK) {
-        if (source->fetch != NULL)
+        if (source->fetch)
             attn_error_hint(err, "%s", source->fetch);
         attn_error_hint(err, "%s names it; all files that it names are needed", INDEX_FILE);
         return status;
@@ -264,7 +264,7 @@ static enum attn_status open_shards(const struct attn_source *source, enum attn_
     for (size_t i = 0; i < count && status == ATTN_OK; i++) {
         const struct attn_safetensors_record *record = &st->records[i];
 
-        if (record->shape == NULL)
+        if (!record->shape)
             status = attn_error_set(err, ATTN_FORMAT, "'%s' is not in '%s', expected as %s says",
                                     attn_quote_string(record->name).text,
                                     attn_quote_string(st->shards[record->shard].file.path).text,
@@ -314,7 +314,7 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
         status = attn_file_open_part(source, SINGLE_FILE, load, &file, err);
     if (status == ATTN_OK)
         return attn_safetensors_take(&file, out, err);
-    if (status == ATTN_IO && source->fetch != NULL)
+    if (status == ATTN_IO && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent) {
         attn_error_hint(err, "a model directory holds %s, or %s with the files that it names",
@@ -365,9 +365,9 @@ bool attn_safetensors_find(const struct attn_safetensors *st, const char *name,
 {
     const struct attn_safetensors_record *record = find(st, name, strlen(name));
 
-    if (record == NULL)
+    if (!record)
         return false;
-    if (entry != NULL)
+    if (entry)
         *entry = entry_of(st, record);
     return true;
 }
@@ -405,10 +405,10 @@ bool attn_safetensors_read_again(const struct attn_safetensors *st, const void *
 {
     const struct attn_file *file = find_file(st, data);
 
-    return file != NULL && attn_file_read_again(file, data, size, copy);
+    return file && attn_file_read_again(file, data, size, copy);
 }
 
 bool attn_safetensors_owns_address(const struct attn_safetensors *st, const void *address)
 {
-    return find_file(st, address) != NULL;
+    return find_file(st, address);
 }

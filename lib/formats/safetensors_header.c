@@ -99,7 +99,7 @@ static enum attn_status copy_text(struct header *header)
     const struct attn_file *file = header->file;
 
     header->text = attn_alloc_uninitialized(header->data_start, 1, header->err);
-    if (header->text == NULL)
+    if (!header->text)
         return ATTN_NO_MEMORY;
     for (size_t at = 0, n; at < header->data_start; at += n) {
         n = header->data_start - at < COPY_STEP ? header->data_start - at : COPY_STEP;
@@ -291,7 +291,7 @@ static enum attn_status check_members(const struct header *header, const struct 
                           : !members->has_offsets ? "data_offsets"
                                                   : NULL;
 
-    if (missing != NULL)
+    if (missing)
         return attn_error_set(header->err, ATTN_FORMAT,
                               "'%s' in '%s' has no %s, expected dtype, shape and data_offsets",
                               attn_quote_string(members->name).text,
@@ -452,7 +452,7 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file, char
     if (status != ATTN_OK)
         goto fail;
     found = attn_alloc_uninitialized(n, sizeof *found, err); /* read_tensor fills it */
-    if (found == NULL) {
+    if (!found) {
         status = ATTN_NO_MEMORY;
         goto fail;
     }

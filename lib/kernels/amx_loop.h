@@ -134,7 +134,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_square(const struct attn_ge
         }
         if (is_wide && is_tall)
             ATTN_TILE_MULTIPLY(3, 5, 7);
-        if (ahead->next != NULL)
+        if (ahead->next)
             attn_tile_call(ahead, k);
     }
     ATTN_TILE_STORE(0, c, ldc);
@@ -196,7 +196,7 @@ static inline ATTN_TILE_CODE void attn_tile_multiply_row(const struct attn_gemm_
         }
         ATTN_TILE_LOAD(7, w + 2 * last, lda);
         ATTN_TILE_MULTIPLY(3, 4, 7);
-        if (ahead->next != NULL)
+        if (ahead->next)
             attn_tile_call(ahead, k);
     }
     ATTN_TILE_STORE(0, c, ldc);

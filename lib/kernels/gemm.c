@@ -45,22 +45,22 @@ struct attn_gemm_engine attn_gemm_engine_start_for(enum attn_compute compute, en
     const bool is_float32 = compute == ATTN_COMPUTE_F32;
     const struct attn_tiles *tiles = is_float32 ? NULL : find_tiles(how, limit);
     struct attn_gemm_engine engine =
-        attn_gemm_engine_start(how, limit, is_float32 || tiles != NULL ? work : (double)INFINITY);
+        attn_gemm_engine_start(how, limit, is_float32 || tiles ? work : (double)INFINITY);
 
     engine.tiles = tiles;
-    engine.lacks_memory = engine.lacks_memory && !is_float32 && tiles == NULL &&
+    engine.lacks_memory = engine.lacks_memory && !is_float32 && !tiles &&
                           attn_xsmm_would_have_bf16(engine.kernels->isa);
     return engine;
 }
 
 bool attn_gemm_rounds_attention(const struct attn_gemm_engine *engine, enum attn_compute compute)
 {
-    return compute == ATTN_COMPUTE_BF16 && (engine->tiles != NULL || engine->is_jit_bf16);
+    return compute == ATTN_COMPUTE_BF16 && (engine->tiles || engine->is_jit_bf16);
 }
 
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
 {
-    return find_tiles(gemm, limit) != NULL;
+    return find_tiles(gemm, limit);
 }
 
 /*
@@ -70,13 +70,13 @@ bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
  */
 struct attn_gemm_rows attn_gemm_rows(const struct attn_gemm_engine *engine, bool is_bf16)
 {
-    return is_bf16 && engine->tiles != NULL ? (struct attn_gemm_rows){64, 32}
-                                            : (struct attn_gemm_rows){48, 6};
+    return is_bf16 && engine->tiles ? (struct attn_gemm_rows){64, 32}
+                                    : (struct attn_gemm_rows){48, 6};
 }
 
 void attn_gemm_release(const struct attn_gemm_engine *engine)
 {
-    if (engine->tiles != NULL)
+    if (engine->tiles)
         engine->tiles->release();
 }
 
@@ -132,7 +132,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     kernel.is_batch = s->step_a != 0 || s->step_b != 0;
     assert(!kernel.is_batch || !s->is_ahead);
     assert(!kernel.is_batch || !s->is_bf16 || (s->step_a == s->k * s->lda && s->step_b == s->k));
-    if (s->is_bf16 && engine->tiles != NULL)
+    if (s->is_bf16 && engine->tiles)
         kernel.tiles = engine->tiles;
     else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit(engine, s))
         kernel.jit = attn_xsmm_find(s);
@@ -146,7 +146,7 @@ static void multiply_bf16(const struct attn_gemm_kernel *kernel, const void *a, 
     struct attn_gemm_shape whole = kernel->shape;
 
     whole.k *= count;
-    if (kernel->tiles != NULL)
+    if (kernel->tiles)
         kernel->tiles->multiply(&whole, a, b, c, NULL);
     else
         kernel->kernels->gemm_bf16(&whole, a, b, c);
@@ -172,7 +172,7 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
                                 float *c, const void *next)
 {
     assert(!kernel->is_batch && kernel->shape.is_ahead);
-    if (kernel->tiles != NULL)
+    if (kernel->tiles)
         kernel->tiles->multiply(&kernel->shape, a, b, c, next);
     else if (kernel->jit)
         ((attn_xsmm_product_ahead *)kernel->jit)(a, b, c, next, b, c);

@@ -20,7 +20,7 @@ const struct attn_kernels *attn_kernels_find(enum attn_isa limit)
     const enum attn_isa best = attn_isa_detect();
     enum attn_isa isa = limit < best ? limit : best;
 
-    while (tables[isa] == NULL) /* of another processor */
+    while (!tables[isa]) /* of another processor */
         isa--;
     return tables[isa];
 }

@@ -146,7 +146,7 @@ static const char *find_panel(const struct run *run, size_t panel, size_t *lda)
     const char *data = w->data;
 
     *lda = width;
-    if (linear->packed != NULL && linear->packed_for == run->args->compute) {
+    if (linear->packed && linear->packed_for == run->args->compute) {
         const struct attn_panels all = attn_panels_split(w->n_col);
         const size_t p = attn_panel_find(&all, first);
 
@@ -215,7 +215,7 @@ static void multiply(const struct run *run, const struct strip *strip, const str
                                           .ldc = is_padded ? strip->width : args->ldy,
                                           .is_continued = pass->is_continued,
                                           .is_bf16 = args->compute != ATTN_COMPUTE_F32,
-                                          .is_ahead = tile->next != NULL};
+                                          .is_ahead = tile->next};
     const struct attn_gemm_kernel kernel = attn_gemm_kernel_find(args->engine, &shape);
     const char *x = pass->x + tile->row * pass->ldx * run->size;
     float *y = is_padded ? strip->padded : args->y + tile->row * args->ldy + strip->column;
@@ -235,13 +235,12 @@ static void finish_tile(const struct run *run, const struct strip *strip, size_t
         .bias = strip->bias,
         .has_activation = args->has_activation,
         .activation = args->activation,
-        .sum = args->sum != NULL ? args->sum + row * args->ldy + strip->column : NULL,
+        .sum = args->sum ? args->sum + row * args->ldy + strip->column : NULL,
         .ld = args->ldy};
 
     for (size_t i = 0; strip->width != strip->n_col && i < n_row; i++)
         memcpy(y + i * args->ldy, strip->padded + i * strip->width, strip->n_col * sizeof *y);
-    if (finish.bias == NULL && !finish.has_activation && finish.sum == NULL &&
-        args->is_violated == NULL)
+    if (!finish.bias && !finish.has_activation && !finish.sum && !args->is_violated)
         return;
     if (!args->engine->kernels->finish(&finish, y, n_row, strip->n_col) && args->is_violated)
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
@@ -299,10 +298,10 @@ static const char *find_next(const struct runs *runs, size_t task, const struct 
     const struct run *here = find_run(runs, &task), *run = find_run(runs, &next);
     const char *a;
 
-    if (run == NULL || (run == here && next / run->n_chunk == task / run->n_chunk))
+    if (!run || (run == here && next / run->n_chunk == task / run->n_chunk))
         return NULL;
     a = find_panel(run, next / run->n_chunk, &lda);
-    if (a == NULL || lda != strip->lda)
+    if (!a || lda != strip->lda)
         return NULL;
     return a + find_term(run, 0)->plane * run->depth * lda * run->size;
 }
@@ -340,7 +339,7 @@ static void run_task(void *context, size_t task, int worker)
     const size_t first = args->first_col + strip.column;
 
     strip.a = find_panel(run, panel, &strip.lda);
-    if (strip.a == NULL) {
+    if (!strip.a) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);
         strip.a = (const char *)packed;
     } else if (args->n_row >= AHEAD_FROM &&
@@ -423,7 +422,7 @@ void attn_linear_run(const struct attn_linear_args *args, size_t n, struct attn_
         plan(&runs.runs[i], args[i].linear, &args[i], runs.n_thread);
         n_task += runs.runs[i].n_task;
     }
-    if (next != NULL) {
+    if (next) {
         behind = (struct attn_linear_args){.engine = args[n - 1].engine,
                                            .n_row = args[n - 1].n_row,
                                            .compute = args[n - 1].compute,

@@ -107,7 +107,7 @@ static void pack_pair(const struct attn_kernels *kernels, const float *x, size_t
     float parts[2][2 * ATTN_PANEL]; /* high, low */
     const bool is_pair = n_row > 1;
 
-    if (low == NULL) {
+    if (!low) {
         kernels->pair_bf16(x, is_pair ? x + width : NULL, width, plane);
         return;
     }
@@ -134,7 +134,7 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
         kernels->pack_panel(&piece, first, m, width, rows);
         for (size_t r = 0; r < piece.n_row; r += 2)
             pack_pair(kernels, rows + r * width, piece.n_row - r, width, panel + (k + r) * width,
-                      low != NULL ? low + (k + r) * width : NULL);
+                      low ? low + (k + r) * width : NULL);
     }
 }
 

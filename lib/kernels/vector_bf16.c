@@ -34,7 +34,7 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
 
     for (size_t i = 0; i < n; i += LANES) {
         const vi low = (round_bits(v_load_some(x0 + i, n - i)) >> 16) & 0xffff;
-        const vi high = x1 != NULL ? round_bits(v_load_some(x1 + i, n - i)) & upper : (vi){0};
+        const vi high = x1 ? round_bits(v_load_some(x1 + i, n - i)) & upper : (vi){0};
         const vi pairs = low | high;
 
         memcpy(y + 2 * i, &pairs, n - i < LANES ? 2 * (n - i) * sizeof *y : sizeof pairs);

@@ -138,7 +138,7 @@ static inline vi add_bias(const float *bias, float *y, size_t n)
     for (size_t i = 0; i < n; i += LANES) {
         vf v = v_load_some(y + i, n - i);
 
-        if (bias != NULL) {
+        if (bias) {
             v += v_load_some(bias + i, n - i);
             v_store_some(y + i, v, n - i);
         }
@@ -170,7 +170,7 @@ bool ATTN_FOR_ISA(attn_vector_finish)(const struct attn_finish *finish, float *y
         bad |= add_bias(finish->bias, y, n_col);
         if (finish->has_activation)
             each(finish->activation, y, n_col);
-        if (finish->sum != NULL)
+        if (finish->sum)
             bad |= add_to_sum(y, finish->sum + i * finish->ld, n_col);
     }
     return !v_any(bad);

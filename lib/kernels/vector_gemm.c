@@ -124,7 +124,7 @@ static struct calls share_calls(const struct product *p, size_t i, size_t n)
     const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
     const size_t first = n_line * i / n, n_mine = n_line * (i + 1) / n - first;
 
-    if (p->next == NULL)
+    if (!p->next)
         return (struct calls){0};
     return (struct calls){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
                           .column = first % n_column,

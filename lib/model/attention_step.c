@@ -53,7 +53,7 @@ static struct attn_heads heads_of(struct step *step)
     const struct attn_feed_part *part = step->part;
     const struct attn_site_rows left = attn_feed_part_left(part);
     const struct attn_dims *dims = &f->dims;
-    const struct attn_selection *selection = f->trace != NULL ? f->trace->selection : NULL;
+    const struct attn_selection *selection = f->trace ? f->trace->selection : NULL;
     const int layer = f->feed.layer;
 
     return (struct attn_heads){
@@ -156,11 +156,11 @@ static struct attn_dropout find_dropout(const struct step *step)
     const struct attn_attention *attention = &step->attention;
     const size_t n_query = step->part->n_row, n_key = step->heads.feed.n_key;
 
-    if (attention->dropout_mask.cells == NULL)
+    if (!attention->dropout_mask.cells)
         attn_dropout_draw(&f->dropouts[step->sequence], attention->dropout,
                           f->dims.n_head * n_query * n_key, f->heads.dropout);
     return (struct attn_dropout){
-        .given = attention->dropout_mask.cells != NULL ? &attention->dropout_mask : NULL,
+        .given = attention->dropout_mask.cells ? &attention->dropout_mask : NULL,
         .bits = f->heads.dropout,
         .n_query = n_query,
         .n_key = n_key,
@@ -176,7 +176,7 @@ static void attend(struct step *step, float *q)
     if (step->attention.similarity == ATTN_SIMILARITY_COSINE)
         for (size_t h = 0; h < f->dims.n_head; h++)
             attn_rows_normalize(q + h * f->dims.d_head, f->shape.ldq, n_row, f->dims.d_head);
-    if (step->attention.dropout > 0 || step->attention.dropout_mask.cells != NULL) {
+    if (step->attention.dropout > 0 || step->attention.dropout_mask.cells) {
         step->dropout = find_dropout(step);
         step->heads.feed.dropout = &step->dropout;
     }

@@ -22,9 +22,9 @@ extern const struct builtin_model attn_builtin_models[] HIDDEN;
 
 bool attn_builtin_find(const char *name, struct attn_source *source)
 {
-    if (name == NULL || source == NULL)
+    if (!name || !source)
         return false;
-    for (const struct builtin_model *model = attn_builtin_models; model->name != NULL; model++) {
+    for (const struct builtin_model *model = attn_builtin_models; model->name; model++) {
         if (strcmp(model->name, name) != 0)
             continue;
         source->directory = NULL;
@@ -40,7 +40,7 @@ const char *attn_builtin_name(size_t i)
 {
     size_t n = 0;
 
-    while (attn_builtin_models[n].name != NULL)
+    while (attn_builtin_models[n].name)
         n++;
     return i < n ? attn_builtin_models[i].name : NULL;
 }

@@ -11,7 +11,7 @@
 
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
 {
-    if (config == NULL)
+    if (!config)
         return (struct attn_dims){0};
     const bool is_joined =
         config->has_out_proj || config->n_head * config->d_value == config->d_model;
@@ -199,7 +199,7 @@ enum attn_status attn_config_allocate_layers(struct attn_config *config,
     layers->rope = attn_alloc(config->n_layer, sizeof *layers->rope, err);
     config->is_cross = layers->is_cross;
     config->rope = layers->rope;
-    if (layers->attention == NULL || layers->is_cross == NULL || layers->rope == NULL)
+    if (!layers->attention || !layers->is_cross || !layers->rope)
         return ATTN_NO_MEMORY;
     for (size_t layer = 0; layer < config->n_layer; layer++)
         layers->attention[layer] = *first;

@@ -40,15 +40,15 @@ static enum attn_status read_wish(const struct attn_json *json, const struct ext
     enum attn_status status = ATTN_OK;
 
     *is_wished = false;
-    if (node == NULL || attn_node_is_null(node))
+    if (!node || attn_node_is_null(node))
         return ATTN_OK;
     switch (extra->wish) {
     case WHEN_PRESENT:
         *is_wished = true;
         break;
     case WHEN_FILLED:
-        *is_wished = !(attn_node_is_array(node) || attn_node_is_object(node)) ||
-                     attn_node_first(node) != NULL;
+        *is_wished =
+            !(attn_node_is_array(node) || attn_node_is_object(node)) || attn_node_first(node);
         break;
     case WHEN_TRUE:
     case WHEN_FALSE:

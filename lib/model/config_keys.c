@@ -25,7 +25,7 @@ static enum attn_status read_heads(const struct attn_json *json,
     const struct attn_node *given = attn_node_find(root, "num_key_value_heads");
     enum attn_status status = ATTN_OK;
 
-    config->n_kv_head = keys->n_kv_head == 0 || given != NULL ? config->n_head : keys->n_kv_head;
+    config->n_kv_head = keys->n_kv_head == 0 || given ? config->n_head : keys->n_kv_head;
     config->d_head = keys->d_head;
     if (keys->is_plain)
         config->n_kv_head = config->n_head;

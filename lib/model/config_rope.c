@@ -33,9 +33,9 @@ static const struct attn_node *object_with(const struct place *place, const char
 {
     for (int i = 0; i < 2; i++) {
         const struct attn_node *node =
-            place->objects[i] != NULL ? attn_node_find(place->objects[i], key) : NULL;
+            place->objects[i] ? attn_node_find(place->objects[i], key) : NULL;
 
-        if (node != NULL && !attn_node_is_null(node))
+        if (node && !attn_node_is_null(node))
             return place->objects[i];
     }
     return place->objects[0];
@@ -50,9 +50,9 @@ struct spot {
 static struct spot find_spot(const struct place *place, const char *key, const char *top)
 {
     const struct attn_node *object = object_with(place, key);
-    const struct attn_node *node = object != NULL ? attn_node_find(object, key) : NULL;
+    const struct attn_node *node = object ? attn_node_find(object, key) : NULL;
 
-    if (top != NULL && (node == NULL || attn_node_is_null(node)))
+    if (top && (!node || attn_node_is_null(node)))
         return (struct spot){attn_json_root(place->json), top};
     return (struct spot){object, key};
 }
@@ -61,7 +61,7 @@ static struct spot find_spot(const struct place *place, const char *key, const c
 static enum attn_status get_number(const struct place *place, struct spot spot, double max,
                                    double *value, struct attn_error *err)
 {
-    if (spot.object == NULL)
+    if (!spot.object)
         return ATTN_OK;
     return attn_json_get_double(place->json, spot.object, spot.key, 0, max, value, err);
 }
@@ -89,13 +89,13 @@ static enum attn_status read_type(const struct place *place, enum attn_rope_type
     const struct attn_node *object = object_with(place, key);
     enum attn_status status = ATTN_OK;
 
-    if (object != NULL)
+    if (object)
         status = attn_json_get_string(place->json, object, key, &name, err);
-    if (status == ATTN_OK && object != NULL && name == NULL && place->has_old_type) {
+    if (status == ATTN_OK && object && !name && place->has_old_type) {
         key = "type", object = object_with(place, key);
         status = attn_json_get_string(place->json, object, key, &name, err);
     }
-    if (status != ATTN_OK || name == NULL)
+    if (status != ATTN_OK || !name)
         return status;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (strcmp(types[i].name, name) == 0) {
@@ -225,7 +225,7 @@ static enum attn_status read_place(const struct place *place, const struct attn_
     enum attn_status status = read_type(place, &rope->type, err);
 
     rope->theta = place->keys->default_theta;
-    if (status == ATTN_OK && object != NULL && attn_node_find(object, "mrope_section") != NULL)
+    if (status == ATTN_OK && object && attn_node_find(object, "mrope_section"))
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'mrope_section' in '%s' is set, which this version does not support",
                               name.text);
@@ -259,12 +259,12 @@ static enum attn_status find_object(const struct attn_json *json, const struct a
     const struct attn_node *node = attn_node_find(object, key);
 
     *found = NULL;
-    if (node == NULL || attn_node_is_null(node))
+    if (!node || attn_node_is_null(node))
         return ATTN_OK;
     if (!attn_node_is_object(node))
         return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not an object", key,
                               attn_quote_string(attn_json_name(json)).text);
-    if (attn_node_first(node) != NULL)
+    if (attn_node_first(node))
         *found = node;
     return ATTN_OK;
 }
@@ -276,8 +276,8 @@ static enum attn_status refuse_nested(const struct attn_json *json,
 {
     static const char *const keys[] = {"full_attention", "sliding_attention"};
 
-    for (size_t i = 0; object != NULL && i < sizeof keys / sizeof *keys; i++)
-        if (attn_node_find(object, keys[i]) != NULL)
+    for (size_t i = 0; object && i < sizeof keys / sizeof *keys; i++)
+        if (attn_node_find(object, keys[i]))
             return attn_error_set(err, ATTN_UNSUPPORTED,
                                   "rotary positions in '%s' have '%s', model_type '%s' has the "
                                   "same in all layers",
@@ -300,7 +300,7 @@ enum attn_status attn_config_read_rope(const struct attn_json *json,
         status = find_object(json, root, "rope_parameters", &parameters, err);
     if (status != ATTN_OK)
         return status;
-    if (place.objects[0] == NULL)
+    if (!place.objects[0])
         place.objects[0] = parameters;
     status = refuse_nested(json, config, place.objects[0], err);
     if (status == ATTN_OK)
@@ -324,12 +324,12 @@ attn_config_read_rope_of_windows(const struct attn_json *json, const struct attn
 
     if (status == ATTN_OK)
         status = find_object(json, root, "rope_parameters", &parameters, err);
-    if (status == ATTN_OK && parameters != NULL)
+    if (status == ATTN_OK && parameters)
         status = find_object(json, parameters, "full_attention", &full.objects[1], err);
-    if (status == ATTN_OK && parameters != NULL)
+    if (status == ATTN_OK && parameters)
         status = find_object(json, parameters, "sliding_attention", &sliding.objects[0], err);
     /* Without an object of its own a layer begins with rope_type "default", which is before type */
-    full.has_old_type = full.objects[1] != NULL;
+    full.has_old_type = full.objects[1];
     sliding.has_old_type = true;
     if (status == ATTN_OK)
         status = read_place(&full, config, &ropes[0], err);

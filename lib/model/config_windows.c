@@ -26,7 +26,7 @@ static enum attn_status read_type(const struct attn_json *json, const struct att
     const struct attn_quote name = attn_quote_string(attn_json_name(json));
     const char *type = attn_node_string(node);
 
-    if (type == NULL)
+    if (!type)
         return attn_error_set(err, ATTN_FORMAT, "item %zu of 'layer_types' in '%s' is not a string",
                               i, name.text);
     *is_sliding = strcmp(type, "sliding_attention") == 0;
@@ -46,7 +46,7 @@ static enum attn_status read_list(const struct attn_json *json, const struct att
     const struct attn_node *node = attn_node_first(list);
     size_t n = 0;
 
-    for (; node != NULL; node = attn_node_next(node), n++) {
+    for (; node; node = attn_node_next(node), n++) {
         bool is_sliding = false;
         const enum attn_status status = read_type(json, node, n, &is_sliding, err);
 
@@ -75,7 +75,7 @@ enum attn_status attn_config_read_windows(const struct attn_json *json,
 {
     const struct attn_node *list = attn_node_find(attn_json_root(json), "layer_types");
 
-    if (list == NULL || attn_node_is_null(list)) {
+    if (!list || attn_node_is_null(list)) {
         attn_config_set_windows(windows, config, layers);
         return ATTN_OK;
     }
@@ -91,8 +91,8 @@ enum attn_status attn_config_read_switched_windows(const struct attn_json *json,
                                                    struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
-    struct attn_windows windows = {
-        .width = attn_node_find(root, "sliding_window") == NULL ? 4096 : 0, .first = 28};
+    struct attn_windows windows = {.width = !attn_node_find(root, "sliding_window") ? 4096 : 0,
+                                   .first = 28};
     bool is_switched_on = false;
     enum attn_status status =
         attn_json_get_bool(json, root, "use_sliding_window", &is_switched_on, err);

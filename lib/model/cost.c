@@ -26,13 +26,13 @@ static void count(struct extent *extent, uint64_t n_element, enum attn_dtype dty
 
 static void count_tensor(struct extent *extent, const struct attn_tensor *tensor)
 {
-    if (tensor->data != NULL)
+    if (tensor->data)
         count(extent, attn_tensor_n_element(tensor), tensor->dtype);
 }
 
 static void count_vector(struct extent *extent, const struct attn_vector *vector)
 {
-    if (vector->data != NULL)
+    if (vector->data)
         count(extent, vector->n, vector->dtype);
 }
 
@@ -44,7 +44,7 @@ static void count_norm(struct extent *extent, const struct attn_norm_weights *no
 
 static void count_linear(struct extent *extent, const struct attn_linear *linear)
 {
-    if (linear->weight.data != NULL)
+    if (linear->weight.data)
         count(extent, linear->weight.n_row * linear->weight.n_col, linear->weight.dtype);
     count_vector(extent, &linear->bias);
 }
@@ -87,8 +87,8 @@ struct attn_parameters attn_model_parameters(const struct attn_model *model)
 /* Bytes of the rows of a table [n_row, d] of which a run can read N rows. */
 static uint64_t row_bytes(const struct attn_tensor *table, size_t n)
 {
-    const size_t n_row = table->data == NULL ? 0 : table->shape[0];
-    const uint64_t n_byte = table->data == NULL ? 0 : attn_tensor_n_byte(table);
+    const size_t n_row = !table->data ? 0 : table->shape[0];
+    const uint64_t n_byte = !table->data ? 0 : attn_tensor_n_byte(table);
 
     return n < n_row ? n_byte / n_row * n : n_byte;
 }
@@ -113,7 +113,7 @@ static void add_linears(const struct attn_block_weights *block, uint64_t n, uint
         const bool is_of_key = linear == &block->k || linear == &block->v;
         uint64_t *sum = attn_block_linear_is_mlp(i) ? &cost->mlp : &cost->projections;
 
-        if (linear->weight.data != NULL)
+        if (linear->weight.data)
             *sum = attn_saturated_add(
                 *sum, attn_saturated_mul(is_of_key ? n_key : n,
                                          linear->weight.n_row * linear->weight.n_col));

@@ -20,7 +20,7 @@ static void begin_sequences(struct attn_forward *f)
         part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;
-        if (f->dropouts != NULL)
+        if (f->dropouts)
             attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
     }
 }

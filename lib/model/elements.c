@@ -25,7 +25,7 @@ void attn_vector_elements(const struct attn_vector *vector, size_t n, double *el
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
     for (size_t i = 0; i < n; i++)
-        elements[i] = vector->data != NULL ? element(kernels, vector->data, vector->dtype, i) : 0;
+        elements[i] = vector->data ? element(kernels, vector->data, vector->dtype, i) : 0;
 }
 
 void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const double *x,

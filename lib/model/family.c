@@ -50,12 +50,12 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
     char types[TYPES_SIZE];
     enum attn_status status = attn_json_get_string(json, root, "model_type", type, err);
 
-    if (status != ATTN_OK || *type != NULL)
+    if (status != ATTN_OK || *type)
         return status;
-    if (list != NULL && attn_node_is_array(list) && attn_node_first(list) != NULL) {
+    if (list && attn_node_is_array(list) && attn_node_first(list)) {
         first = attn_node_string(attn_node_first(list));
-        for (size_t i = 0; first != NULL && i < n_family; i++)
-            if (families[i]->architecture != NULL &&
+        for (size_t i = 0; first && i < n_family; i++)
+            if (families[i]->architecture &&
                 strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
                 *type = families[i]->model_type;
                 return ATTN_OK;
@@ -80,12 +80,12 @@ void attn_family_read_end_ids(const struct attn_json *json, struct attn_config *
 {
     const struct attn_node *node = attn_node_find(attn_json_root(json), "eos_token_id");
 
-    if (node == NULL || attn_node_is_null(node))
+    if (!node || attn_node_is_null(node))
         return;
     config->n_end_id = 0;
     if (!attn_node_is_array(node))
         add_end_id(node, config);
-    for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node != NULL;
+    for (node = attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
          node = attn_node_next(node))
         add_end_id(node, config);
 }
@@ -136,7 +136,7 @@ enum attn_status attn_family_read_config(const struct attn_json *json, struct at
     if (status != ATTN_OK)
         return status;
     family = attn_family_find(type);
-    if (family == NULL) {
+    if (!family) {
         list_types(" and ", types);
         return attn_error_set(
             err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', %s %s",

@@ -120,12 +120,12 @@ bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, 
 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
 {
-    return f->trace != NULL && attn_selection_wants(f->trace->selection, site, f->feed.layer);
+    return f->trace && attn_selection_wants(f->trace->selection, site, f->feed.layer);
 }
 
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
-    return f->trace != NULL && position < attn_selection_dims(f->trace->selection)->n_position &&
+    return f->trace && position < attn_selection_dims(f->trace->selection)->n_position &&
            attn_selection_has_query(f->trace->selection, position);
 }
 
@@ -152,7 +152,7 @@ bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer)
     const struct attn_attention *attention = &f->attention[layer];
 
     return (f->model->config.is_cross[layer] || attention->mask == ATTN_MASK_CAUSAL) &&
-           attention->dropout == 0 && attention->dropout_mask.cells == NULL;
+           attention->dropout == 0 && !attention->dropout_mask.cells;
 }
 
 /* --- when it ends ----------------------------------------------------------------------------- */
@@ -164,7 +164,7 @@ bool attn_forward_is_over(const struct attn_forward *f)
 
 bool attn_forward_is_stopped(struct attn_forward *f)
 {
-    if (f->feed.status == ATTN_OK && f->cancel != NULL && *f->cancel != 0)
+    if (f->feed.status == ATTN_OK && f->cancel && *f->cancel != 0)
         f->feed.status = attn_error_set(f->feed.err, ATTN_CANCELED, "canceled");
     return attn_forward_is_over(f);
 }
@@ -173,14 +173,14 @@ bool attn_forward_is_stopped(struct attn_forward *f)
  * fault. */
 static bool has_arrays(const struct attn_forward *f)
 {
-    return f->embeddings_name != NULL || (f->source_name != NULL && f->n_source > 0);
+    return f->embeddings_name || (f->source_name && f->n_source > 0);
 }
 
 static enum attn_status refuse_arrays(const struct attn_forward *f, const char *where,
                                       struct attn_error *err)
 {
-    const bool has_both = f->embeddings_name != NULL && f->source_name != NULL;
-    const char *first = f->embeddings_name != NULL ? f->embeddings_name : f->source_name;
+    const bool has_both = f->embeddings_name && f->source_name;
+    const char *first = f->embeddings_name ? f->embeddings_name : f->source_name;
 
     return attn_error_set(err, ATTN_INVALID,
                           "the numbers of '%s'%s%s%s are too large: what is computed from them %s "

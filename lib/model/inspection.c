@@ -43,7 +43,7 @@ static struct attn_cell count_cell(uint64_t n)
 
 static struct attn_cell word_cell(const char *word)
 {
-    return word != NULL ? attn_cell_text(word, strlen(word)) : attn_cell_missing();
+    return word ? attn_cell_text(word, strlen(word)) : attn_cell_missing();
 }
 
 static void add_count(struct record *record, const char *name, const char *unit, uint64_t n)
@@ -88,7 +88,7 @@ static enum attn_status make(const char *name, const struct attn_column *columns
 {
     enum attn_status status = attn_table_create(name, columns, n, table, err);
 
-    if (status == ATTN_OK && cells != NULL)
+    if (status == ATTN_OK && cells)
         status = attn_table_append(*table, cells, n, err);
     return status;
 }
@@ -312,7 +312,7 @@ static const char *shard_name(const struct attn_safetensors *weights, int shard)
     const char *path = attn_safetensors_path(weights, shard);
     const char *slash = strrchr(path, '/');
 
-    return slash != NULL ? slash + 1 : path;
+    return slash ? slash + 1 : path;
 }
 
 static enum attn_status find_tensors(const struct attn_inspection *inspection,
@@ -373,7 +373,7 @@ static bool find_part(const struct attn_source *source, const char *name, uint64
             *size = source->blobs[i].size;
             return true;
         }
-    if (source->directory == NULL)
+    if (!source->directory)
         return false;
     length = snprintf(path, sizeof path, "%s/%s", source->directory, name);
     return length >= 0 && (size_t)length < sizeof path && find_size(path, size);
@@ -406,7 +406,7 @@ static enum attn_status find_files(const struct attn_inspection *inspection,
     enum attn_status status = make("files", columns, 2, NULL, table, err);
     uint64_t size;
 
-    for (size_t i = 0; source != NULL && i < sizeof parts / sizeof *parts; i++)
+    for (size_t i = 0; source && i < sizeof parts / sizeof *parts; i++)
         if (status == ATTN_OK && find_part(source, parts[i], &size))
             status = append_file(*table, parts[i], size, err);
     for (int i = 0; status == ATTN_OK && i < attn_safetensors_n_shard(weights); i++)
@@ -439,7 +439,7 @@ static enum attn_status find_non_finite(const struct attn_inspection *inspection
 
         if (found.n_nan + found.n_infinite > 0)
             status = attn_table_append(*table, row, N, err);
-        if (inspection->cancel != NULL && *inspection->cancel != 0)
+        if (inspection->cancel && *inspection->cancel != 0)
             status = attn_error_set(err, ATTN_CANCELED, "%s", attn_status_text(ATTN_CANCELED));
     }
     return status;
@@ -631,11 +631,10 @@ static enum attn_status check(const struct attn_inspection *inspection, enum att
                                         [SUBJECT_WEIGHTS] = "weights",
                                         [SUBJECT_TOKENIZER] = "a tokenizer",
                                         [SUBJECT_COST] = "a model and the cost of a run"};
-    const bool is_given[] = {[SUBJECT_MODEL] = inspection->model != NULL,
-                             [SUBJECT_WEIGHTS] = inspection->weights != NULL,
-                             [SUBJECT_TOKENIZER] = inspection->tokenizer != NULL,
-                             [SUBJECT_COST] =
-                                 inspection->model != NULL && inspection->cost != NULL};
+    const bool is_given[] = {[SUBJECT_MODEL] = inspection->model,
+                             [SUBJECT_WEIGHTS] = inspection->weights,
+                             [SUBJECT_TOKENIZER] = inspection->tokenizer,
+                             [SUBJECT_COST] = inspection->model && inspection->cost};
 
     if ((size_t)part >= sizeof parts / sizeof *parts)
         return attn_error_set(err, ATTN_INVALID, "an inspection has no part %d", (int)part);

@@ -24,7 +24,7 @@ static enum attn_status read_config(const struct attn_source *source, struct att
 
     if (status == ATTN_OK)
         status = attn_file_read_part(source, "config.json", &file, err);
-    if (is_absent && source->fetch != NULL)
+    if (is_absent && source->fetch)
         attn_error_hint(err, "%s", source->fetch);
     if (is_absent)
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
@@ -97,7 +97,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
 {
     if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
         return ATTN_INVALID;
-    const char *name = source->name != NULL ? source->name : source->directory;
+    const char *name = source->name ? source->name : source->directory;
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     enum attn_status status = attn_options_read(given, &options, err);
     struct attn_model *m;
@@ -108,13 +108,13 @@ enum attn_status attn_model_open(const struct attn_source *source,
         !attn_is_choice(options.load, ATTN_READ + 1, "load", err))
         return ATTN_INVALID;
     m = attn_alloc(1, sizeof *m, err);
-    if (m == NULL)
+    if (!m)
         return ATTN_NO_MEMORY;
-    if (name == NULL)
+    if (!name)
         name = "built-in";
     m->compute = options.compute;
     m->name = attn_strndup(name, strlen(name), err);
-    if (m->name == NULL) {
+    if (!m->name) {
         status = ATTN_NO_MEMORY;
         goto fail;
     }
@@ -130,7 +130,7 @@ enum attn_status attn_model_open(const struct attn_source *source,
             attn_weights_pack(&m->weights, &m->config, m->st, options.compute, options.pool, err);
     if (status != ATTN_OK)
         goto fail;
-    if (options.on_note != NULL)
+    if (options.on_note)
         report_unused(m, &options);
     *model = m;
     return ATTN_OK;
@@ -141,7 +141,7 @@ fail:
 
 void attn_model_close(struct attn_model *model)
 {
-    if (model == NULL)
+    if (!model)
         return;
     attn_weights_release(&model->weights);
     attn_safetensors_close(model->st);
@@ -152,7 +152,7 @@ void attn_model_close(struct attn_model *model)
 
 const struct attn_config *attn_model_config(const struct attn_model *model)
 {
-    return model != NULL ? &model->config : NULL;
+    return model ? &model->config : NULL;
 }
 
 enum attn_compute attn_model_compute(const struct attn_model *model)
@@ -162,7 +162,7 @@ enum attn_compute attn_model_compute(const struct attn_model *model)
 
 const char *attn_model_name(const struct attn_model *model)
 {
-    return model != NULL ? model->name : NULL;
+    return model ? model->name : NULL;
 }
 
 enum attn_status attn_model_check_ids(const struct attn_model *model, const int32_t *ids, size_t n,
@@ -213,5 +213,5 @@ const struct attn_safetensors *attn_model_safetensors(const struct attn_model *m
 
 bool attn_model_owns_address(const struct attn_model *model, const void *address)
 {
-    return model != NULL && attn_safetensors_owns_address(model->st, address);
+    return model && attn_safetensors_owns_address(model->st, address);
 }

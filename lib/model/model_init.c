@@ -149,7 +149,7 @@ static enum attn_status check_empty(const char *path, struct attn_error *err)
 
     if (!directory)
         return attn_error_errno(err, "open directory", path, errno);
-    while ((entry = readdir(directory)) != NULL)
+    while ((entry = readdir(directory)))
         n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(directory);
     if (n == 0)

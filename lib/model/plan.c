@@ -16,7 +16,7 @@ struct attn_place attn_plan_end(const struct attn_forward *f)
 
     if (f->has_logits)
         return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
-    if (f->trace == NULL)
+    if (!f->trace)
         return end;
     for (int site = 0; site < ATTN_N_SITE; site++) {
         const size_t n = attn_site_is_in_layer((enum attn_site)site) ? f->dims.n_layer : 1;
@@ -42,7 +42,7 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row)
     for (size_t i = 0; i < ATTN_BLOCK_N_LINEAR; i++) {
         const struct attn_matrix *weight = &f->model->weights.blocks[0].linears[i].weight;
 
-        if (weight->data != NULL)
+        if (weight->data)
             block += (double)weight->n_row * (double)weight->n_col;
     }
     return (double)n_row * (double)(f->end.layer + 1) * (block + heads);
@@ -62,7 +62,7 @@ struct linear_needs {
 static void include_linear(struct linear_needs *needs, const struct attn_linear *linear,
                            enum attn_compute compute)
 {
-    if (linear->weight.data == NULL)
+    if (!linear->weight.data)
         return;
     needs->n_scratch = max_size(needs->n_scratch, attn_linear_scratch(linear));
     needs->n_rounded = max_size(needs->n_rounded, attn_linear_rounded(linear, compute));
@@ -84,7 +84,7 @@ static struct linear_needs linear_needs(const struct attn_forward *f)
 static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
 {
     const struct attn_trace *trace = f->trace;
-    const struct attn_selection *selection = trace != NULL ? trace->selection : NULL;
+    const struct attn_selection *selection = trace ? trace->selection : NULL;
     const struct attn_heads_sizes sizes = {.shape = f->shape,
                                            .n_head = f->dims.n_head,
                                            .n_kv_head = f->dims.n_kv_head,
@@ -94,9 +94,9 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
     struct attn_heads_needs needs = {.n_scratch = linear_needs(f).n_scratch};
 
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
-        attn_heads_needs_include(
-            &needs, &sizes, &f->attention[layer], attn_heads_watched_sites(selection, (int)layer),
-            selection == NULL ? 0 : attn_selection_n_head(selection, (int)layer));
+        attn_heads_needs_include(&needs, &sizes, &f->attention[layer],
+                                 attn_heads_watched_sites(selection, (int)layer),
+                                 !selection ? 0 : attn_selection_n_head(selection, (int)layer));
     attn_heads_plan(&f->heads, arena, &sizes, &needs);
 }
 
@@ -127,7 +127,7 @@ static void plan_shared(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_mlp = f->model->config.has_gated_mlp ? 2 : 1;
     float *shared = take(arena, 1, max_size(n_head_float, n_mlp * n * c->d_mlp));
 
-    if (shared == NULL) /* measuring */
+    if (!shared) /* measuring */
         return;
     f->mlp = f->q = shared;
     f->mlp_linear = f->mlp + n * c->d_mlp;
@@ -176,7 +176,7 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
         rotary.frequencies = take(arena, 1, n_pair);
         rotary.cosines = take(arena, n, n_pair);
         rotary.sines = take(arena, n, n_pair);
-        if (f->rotaries == NULL) /* measuring */
+        if (!f->rotaries) /* measuring */
             continue;
         attn_rope_find_frequencies(rotary.rope, rotary.frequencies);
         f->rotaries[f->n_rotary++] = rotary;

@@ -34,7 +34,7 @@ static struct attn_attention find_attention(const struct attn_model *model,
                                             size_t layer)
 {
     const struct attn_attention *from =
-        options->attention != NULL ? options->attention : model->config.attention;
+        options->attention ? options->attention : model->config.attention;
     const bool is_cross = model->config.is_cross[layer];
     struct attn_attention attention = from[layer];
 
@@ -63,7 +63,7 @@ static enum attn_status check_attention(const struct attn_model *model,
                 err);
         if (status != ATTN_OK)
             return status;
-        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace != NULL; site++)
+        for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace; site++)
             if ((given & ATTN_SITE_BIT(site)) == 0 &&
                 attn_selection_wants(trace->selection, (enum attn_site)site, (int)layer))
                 return attn_error_set(err, ATTN_INVALID, "'%s' attention of layer %zu has no '%s'",
@@ -113,8 +113,7 @@ static enum attn_status check_options(const struct attn_model *model,
     const size_t most_source = config->n_source > 0 ? config->n_source : ATTN_MAX_CTX;
 
     dims.n_source = options->n_source;
-    attn_attention_set_dims(options->attention != NULL ? options->attention : config->attention,
-                            &dims);
+    attn_attention_set_dims(options->attention ? options->attention : config->attention, &dims);
     if (options->n_max == 0 || options->n_max > most)
         return attn_error_set(err, ATTN_INVALID, "%zu positions do not fit '%s', expected 1 to %zu",
                               options->n_max, attn_quote_string(model->name).text, most);
@@ -133,9 +132,9 @@ static enum attn_status check_options(const struct attn_model *model,
         !attn_is_choice(options->gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options->isa, ATTN_ISA_BEST + 1, "isa", err) ||
         (options->n_edit > 0 && !attn_is_given(options->edits, "edits", err)) ||
-        (options->trace != NULL && !attn_trace_is_given(options->trace, err)))
+        (options->trace && !attn_trace_is_given(options->trace, err)))
         return ATTN_INVALID;
-    if (options->trace != NULL) {
+    if (options->trace) {
         const struct attn_dims *wanted = attn_selection_dims(options->trace->selection);
         const uint64_t sites = attn_selection_sites(options->trace->selection);
 
@@ -152,8 +151,7 @@ static enum attn_status check_options(const struct attn_model *model,
     }
     if (check_attention(model, options, err) != ATTN_OK)
         return ATTN_INVALID;
-    return attn_session_check_edits(options->attention != NULL ? options->attention
-                                                               : config->attention,
+    return attn_session_check_edits(options->attention ? options->attention : config->attention,
                                     &dims, options->edits, options->n_edit, err);
 }
 
@@ -170,13 +168,13 @@ static enum attn_status copy_options(struct attn_session *session, const struct 
     session->n_edit = options->n_edit;
     session->attention = attn_alloc(n_layer, sizeof *session->attention, err);
     session->has_own_stride = attn_alloc(n_layer, sizeof *session->has_own_stride, err);
-    if (session->edits == NULL || session->attention == NULL || session->has_own_stride == NULL)
+    if (!session->edits || !session->attention || !session->has_own_stride)
         return ATTN_NO_MEMORY;
     if (options->n_edit > 0)
         memcpy(session->edits, options->edits, options->n_edit * sizeof *session->edits);
     for (size_t layer = 0; layer < n_layer; layer++) {
         const struct attn_attention *given =
-            options->attention != NULL ? options->attention : model->config.attention;
+            options->attention ? options->attention : model->config.attention;
 
         session->attention[layer] = find_attention(model, options, layer);
         session->has_own_stride[layer] = !model->config.is_cross[layer] &&
@@ -213,7 +211,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
                                       const struct attn_session_options *options)
 {
     const struct attn_config *config = &model->config;
-    const bool is_staged = options->reads_once && model->weights.packed.base == NULL;
+    const bool is_staged = options->reads_once && !model->weights.packed.base;
     struct attn_forward f = {
         .model = model,
         .attention = session->attention,
@@ -226,7 +224,7 @@ static struct attn_forward forward_of(const struct attn_session *session,
         .dims = attn_config_dims(config, options->n_max),
         .cancel = options->cancel,
         .pool = options->pool,
-        .n_worker = options->pool != NULL ? attn_pool_n_thread(options->pool) : 1,
+        .n_worker = options->pool ? attn_pool_n_thread(options->pool) : 1,
         .compute = options->needs_float32 ? ATTN_COMPUTE_F32 : model->compute,
         .activation = attn_activation_find(config->act_fn),
         .stage = {.st = is_staged ? model->st : NULL},
@@ -276,9 +274,8 @@ static enum attn_status start_engine(struct attn_forward *f,
                                      struct attn_error *err)
 {
     /* A model that was packed will be run often. */
-    const double work = f->model->weights.packed.base != NULL
-                            ? (double)INFINITY
-                            : attn_plan_work(f, f->dims.n_position);
+    const double work =
+        f->model->weights.packed.base ? (double)INFINITY : attn_plan_work(f, f->dims.n_position);
 
     f->engine = attn_gemm_engine_start_for(f->compute, options->gemm, options->isa, work);
     f->shape.is_bf16 = attn_gemm_rounds_attention(&f->engine, f->compute);
@@ -299,7 +296,7 @@ enum attn_status attn_session_create(const struct attn_model *model,
     if (status != ATTN_OK)
         return status;
     s = attn_alloc(1, sizeof *s, err);
-    if (s == NULL)
+    if (!s)
         return ATTN_NO_MEMORY;
     f = &s->forward;
     status = prepare(s, model, &options, err);
@@ -339,7 +336,7 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 
 void attn_session_free(struct attn_session *session)
 {
-    if (session == NULL)
+    if (!session)
         return;
     release(session);
     attn_free(session);
@@ -357,8 +354,8 @@ struct given_rows {
 static enum attn_status check_numbers(const struct attn_forward *f, const struct given_rows *rows,
                                       struct attn_error *err)
 {
-    const char *mark = rows->name != NULL ? "'" : "";
-    const struct attn_quote name = attn_quote_string(rows->name != NULL ? rows->name : rows->what);
+    const char *mark = rows->name ? "'" : "";
+    const struct attn_quote name = attn_quote_string(rows->name ? rows->name : rows->what);
 
     for (size_t i = 0; i < rows->n; i++)
         if (!f->engine.kernels->is_finite(rows->x + i * rows->n_col, rows->n_col))
@@ -592,7 +589,7 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
 
 size_t attn_session_n_position(const struct attn_session *session)
 {
-    return session != NULL ? session->n_position : 0;
+    return session ? session->n_position : 0;
 }
 
 void attn_session_end_trace(struct attn_session *session)
@@ -631,7 +628,7 @@ enum attn_status attn_session_rewind(struct attn_session *session, size_t n, str
 
 void attn_session_reset(struct attn_session *session)
 {
-    if (session != NULL)
+    if (session)
         truncate_to(session, 0);
 }
 

@@ -29,7 +29,7 @@ static enum attn_status check_sequence(const struct attn_session *session, size_
             status = attn_attention_check_keys(&f->attention[layer], sequence->n, err);
     }
     dims.n_position = sequence->n;
-    if (status == ATTN_OK && sequence->edits != NULL)
+    if (status == ATTN_OK && sequence->edits)
         status =
             attn_session_check_edits(f->attention, &dims, sequence->edits, sequence->n_edit, err);
     return status;
@@ -90,7 +90,7 @@ static void begin_many(struct attn_session *session, const struct attn_session_s
     struct attn_forward *f = &session->forward;
 
     for (size_t i = 0; i < n; i++) {
-        const bool has_own = sequences[i].edits != NULL;
+        const bool has_own = sequences[i].edits;
 
         f->parts[i] =
             (struct attn_feed_part){.n_row = sequences[i].n,
@@ -149,11 +149,11 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
         return status;
     begin_many(session, sequences, n, err);
     f->feed.first_layer = start->layer;
-    f->feed.has_z = start->z != NULL;
+    f->feed.has_z = start->z;
     for (size_t i = 0; i < n; i++) {
         memcpy(f->resid + f->parts[i].first * d, start->resid[i],
                f->parts[i].n_row * d * sizeof(float));
-        if (start->z != NULL)
+        if (start->z)
             spread_z(f, &f->parts[i], start->z[i]);
     }
     return attn_session_run_feed(session);
@@ -179,7 +179,7 @@ static size_t row_of(const struct attn_session *session, const size_t *positions
 {
     const struct attn_feed_part *part = &session->forward.parts[i];
 
-    if (positions != NULL)
+    if (positions)
         return positions[i];
     return session->forward.feed.is_pack ? part->first + part->n_row - 1 : session->n_position - 1;
 }

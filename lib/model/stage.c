@@ -45,7 +45,7 @@ static size_t stage_bytes(const struct attn_safetensors *st, const struct attn_m
 {
     size_t size;
 
-    if (w->data == NULL || !attn_safetensors_owns_address(st, w->data))
+    if (!w->data || !attn_safetensors_owns_address(st, w->data))
         return 0;
     size = row_extent(w, w->n_col);
     if (size > PIECE_BYTES && has_whole_columns(w))
@@ -59,7 +59,7 @@ size_t attn_stage_size(const struct attn_stage *stage, const struct attn_model *
     const struct attn_weights *weights = &model->weights;
     size_t largest = 0;
 
-    if (stage->st == NULL)
+    if (!stage->st)
         return 0;
     if (has_logits)
         largest = stage_bytes(stage->st, &weights->unembed.weight);
@@ -139,7 +139,7 @@ static struct attn_linear cut_columns(const struct attn_linear *linear, size_t f
     part.weight.data = (const char *)linear->weight.data +
                        first * linear->weight.col_stride * element_size(&linear->weight);
     part.weight.n_col = part.weight.group = n_col;
-    if (linear->bias.data != NULL)
+    if (linear->bias.data)
         part.bias.data =
             (const char *)linear->bias.data + first * (attn_dtype_bits(linear->bias.dtype) / 8);
     part.bias.n = n_col;
@@ -162,7 +162,7 @@ static void run_pieces(struct attn_stage *stage, const struct attn_linear_args *
 
         part.linear = &staged;
         part.y = args->y + (first - args->first_col);
-        part.sum = args->sum != NULL ? args->sum + (first - args->first_col) : NULL;
+        part.sum = args->sum ? args->sum + (first - args->first_col) : NULL;
         part.first_col = 0;
         part.last_col = n_col;
         attn_linear_run(&part, 1, pool);

@@ -74,9 +74,9 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
     if (linear < &w->out)
         return NULL;
     for (const struct attn_linear *next = linear + 1; next < end; next++)
-        if (next->weight.data != NULL)
+        if (next->weight.data)
             return next;
-    return is_last_layer || w[1].q.weight.data == NULL ? NULL : &w[1].q;
+    return is_last_layer || !w[1].q.weight.data ? NULL : &w[1].q;
 }
 
 /* --- linear maps ------------------------------------------------------------------------------ */
@@ -136,7 +136,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
         map.first_col = (size_t)head * part.width;
         map.last_col = (size_t)end * part.width;
         map.y = y + map.first_col;
-        if (linear->weight.data != NULL)
+        if (linear->weight.data)
             add_map(f, &map);
         else
             copy_rows(f, &part, x, y);
@@ -187,7 +187,7 @@ static void read_norm(struct attn_forward *f, const struct attn_norm_weights *we
     kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
     for (size_t i = 0; i < n && f->model->config.norm == ATTN_NORM_RMSNORM_PLUS_ONE; i++)
         f->vectors[i] += 1;
-    if (weights->b.data != NULL)
+    if (weights->b.data)
         kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
 }
 
@@ -315,7 +315,7 @@ void attn_rotary_step(struct attn_forward *f, enum attn_site site,
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    if (weights->w.data != NULL)
+    if (weights->w.data)
         read_norm(f, weights);
     work.rows = (struct row_work){.f = f, .y = x, .n_col = work.part.n_head * work.part.width};
     work.rotary = find_rotary(f);
@@ -403,7 +403,7 @@ const float *attn_drop_step(struct attn_forward *f, float *x, size_t n_col, floa
     attn_step_finish(f);
     if (attn_forward_is_over(f) || !drop_rows(f))
         return x;
-    if (all != NULL)
+    if (all)
         memcpy(all, x, f->feed.n_row * n_col * sizeof *all);
     gather_rows(f, x, n_col);
     gather_rows(f, f->resid, f->dims.d_model);
@@ -420,7 +420,7 @@ void attn_norm_step(struct attn_forward *f, const struct attn_norm_weights *weig
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
-    if (weights->w.data == NULL) {
+    if (!weights->w.data) {
         memcpy(y, x, f->feed.n_left * d * sizeof(float));
         return;
     }
@@ -433,9 +433,9 @@ void attn_norm_behind_step(struct attn_forward *f, enum attn_site site,
 {
     struct attn_pending_visit *early = find_visit(f, x);
 
-    if (weights->w.data == NULL)
+    if (!weights->w.data)
         return;
-    if (early != NULL) /* the last: X was computed by the line before */
+    if (early) /* the last: X was computed by the line before */
         f->pending.n_visit--;
     attn_step_finish(f);
     if (attn_forward_is_over(f))
@@ -459,8 +459,7 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     struct attn_linear_args *map = find_map(f, x);
     struct attn_pending_visit *before = find_visit(f, x);
 
-    if (map != NULL && before != NULL && !f->feed.has_edits &&
-        !attn_forward_watches(f, before->site)) {
+    if (map && before && !f->feed.has_edits && !attn_forward_watches(f, before->site)) {
         map->has_activation = true;
         before->site = site;
         return;
@@ -478,9 +477,9 @@ static bool add_by_map(struct attn_forward *f, float *sum, const float *x)
 {
     struct attn_linear_args *map = f->feed.has_edits ? NULL : find_map(f, x);
 
-    if (map != NULL)
+    if (map)
         map->sum = sum;
-    return map != NULL;
+    return map;
 }
 
 void attn_sum_step(struct attn_forward *f, float *sum, const float *x)

@@ -15,7 +15,7 @@ static void check_event(struct attn_forward *f, const struct attn_trace_event *e
         const bool is_masked = is_scores && event->is_causal && position < event->n_col;
         /* A softmax over a score that is not finite is NaN everywhere: one value is enough. */
         const bool is_first_enough = event->site == ATTN_SITE_PATTERN && !f->feed.has_edits;
-        size_t n = event->keys != NULL ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
+        size_t n = event->keys ? event->n_kept[i] : is_masked ? position + 1 : event->n_col;
 
         n = is_first_enough && n > 0 ? 1 : n;
         if (!f->engine.kernels->is_finite(event->data + i * event->ld, n)) {

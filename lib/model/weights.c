@@ -38,13 +38,13 @@ static const struct attn_family *family_of(const char *model_type)
 {
     const struct attn_family *family = attn_family_find(model_type);
 
-    assert(family != NULL);
+    assert(family);
     return family;
 }
 
 static bool is_in_layer(const struct attn_weight_rule *rule)
 {
-    return strchr(rule->name, '#') != NULL;
+    return strchr(rule->name, '#');
 }
 
 /* The spelling behind SPELLING in the name of a rule, or NULL. */
@@ -52,7 +52,7 @@ static const char *next_spelling(const char *spelling)
 {
     const char *bar = strchr(spelling, '|');
 
-    return bar != NULL ? bar + 1 : NULL;
+    return bar ? bar + 1 : NULL;
 }
 
 static void write_name(char name[ATTN_WEIGHT_NAME_SIZE], const char *prefix, const char *spelling,
@@ -353,7 +353,7 @@ static bool find_tensor(const struct binder *binder, const struct attn_weight_ru
         if (attn_safetensors_find(binder->st, name, entry))
             return true;
         spelling = next_spelling(spelling);
-    } while (spelling != NULL);
+    } while (spelling);
     write_name(name, binder->prefix, rule->name, layer);
     return false;
 }
@@ -436,7 +436,7 @@ static enum attn_status describe(const struct describer *describer,
 
     if (need == NOT_NEEDED || (need == USED_IF_FOUND && !(is_bias && describer->with_biases)))
         return ATTN_OK;
-    write_name(spec.name, prefix != NULL ? prefix : "", rule->name, layer);
+    write_name(spec.name, prefix ? prefix : "", rule->name, layer);
     spec.rank = (int)strlen(rule->shape);
     for (int i = 0; i < spec.rank; i++)
         spec.shape[i] = dimension(rule->shape[i], describer->config, layer);
@@ -488,7 +488,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
                                     struct attn_error *err)
 {
     *prefix = "";
-    for (size_t i = 0; i < family->n_rule && family->prefix != NULL; i++) {
+    for (size_t i = 0; i < family->n_rule && family->prefix; i++) {
         const struct attn_weight_rule *rule = &family->rules[i];
         const bool has_without = has_tensor(family, rule, "", st);
         char with[ATTN_WEIGHT_NAME_SIZE], without[ATTN_WEIGHT_NAME_SIZE];
@@ -510,7 +510,7 @@ static enum attn_status find_prefix(const struct attn_family *family,
 static void drop_missing_output(const struct binder *binder)
 {
     const struct attn_family *family = binder->family;
-    const bool is_bare = family->prefix != NULL && binder->prefix[0] == '\0';
+    const bool is_bare = family->prefix && binder->prefix[0] == '\0';
 
     if (!is_bare || binder->config->output != ATTN_OUTPUT_OWN)
         return;
@@ -531,7 +531,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         return status;
     drop_missing_output(&binder);
     weights->blocks = attn_alloc(config->n_layer, sizeof *weights->blocks, err);
-    if (weights->blocks == NULL)
+    if (!weights->blocks)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < binder.family->n_rule; i++) {
         const struct attn_weight_rule *rule = &binder.family->rules[i];
@@ -551,7 +551,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
 static void plan_linear(struct attn_weights *weights, struct attn_linear *linear,
                         enum attn_compute compute)
 {
-    if (linear->weight.data == NULL)
+    if (!linear->weight.data)
         return;
     linear->packed = attn_arena_take(&weights->packed, attn_linear_packed_size(linear, compute), 1);
     linear->packed_for = compute;
@@ -581,10 +581,10 @@ static void pack_linears(const struct attn_linear *linears, size_t n,
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
     for (size_t i = 0; i < n; i++)
-        if (linears[i].packed != NULL)
+        if (linears[i].packed)
             attn_linear_pack(&linears[i], kernels, pool);
     for (size_t i = 0; i < n; i++)
-        if (linears[i].packed != NULL)
+        if (linears[i].packed)
             drop_pages(&linears[i].weight, st);
 }
 
@@ -648,9 +648,9 @@ static bool is_named(const struct attn_weight_rule *rule, const char *prefix, co
 {
     const char *spelling = rule->name;
 
-    while (spelling != NULL && !is_spelled(spelling, prefix, name, layer))
+    while (spelling && !is_spelled(spelling, prefix, name, layer))
         spelling = next_spelling(spelling);
-    return spelling != NULL;
+    return spelling;
 }
 
 /* The rule that names the tensor NAME, or NULL. */
@@ -659,7 +659,7 @@ static const struct attn_weight_rule *find_rule(const struct attn_family *family
 {
     for (size_t i = 0; i < family->n_rule; i++)
         if (is_named(&family->rules[i], "", name, layer) ||
-            (family->prefix != NULL && is_named(&family->rules[i], family->prefix, name, layer)))
+            (family->prefix && is_named(&family->rules[i], family->prefix, name, layer)))
             return &family->rules[i];
     return NULL;
 }
@@ -673,7 +673,7 @@ void attn_weights_list_unused(const char *model_type, const struct attn_safetens
     for (size_t i = 0; i < attn_safetensors_count(st); i++) {
         const struct attn_safetensors_entry entry = attn_safetensors_entry(st, i);
 
-        if (find_rule(family, entry.name, &layer) == NULL)
+        if (!find_rule(family, entry.name, &layer))
             fn(user, entry.name);
     }
 }
@@ -704,7 +704,7 @@ enum attn_status attn_weights_find_non_finite(const char *model_type,
         int at;
         const struct attn_weight_rule *rule = find_rule(family, entry.name, &at);
 
-        if (rule != NULL && rule->part != ATTN_PART_IGNORED && at == layer &&
+        if (rule && rule->part != ATTN_PART_IGNORED && at == layer &&
             is_readable(entry.tensor.dtype))
             status = scan_tensor(st, &entry, err);
     }

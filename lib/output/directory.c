@@ -164,7 +164,7 @@ static bool is_listed(const struct attn_file_names *files, const char *name)
 {
     const char *file = NULL;
 
-    while ((file = attn_file_names_next(files, file)) != NULL)
+    while ((file = attn_file_names_next(files, file)))
         if (strcmp(name, file) == 0)
             return true;
     return false;
@@ -206,7 +206,7 @@ static enum attn_status check_others(const struct attn_directory *directory, str
 {
     const char *name = NULL;
 
-    while ((name = attn_file_names_next(&directory->others, name)) != NULL)
+    while ((name = attn_file_names_next(&directory->others, name)))
         for (size_t i = 0; i < directory->manifest.n; i++)
             if (is_listed(&directory->manifest.runs[i]->files, name))
                 return refuse_other(directory, name, err);
@@ -277,7 +277,7 @@ static enum attn_status sort_names(const struct attn_file_names *names, struct s
 
 static bool has_name(const struct sorted_names *sorted, const char *name)
 {
-    return bsearch(&name, sorted->items, sorted->n, sizeof *sorted->items, compare_names) != NULL;
+    return bsearch(&name, sorted->items, sorted->n, sizeof *sorted->items, compare_names);
 }
 
 static bool has_suffix(const char *name, const char *suffix)

@@ -32,7 +32,7 @@ void attn_record_id_append(struct attn_record_writer *writer, struct attn_buffer
         return;
     }
     if (!*writer->has_noted_id && outcome->has_text_id && outcome->n_id > 0 &&
-        memchr("=+-@\t\r", outcome->id[0], 6) != NULL)
+        memchr("=+-@\t\r", outcome->id[0], 6))
         note(writer, outcome);
     attn_csv_field_append(out, outcome->id, outcome->n_id);
 }

@@ -163,7 +163,7 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
                                   const struct attn_outcome *outcome, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
-    const bool has_failed = outcome->failure != NULL;
+    const bool has_failed = outcome->failure;
     const int32_t n_token = has_failed ? 0 : (int32_t)outcome->n_token;
     const float *measures = has_failed ? NULL : outcome->measures;
     const size_t n_measure = (size_t)attn_measures_count(writer->form->measures);

@@ -309,12 +309,12 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     struct part_place place;
     size_t i = 0;
 
-    for (; status == ATTN_OK && (part = find_part(records, i, &place)) != NULL; i++) {
+    for (; status == ATTN_OK && (part = find_part(records, i, &place)); i++) {
         if (sizes && i >= n_size)
             break;
         status = attn_part_cut(part, sizes ? sizes[i] : 0, err);
     }
-    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place) != NULL))
+    if (status == ATTN_OK && sizes && (i != n_size || find_part(records, i, &place)))
         status = attn_error_set(err, ATTN_INVALID, "%zu sizes were given of other parts", n_size);
     if (status != ATTN_OK)
         return attn_error_at(status, ATTN_STAGE_OUTPUT, err);

@@ -26,7 +26,7 @@ static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's path
 /* Whether NAME can be that of a directory in a folder. */
 static bool is_bare(const char *name)
 {
-    return name[0] != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
+    return name[0] != '\0' && !strchr(name, '/') && strcmp(name, ".") != 0 &&
            strcmp(name, "..") != 0;
 }
 
@@ -66,7 +66,7 @@ static enum attn_status report_searched(const struct attn_catalog *catalog, cons
                                   attn_quote_string(catalog->folders[i]).text);
     if (is_bare(name))
         attn_buffer_append_string(&text, ", nor built in");
-    if (catalog->hub != NULL)
+    if (catalog->hub)
         attn_buffer_append_format(&text, ", nor in the Hugging Face cache '%s'",
                                   attn_quote_string(catalog->hub).text);
     else
@@ -98,8 +98,7 @@ static enum attn_status report_file(const char *path, struct attn_error *err)
     attn_error_set(err, ATTN_INVALID, "'%s' is a file, expected the directory of a model",
                    attn_quote_string(path).text);
     attn_error_hint(err, "its directory is '%s'",
-                    slash != NULL ? attn_quote(path, slash > path ? (size_t)(slash - path) : 1).text
-                                  : ".");
+                    slash ? attn_quote(path, slash > path ? (size_t)(slash - path) : 1).text : ".");
     return ATTN_INVALID;
 }
 
@@ -121,7 +120,7 @@ static enum attn_status find_name(const struct attn_catalog *catalog, const char
         return ATTN_OK;
     }
     is_name = attn_hub_read_name(name, &hub);
-    if (is_name && catalog->hub != NULL && attn_hub_has(catalog->hub, &hub))
+    if (is_name && catalog->hub && attn_hub_has(catalog->hub, &hub))
         return find_in_hub(catalog, &hub, found, err);
     if (stat(name, &info) == 0)
         return report_file(name, err);
@@ -153,7 +152,7 @@ static bool is_other(const struct attn_found *found, const char *directory)
     struct stat one, other;
 
     return attn_source_has_part(&(struct attn_source){.directory = directory}, "config.json") &&
-           !(taken != NULL && stat(taken, &one) == 0 && stat(directory, &other) == 0 &&
+           !(taken && stat(taken, &one) == 0 && stat(directory, &other) == 0 &&
              one.st_dev == other.st_dev && one.st_ino == other.st_ino);
 }
 
@@ -172,9 +171,8 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct 
             visit(user, &other);
     if (found->origin != ATTN_ORIGIN_BUILTIN && attn_builtin_find(name, &builtin.source))
         visit(user, &builtin);
-    if (catalog->hub != NULL && attn_hub_read_name(name, &hub) &&
-        attn_hub_has(catalog->hub, &hub) && find_in_hub(catalog, &hub, &other, NULL) == ATTN_OK &&
-        is_other(found, other.directory))
+    if (catalog->hub && attn_hub_read_name(name, &hub) && attn_hub_has(catalog->hub, &hub) &&
+        find_in_hub(catalog, &hub, &other, NULL) == ATTN_OK && is_other(found, other.directory))
         visit(user, &other);
 }
 
@@ -235,11 +233,11 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
     enum attn_status status = attn_options_read(given, &catalog, err);
     const char *name;
 
-    for (size_t i = 0; status == ATTN_OK && (name = attn_builtin_name(i)) != NULL; i++)
+    for (size_t i = 0; status == ATTN_OK && (name = attn_builtin_name(i)); i++)
         status = tell(user, name, err);
     for (size_t i = 0; status == ATTN_OK && i < catalog.n_folder; i++)
         status = visit_folder(&visit, i, err);
-    if (status == ATTN_OK && catalog.hub != NULL)
+    if (status == ATTN_OK && catalog.hub)
         status = attn_hub_visit(catalog.hub, visit_cached, &visit, err);
     return status;
 }
@@ -272,7 +270,7 @@ static enum attn_status read_family(struct row *row)
         status = attn_json_parse_named(&file, none, &json, NULL);
     if (status == ATTN_OK)
         status = attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
-    if (status == ATTN_OK && type != NULL)
+    if (status == ATTN_OK && type)
         snprintf(row->family, sizeof row->family, "%.*s", FAMILY_SIZE - 1, type);
     attn_json_free(json);
     attn_file_close(&file);
@@ -283,9 +281,9 @@ static enum attn_status read_family(struct row *row)
 static void take_subject(const char *message, char words[WORDS_SIZE])
 {
     const char *begin = strchr(message, '\'');
-    const char *end = begin != NULL ? strchr(begin + 1, '\'') : NULL;
+    const char *end = begin ? strchr(begin + 1, '\'') : NULL;
 
-    if (end == NULL) {
+    if (!end) {
         snprintf(words, WORDS_SIZE, "%.*s", WORDS_SIZE - 1, message);
         return;
     }
@@ -300,9 +298,9 @@ static void find_problem(struct row *row)
     const struct attn_source *source = &row->found.source;
     char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
 
-    if (source->directory == NULL)
+    if (!source->directory)
         snprintf(words, sizeof words, "not downloaded");
-    else if (row->family[0] != '\0' && attn_family_find(row->family) == NULL)
+    else if (row->family[0] != '\0' && !attn_family_find(row->family))
         snprintf(words, sizeof words, "%s", row->family);
     else if (!attn_source_has_part(source, "model.safetensors") &&
              !attn_source_has_part(source, "model.safetensors.index.json"))
@@ -342,8 +340,7 @@ static enum attn_status inspect(const struct attn_catalog *catalog, const char *
 
 static struct attn_cell text_cell(const char *text)
 {
-    return text != NULL && text[0] != '\0' ? attn_cell_text(text, strlen(text))
-                                           : attn_cell_missing();
+    return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
 struct list {

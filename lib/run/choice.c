@@ -179,7 +179,7 @@ enum attn_status attn_choose_edits(const struct attn_request *request, const str
 
     if (!request->ablate && !request->ablate_pattern && request->n_edit == 0)
         return ATTN_OK;
-    made = attn_alloc(n_all, sizeof(*made), err);
+    made = attn_alloc(n_all, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
     if (request->ablate)
@@ -190,7 +190,7 @@ enum attn_status attn_choose_edits(const struct attn_request *request, const str
             add_ablation(request->ablate_pattern, ATTN_SITE_PATTERN, dims, made, &n_made, err),
             "ablate_pattern", err);
     if (status == ATTN_OK && request->n_edit > 0)
-        memcpy(made + n_made, request->edits, request->n_edit * sizeof(*made));
+        memcpy(made + n_made, request->edits, request->n_edit * sizeof *made);
     if (status == ATTN_OK) {
         *edits = made;
         *n = n_made + request->n_edit;

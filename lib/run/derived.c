@@ -41,12 +41,12 @@ static enum attn_status check_kind(const struct attn_run *run, const struct attn
 {
     enum attn_status status;
 
-    if (run->model == NULL)
+    if (!run->model)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' is made of the layers of a model, and arrays have none",
                               attn_site_name(kind->site));
     status = check_attention(run, kind->site, err);
-    if (status == ATTN_OK && kind->check != NULL)
+    if (status == ATTN_OK && kind->check)
         status = kind->check(run, err);
     if (status == ATTN_OK && (attn_config_dims(attn_model_config(run->model), 1).sites &
                               ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
@@ -75,8 +75,7 @@ enum attn_status attn_derived_check(const struct attn_run *run, struct attn_erro
     enum attn_status status = ATTN_OK;
     uint64_t sites = 0;
 
-    if (run->request.sites == NULL ||
-        attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
+    if (!run->request.sites || attn_sites_parse(run->request.sites, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
@@ -136,7 +135,7 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    if (edits == NULL)
+    if (!edits)
         return ATTN_NO_MEMORY;
     options.n_max += run->continuations.n_more; /* as the run has it */
     options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
@@ -247,9 +246,9 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
 
     if (!is_kept(derivation, event->layer))
         return ATTN_OK;
-    if (*resid == NULL)
+    if (!*resid)
         *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
-    if (*resid == NULL)
+    if (!*resid)
         return ATTN_NO_MEMORY;
     for (size_t r = 0; r < event->n_row; r++)
         memcpy(*resid + (event->row0 + r) * dims->d_model, event->data + r * event->ld,
@@ -322,13 +321,13 @@ enum attn_status attn_derivation_create(const struct attn_run *run, const struct
     struct attn_derivation *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status = ATTN_OK;
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     made->run = run;
     made->told = trace;
     made->pool = pool;
     made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
-    if (made->resid_pre == NULL)
+    if (!made->resid_pre)
         status = ATTN_NO_MEMORY;
     if (status == ATTN_OK)
         status = watch(made, err);
@@ -347,9 +346,9 @@ const struct attn_trace *attn_derivation_trace(const struct attn_derivation *der
 
 void attn_derivation_free(struct attn_derivation *derivation)
 {
-    if (derivation == NULL)
+    if (!derivation)
         return;
-    for (size_t layer = 0; derivation->watched != NULL && derivation->resid_pre != NULL &&
+    for (size_t layer = 0; derivation->watched && derivation->resid_pre &&
                            layer < attn_selection_dims(derivation->watched)->n_layer;
          layer++)
         attn_free(derivation->resid_pre[layer]);

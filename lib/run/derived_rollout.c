@@ -195,10 +195,8 @@ static enum attn_status reserve(struct job *job, size_t n_query, struct attn_err
     job->from = attn_alloc(n_query, job->n * sizeof *job->from, err);
     job->to = attn_alloc(n_query, job->n * sizeof *job->to, err);
     job->row = attn_alloc(job->n, sizeof *job->row, err);
-    return job->mixed != NULL && job->queries != NULL && job->from != NULL && job->to != NULL &&
-                   job->row != NULL
-               ? ATTN_OK
-               : ATTN_NO_MEMORY;
+    return job->mixed && job->queries && job->from && job->to && job->row ? ATTN_OK
+                                                                          : ATTN_NO_MEMORY;
 }
 
 /* Rows of mixed that a layer is fed at a time: all, where one of them cannot be fed in pieces. */

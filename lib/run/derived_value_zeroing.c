@@ -106,7 +106,7 @@ static enum attn_status make_edits(struct job *job, struct attn_error *err)
     job->saved = attn_alloc(n, dims->d_value * sizeof *job->saved, err);
     job->values = attn_alloc(n, size * sizeof *job->values, err);
     job->changed = attn_alloc(job->n_row, job->n_key * sizeof *job->changed, err);
-    if (job->edits == NULL || job->saved == NULL || job->values == NULL || job->changed == NULL)
+    if (!job->edits || !job->saved || !job->values || !job->changed)
         return ATTN_NO_MEMORY;
     memcpy(job->values, attn_capture_tensor(job->kept, ATTN_SITE_V, job->layer),
            n * size * sizeof *job->values);

@@ -64,9 +64,9 @@ static double find_length(const struct job *job, const float *v)
     for (size_t a = 0; a < n; a++) {
         double sum = 0;
 
-        if (job->output->data == NULL)
+        if (!job->output->data)
             sum = (double)v[a];
-        for (size_t b = 0; job->output->data != NULL && b < n; b++)
+        for (size_t b = 0; job->output->data && b < n; b++)
             sum += job->gram[a * n + b] * (double)v[b];
         square += (double)v[a] * sum;
     }
@@ -81,7 +81,7 @@ static void take_values(struct job *job, const struct attn_trace_event *event)
     for (size_t head = first; head < first + job->n_shared; head++) {
         if (!attn_selection_has_head(job->derivation->told->selection, event->layer, (int)head))
             continue;
-        if (job->output->data != NULL)
+        if (job->output->data)
             find_gram(job, head);
         for (size_t r = 0; r < event->n_row; r++)
             job->lengths[head * job->n_key + event->row0 + r] =
@@ -100,20 +100,19 @@ static enum attn_status tell_rows(struct job *job, const struct attn_trace_event
     part.row0 += first;
     part.n_row = n;
     part.data = job->piece;
-    if (event->keys != NULL) {
+    if (event->keys) {
         part.keys += first * event->ld;
         part.n_kept += first;
     }
     for (size_t r = 0; r < n; r++) {
         const float *from = event->data + (first + r) * event->ld;
-        const int32_t *keys = event->keys != NULL ? part.keys + r * event->ld : NULL;
-        const size_t n_cell = keys != NULL ? part.n_kept[r] : event->n_col;
+        const int32_t *keys = event->keys ? part.keys + r * event->ld : NULL;
+        const size_t n_cell = keys ? part.n_kept[r] : event->n_col;
         float *to = job->piece + r * event->ld;
 
         for (size_t i = 0; i < n_cell; i++) {
-            const size_t key = keys != NULL ? (size_t)keys[i] : i;
-            const bool is_masked =
-                keys == NULL && event->is_causal && key > part.row0 + r + event->ahead;
+            const size_t key = keys ? (size_t)keys[i] : i;
+            const bool is_masked = !keys && event->is_causal && key > part.row0 + r + event->ahead;
 
             to[i] = is_masked ? 0 : (float)((double)from[i] * lengths[key]);
         }
@@ -154,8 +153,7 @@ static enum attn_status reserve(struct job *job, struct attn_error *err)
     job->lengths = attn_alloc(job->n_head, job->n_key * sizeof *job->lengths, err);
     job->rows = attn_alloc(n, job->output->n_col * sizeof *job->rows, err);
     job->gram = attn_alloc(n, n * sizeof *job->gram, err);
-    return job->lengths != NULL && job->rows != NULL && job->gram != NULL ? ATTN_OK
-                                                                          : ATTN_NO_MEMORY;
+    return job->lengths && job->rows && job->gram ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* V and pattern of the heads and queries that are wanted. */

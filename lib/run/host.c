@@ -144,7 +144,7 @@ enum attn_status attn_host_create(const struct attn_source *source,
         !attn_is_choice(options.gemm, ATTN_GEMM_PORTABLE + 1, "gemm", err) ||
         !attn_is_choice(options.isa, ATTN_ISA_BEST + 1, "isa", err))
         return ATTN_INVALID;
-    made = attn_alloc(1, sizeof(*made), err);
+    made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
     made->options = options;

@@ -29,10 +29,10 @@ static bool is_part(const char *text, size_t size)
     static const char *const refused[] = {"..", "--"};
 
     if (size == 0 || size > ATTN_HUB_PART_MAX || strspn(text, letters) < size ||
-        strchr("-.", text[0]) != NULL || strchr("-.", text[size - 1]) != NULL)
+        strchr("-.", text[0]) || strchr("-.", text[size - 1]))
         return false;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (memmem(text, size, refused[i], 2) != NULL)
+        if (memmem(text, size, refused[i], 2))
             return false;
     return true;
 }
@@ -365,11 +365,11 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
         return false;
     owner = entry + strlen(PREFIX);
     end = strstr(owner, "--");
-    if (end != NULL)
+    if (end)
         snprintf(text, sizeof text, "%.*s/%s", (int)(end - owner), owner, end + 2);
     else
         snprintf(text, sizeof text, "%s", owner);
-    is_name = attn_hub_read_name(text, name) && name->revision == NULL;
+    is_name = attn_hub_read_name(text, name) && !name->revision;
     name->revision = NULL; /* it would lie in `text` */
     return is_name;
 }

@@ -71,20 +71,19 @@ static enum attn_status read_knockout(const struct job *job, struct knockout *kn
     knockout->queries = attn_alloc(job->dims->n_position, 1, err);
     knockout->keys = attn_alloc(job->dims->n_position, 1, err);
     knockout->source_keys = attn_alloc(job->dims->n_source + 1, 1, err); /* there may be none */
-    if (knockout->text == NULL || knockout->queries == NULL || knockout->keys == NULL ||
-        knockout->source_keys == NULL)
+    if (!knockout->text || !knockout->queries || !knockout->keys || !knockout->source_keys)
         return ATTN_NO_MEMORY;
     arrow = find_outside(knockout->text, '>');
-    if (arrow == NULL || arrow == knockout->text || arrow[1] == '\0')
+    if (!arrow || arrow == knockout->text || arrow[1] == '\0')
         return report_form(knockout, err);
     *arrow = '\0';
     at = find_outside(arrow + 1, '@');
-    if (at != NULL)
+    if (at)
         *at = '\0';
     status = attn_run_find_positions(job->run, knockout->text, knockout->queries, err);
     if (status == ATTN_OK)
         status = attn_selection_create(job->dims, &knockout->heads, err);
-    if (status == ATTN_OK && at != NULL)
+    if (status == ATTN_OK && at)
         status = attn_selection_set_heads(knockout->heads, at + 1, err);
     if (status == ATTN_OK)
         status =
@@ -251,7 +250,7 @@ static enum attn_status add(struct job *job, struct attn_error *err)
     job->run->knocks_out = attn_alloc(job->n, sizeof *job->run->knocks_out, err);
     job->cut = attn_alloc(n_key, 1, err);
     job->kept = attn_alloc(n_key, sizeof *job->kept, err);
-    if (job->items == NULL || job->run->knocks_out == NULL || job->cut == NULL || job->kept == NULL)
+    if (!job->items || !job->run->knocks_out || !job->cut || !job->kept)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; status == ATTN_OK && i < job->n; i++) {
         job->items[i].spec = specs[i];
@@ -276,7 +275,7 @@ enum attn_status attn_run_add_knockouts(struct attn_run *run, struct attn_error 
     if (job.n == 0)
         return ATTN_OK;
     status = add(&job, err);
-    for (size_t i = 0; job.items != NULL && i < job.n; i++) {
+    for (size_t i = 0; job.items && i < job.n; i++) {
         attn_free(job.items[i].text);
         attn_free(job.items[i].queries);
         attn_free(job.items[i].keys);

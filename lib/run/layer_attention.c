@@ -179,11 +179,11 @@ enum attn_status attn_layer_attention_find(const struct attn_request *request,
 
     if (status != ATTN_OK)
         return status;
-    found->layers = attn_alloc(config->n_layer, sizeof(*found->layers), err);
+    found->layers = attn_alloc(config->n_layer, sizeof *found->layers, err);
     if (!found->layers)
         return ATTN_NO_MEMORY;
     memcpy(found->layers, request->attention ? request->attention : config->attention,
-           config->n_layer * sizeof(*found->layers));
+           config->n_layer * sizeof *found->layers);
     for (size_t layer = 0; change && layer < config->n_layer; layer++)
         change_attention(&found->layers[layer], change);
     if (change && change->mask)
@@ -223,7 +223,7 @@ enum attn_status attn_layer_attention_of_arrays(const struct attn_request *reque
                                                 struct attn_error *err)
 {
     const struct attn_attention_change *change = request->changed;
-    struct attn_attention *one = attn_alloc(1, sizeof(*one), err);
+    struct attn_attention *one = attn_alloc(1, sizeof *one, err);
     enum attn_status status;
 
     found->layers = one;

@@ -87,7 +87,7 @@ static void fail(struct many *many, enum attn_status status, const struct attn_e
     for (int i = 0; i < N_CONDITION; i++)
         attn_monitor_wake(many->monitor, i);
     attn_monitor_leave(many->monitor);
-    if (is_first && many->calls->on_end != NULL)
+    if (is_first && many->calls->on_end)
         many->calls->on_end(many->calls->user);
 }
 
@@ -100,7 +100,7 @@ static bool is_finished(const struct many *many, size_t number)
 
 static void empty(struct many *many, struct slot *slot)
 {
-    if (many->calls->release != NULL)
+    if (many->calls->release)
         many->calls->release(many->calls->user, &slot->item.record);
     attn_many_item_release(&slot->item);
 }
@@ -119,7 +119,7 @@ static bool has_finished(struct many *many, size_t number)
 /* Counts the knockouts that change nothing in ITEM. By the thread that hands out. */
 static void count_idle(struct many *many, const struct attn_many_item *item)
 {
-    if (item->run == NULL || item->run->knocks_out == NULL)
+    if (!item->run || !item->run->knocks_out)
         return;
     many->n_run++;
     for (size_t i = 0; i < many->task->request.n_knockout; i++)
@@ -314,8 +314,7 @@ static size_t guess_rows(const struct attn_record *record)
 
     if (record->failure != ATTN_RECORD_FAILURE_NONE)
         return 0;
-    return 1 +
-           (record->input.ids != NULL ? record->input.n_id : record->input.n_text / BYTES_A_TOKEN);
+    return 1 + (record->input.ids ? record->input.n_id : record->input.n_text / BYTES_A_TOKEN);
 }
 
 /* How many of the records that lie ready one worker takes: a pack, and no more than its share. From
@@ -401,7 +400,7 @@ static void add(struct many *many, struct slot *slot, struct worker *self)
     many->n_byte += slot->n_byte;
     many->n_read++;
     attn_monitor_wake_one(many->monitor, WORK);
-    if (self != NULL)
+    if (self)
         work_once(self);
     attn_monitor_leave(many->monitor);
 }
@@ -426,7 +425,7 @@ static void read_all(struct many *many, struct worker *self)
     enum attn_status status = ATTN_OK;
     struct slot *slot;
 
-    while (status == ATTN_OK && (slot = wait_for_room(many)) != NULL) {
+    while (status == ATTN_OK && (slot = wait_for_room(many))) {
         bool is_over = false;
 
         slot->item.record.number = many->n_read;
@@ -454,9 +453,8 @@ static enum attn_status create(struct many *many, struct attn_error *err)
     many->most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
     many->slots = attn_alloc(many->n_slot, sizeof *many->slots, err);
     many->n_idle = attn_alloc(many->task->request.n_knockout + 1, sizeof *many->n_idle, err);
-    return many->slots != NULL && many->n_idle != NULL
-               ? attn_monitor_create(N_CONDITION, &many->monitor, err)
-               : ATTN_NO_MEMORY;
+    return many->slots && many->n_idle ? attn_monitor_create(N_CONDITION, &many->monitor, err)
+                                       : ATTN_NO_MEMORY;
 }
 
 static void release(struct many *many)
@@ -473,7 +471,7 @@ static void note_idle(const struct many *many)
 {
     const struct attn_request *request = many->task->options.request;
 
-    for (size_t i = 0; request != NULL && i < many->task->request.n_knockout; i++)
+    for (size_t i = 0; request && i < many->task->request.n_knockout; i++)
         if (many->n_idle[i] > 0)
             attn_request_note(request,
                               "the knockout '%s' changes nothing in %zu of %zu records: none of "
@@ -506,13 +504,13 @@ static enum attn_status run_workers(struct many *many, struct attn_error *err)
 {
     const int n = attn_pool_n_thread(many->task->host->pool);
     struct worker *workers = attn_alloc((size_t)n, sizeof *workers, err);
-    enum attn_status status = workers != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = workers ? ATTN_OK : ATTN_NO_MEMORY;
 
     for (int i = 0; status == ATTN_OK && i < n; i++)
         status = attn_many_pack_create(many->task, &workers[i].pack, err);
     if (status == ATTN_OK)
         perform(many, workers, n);
-    for (int i = 0; workers != NULL && i < n; i++)
+    for (int i = 0; workers && i < n; i++)
         attn_many_pack_free(workers[i].pack);
     attn_free(workers);
     if (status == ATTN_OK && many->err.status != ATTN_OK)
@@ -545,7 +543,7 @@ const float *attn_many_measure(const struct attn_many_result *result, enum attn_
 {
     uint64_t before;
 
-    if (result == NULL || (unsigned)measure >= ATTN_N_MEASURE || result->measures == NULL ||
+    if (!result || (unsigned)measure >= ATTN_N_MEASURE || !result->measures ||
         (result->which & ATTN_MEASURE_BIT(measure)) == 0)
         return NULL;
     before = result->which & (ATTN_MEASURE_BIT(measure) - 1);

@@ -23,9 +23,9 @@ static enum attn_status report(struct attn_error *err, const char *what)
 
 static enum attn_status check_request(const struct attn_request *request, struct attn_error *err)
 {
-    if (request->changed != NULL && (request->changed->mask != NULL || request->changed->keep))
+    if (request->changed && (request->changed->mask || request->changed->keep))
         return report(err, "a mask of cells is for texts of one length, not for many");
-    if (request->selection != NULL)
+    if (request->selection)
         return report(err, "a selection is for texts of one length: many take its lists");
     if (request->n_output > 0)
         return report(err, "many records have no outputs of a request: their results are handed "
@@ -74,9 +74,8 @@ static enum attn_status select_watched(const struct attn_many_task *task,
 static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
-    bool is_same = request->queries == NULL && request->ablate_mean == NULL &&
-                   request->n_knockout == 0 && request->n_patch == 0 && request->n_edit == 0 &&
-                   request->predict.n_next == 0 &&
+    bool is_same = !request->queries && !request->ablate_mean && request->n_knockout == 0 &&
+                   request->n_patch == 0 && request->n_edit == 0 && request->predict.n_next == 0 &&
                    !attn_derived_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -100,7 +99,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
     if (task->has_cross)
         return ATTN_OK;
     request.input = (struct attn_input){.ids = ids, .n_id = task->n_longest};
-    request.on_note = task->options.request != NULL ? task->options.request->on_note : NULL;
+    request.on_note = task->options.request ? task->options.request->on_note : NULL;
     request.queries = NULL;
     request.ablate_mean = NULL;
     request.n_knockout = request.n_patch = request.n_edit = 0;
@@ -191,7 +190,7 @@ void attn_many_task_release(struct attn_many_task *task)
 bool attn_many_task_can_pack(const struct attn_many_task *task, const struct attn_many_item *item)
 {
     return task->is_packed && item->record.failure == ATTN_RECORD_FAILURE_NONE &&
-           item->run->text.ids != NULL && item->run->text.n <= task->n_longest;
+           item->run->text.ids && item->run->text.n <= task->n_longest;
 }
 
 /* --- Reading an input ------------------------------------------------------------------------- */
@@ -233,7 +232,7 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
         attn_error_set(err, ATTN_INVALID, "there is no text, expected a text or ids");
         return ATTN_RECORD_FAILURE_NO_TEXT;
     }
-    if (input->ids != NULL && input->embeddings == NULL) {
+    if (input->ids && !input->embeddings) {
         failure = check_count(task, input->n_id, err);
         if (failure == ATTN_RECORD_FAILURE_NONE &&
             attn_model_check_ids(task->host->model, input->ids, input->n_id, 0, err) != ATTN_OK)
@@ -341,7 +340,7 @@ enum attn_status attn_many_item_listen(const struct attn_many_task *task,
         status = attn_capture_create(item->run->selection, &item->capture, err);
     if (status == ATTN_OK && task->options.has_surprisal) {
         item->surprisal = attn_alloc(item->run->text.n, sizeof *item->surprisal, err);
-        status = item->surprisal != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+        status = item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
     }
     item->pool = pool;
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
@@ -370,11 +369,11 @@ static void measure(const struct attn_many_item *item, const struct attn_trace_e
 {
     size_t n = 0;
 
-    while (n < ATTN_N_MEASURE && item->measurements[n] != NULL)
+    while (n < ATTN_N_MEASURE && item->measurements[n])
         n++;
-    if (item->pool == NULL)
+    if (!item->pool)
         attn_measurements_add(item->measurements, n, event);
-    for (size_t i = 0; item->pool != NULL && i < n; i++)
+    for (size_t i = 0; item->pool && i < n; i++)
         attn_measurement_add(item->measurements[i], event, NULL);
 }
 
@@ -385,14 +384,14 @@ enum attn_status attn_many_item_event(void *user, const struct attn_trace_event 
 
     if (event->site == ATTN_SITE_PATTERN)
         measure(item, event);
-    if (item->edges != NULL && event->site == ATTN_SITE_PATTERN)
+    if (item->edges && event->site == ATTN_SITE_PATTERN)
         attn_edges_add(item->edges, event);
-    if (item->surprisal != NULL && event->site == ATTN_SITE_LOGITS) {
+    if (item->surprisal && event->site == ATTN_SITE_LOGITS) {
         struct logits logits = {item, event};
 
         attn_pool_run(item->pool, event->n_row, find_surprisal, &logits);
     }
-    if (item->capture == NULL || !attn_selection_has_site(item->run->selection, event->site))
+    if (!item->capture || !attn_selection_has_site(item->run->selection, event->site))
         return ATTN_OK;
     const struct attn_trace *trace = attn_capture_trace(item->capture);
 
@@ -432,7 +431,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
         return ATTN_OK;
     item->measures = attn_alloc(n * n_cell, sizeof *item->measures, err);
     item->exact = values = attn_alloc(n * n_cell, sizeof *item->exact, err);
-    if (item->measures == NULL || item->exact == NULL)
+    if (!item->measures || !item->exact)
         return ATTN_NO_MEMORY;
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
         if ((task->options.measures & ATTN_MEASURE_BIT(m)) == 0)
@@ -452,7 +451,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
 enum attn_status attn_many_item_finish(const struct attn_many_task *task,
                                        struct attn_many_item *item, struct attn_error *err)
 {
-    if (item->surprisal != NULL)
+    if (item->surprisal)
         item->surprisal[0] = (double)NAN;
     return find_measures(task, item, err);
 }
@@ -466,8 +465,7 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
 
     trace.selection = item->watched;
     if (status == ATTN_OK)
-        status = attn_run_feed(item->run, item->watched != NULL ? &trace : NULL, pool,
-                               &item->result, err);
+        status = attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err);
     return status == ATTN_OK ? attn_many_item_finish(task, item, err) : status;
 }
 

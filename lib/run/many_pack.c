@@ -26,7 +26,7 @@ enum attn_status attn_many_pack_create(const struct attn_many_task *task,
 {
     struct attn_many_pack *made = attn_alloc(1, sizeof *made, err);
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     made->task = task;
     made->trace = (struct attn_trace){task->watched, on_event, made};
@@ -36,7 +36,7 @@ enum attn_status attn_many_pack_create(const struct attn_many_task *task,
 
 void attn_many_pack_free(struct attn_many_pack *pack)
 {
-    if (pack == NULL)
+    if (!pack)
         return;
     attn_session_free(pack->session);
     attn_free(pack);
@@ -48,13 +48,13 @@ static enum attn_status start(struct attn_many_pack *pack, struct attn_error *er
     struct attn_session_options options = attn_run_session_options(run);
     enum attn_status status;
 
-    if (pack->session != NULL)
+    if (pack->session)
         return ATTN_OK;
     options.n_max = pack->task->n_session_row;
     options.n_sequence = ATTN_MANY_PACK_ROWS;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.has_logits = attn_question_is_asked(&run->request.predict);
-    options.trace = pack->task->watched != NULL ? &pack->trace : NULL;
+    options.trace = pack->task->watched ? &pack->trace : NULL;
     options.edits = run->edits;
     options.n_edit = run->n_edit;
     status = attn_session_create(run->model, &options, &pack->session, err);
@@ -75,7 +75,7 @@ static enum attn_status predict(const struct attn_many_pack *pack, struct attn_e
     if (!attn_question_is_asked(&run->request.predict))
         return ATTN_OK;
     logits = attn_alloc_uninitialized(pack->n * args.n_vocab, sizeof *logits, err);
-    if (logits == NULL)
+    if (!logits)
         return ATTN_NO_MEMORY;
     status = attn_session_logits_last(pack->session, logits, err);
     for (size_t i = 0; status == ATTN_OK && i < pack->n; i++)

@@ -46,7 +46,7 @@ static enum attn_status make_words(const struct attn_sequence *sequence, struct 
 {
     words->n = sequence->n;
     words->offsets = attn_alloc(2 * words->n, sizeof *words->offsets, err);
-    if (words->offsets == NULL)
+    if (!words->offsets)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < words->n; i++) {
         if (sequence->is_word_level && i > 0)
@@ -74,7 +74,7 @@ static enum attn_status find_words(const struct attn_input *input,
         words->n = sequence->n;
         return ATTN_OK;
     }
-    if (sequence->tokens.bytes == NULL)
+    if (!sequence->tokens.bytes)
         return attn_error_set(err, ATTN_INVALID,
                               "a position is named by a word, but the tokens have no text");
     return make_words(sequence, words, err);
@@ -185,7 +185,7 @@ static enum attn_status read_nth(const char *at, const char *end, struct item *i
 
 static bool is_number(const char *item, size_t size)
 {
-    return size == 0 || strchr("0123456789-+", item[strspn(item, " ")]) != NULL ||
+    return size == 0 || strchr("0123456789-+", item[strspn(item, " ")]) ||
            (size == 3 && memcmp(item, "all", 3) == 0);
 }
 
@@ -198,7 +198,7 @@ static enum attn_status read_item(const char **spec, struct item *item, struct a
     if (*at == '"') {
         const char *close = strchr(at + 1, '"');
 
-        if (close == NULL)
+        if (!close)
             return attn_error_set(err, ATTN_INVALID, "'%s' has no closing quote, expected \"",
                                   attn_quote_string(at).text);
         end = close + 1 + strcspn(close + 1, ",");
@@ -225,8 +225,8 @@ static void list_places(const struct words *words, const struct item *item, char
     struct place place;
 
     out[0] = '\0';
-    while (item != NULL ? next_place(words, item, &at, &place) : token < words->n) {
-        const size_t i = item != NULL ? place.first : token++;
+    while (item ? next_place(words, item, &at, &place) : token < words->n) {
+        const size_t i = item ? place.first : token++;
         const struct attn_quote text =
             attn_quote(words->text + words->begin[i], words->end[i] - words->begin[i]);
 
@@ -288,7 +288,7 @@ static enum attn_status number_items(const char *spec, const struct attn_input *
         status = read_item(&at, &item, err);
         if (status == ATTN_OK && item.is_number)
             attn_buffer_append(out, item.word, item.size);
-        else if (status == ATTN_OK && words->text == NULL)
+        else if (status == ATTN_OK && !words->text)
             status = find_words(input, sequence, words, err);
         if (status == ATTN_OK && !item.is_number)
             status = number_word(words, &item, out, err);
@@ -312,7 +312,7 @@ static enum attn_status number_positions(const char *spec, const struct attn_inp
         status = attn_buffer_check(&out, err);
     if (status == ATTN_OK)
         made = attn_strndup(out.size > 0 ? out.data : "", out.size, err);
-    if (made != NULL)
+    if (made)
         *numbers = made;
     else if (status == ATTN_OK)
         status = ATTN_NO_MEMORY;
@@ -382,7 +382,7 @@ static bool has_layer(const struct attn_run *run, const struct attn_selection *h
 
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         if (config->is_cross[layer] == is_cross &&
-            (heads == NULL || attn_selection_n_head(heads, layer) > 0))
+            (!heads || attn_selection_n_head(heads, layer) > 0))
             return true;
     return false;
 }
@@ -413,7 +413,7 @@ enum attn_status attn_run_find_position(const struct attn_run *run, const char *
     const size_t n = attn_selection_dims(run->selection)->n_position;
     unsigned char *flags = attn_alloc(n, 1, err);
     size_t n_run = 0, n_chosen = 0, last = 0;
-    enum attn_status status = flags != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = flags ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
         status = attn_error_in(attn_run_find_positions(run, spec, flags, err), option, err);

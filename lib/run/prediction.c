@@ -119,7 +119,7 @@ double attn_logits_rank(const float *logits, size_t n, struct attn_scored *ranke
 
     for (size_t i = 0; i < n; i++)
         ranked[i] = (struct attn_scored){(double)logits[i], (int32_t)i};
-    qsort(ranked, n, sizeof(*ranked), by_logit);
+    qsort(ranked, n, sizeof *ranked, by_logit);
     for (size_t i = n; i-- > 0;) /* small ones first */
         sum += exp(ranked[i].logit - ranked[0].logit);
     return sum;
@@ -202,7 +202,7 @@ static enum attn_status rank_selected(struct attn_session *session,
     const size_t n_position = attn_session_n_position(session);
     const size_t n_fit = LOGIT_BYTES / sizeof(float) / args->n_vocab;
     const size_t n_most = n_fit == 0 ? 1 : n_fit < n_position ? n_fit : n_position;
-    float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof(*logits), err);
+    float *logits = attn_alloc_uninitialized(n_most * args->n_vocab, sizeof *logits, err);
     enum attn_status status = logits ? ATTN_OK : ATTN_NO_MEMORY;
 
     for (size_t first = 0; status == ATTN_OK && first < n_position;) {
@@ -227,10 +227,10 @@ static enum attn_status find_top(struct attn_session *session,
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     enum attn_status status = ATTN_NO_MEMORY;
 
-    found->has_positions = args->positions != NULL;
+    found->has_positions = args->positions;
     found->n_top = n_position * ranking.n_shown;
-    found->top = attn_alloc(found->n_top, sizeof(*found->top), err);
-    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof(*ranking.room), err);
+    found->top = attn_alloc(found->n_top, sizeof *found->top, err);
+    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof *ranking.room, err);
     ranking.top = found->top;
     if (ranking.room && found->top)
         status = args->positions ? rank_selected(session, args, &ranking, err)
@@ -247,8 +247,8 @@ enum attn_status attn_predict_last(const struct attn_prediction_args *args, size
     struct ranking ranking = {.n_shown = top < args->n_vocab ? top : args->n_vocab};
     struct attn_predictions made = {.n_top = ranking.n_shown};
 
-    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof(*ranking.room), err);
-    ranking.top = made.top = attn_alloc(made.n_top, sizeof(*made.top), err);
+    ranking.room = attn_alloc_uninitialized(args->n_vocab, sizeof *ranking.room, err);
+    ranking.top = made.top = attn_alloc(made.n_top, sizeof *made.top, err);
     if (!ranking.room || !made.top) {
         attn_free(ranking.room);
         attn_predictions_release(&made);
@@ -309,9 +309,9 @@ static enum attn_status find_next(struct attn_session *session,
     size_t n_left = args->positions ? attn_selection_n_query(args->positions) : 1;
     enum attn_status status = ATTN_OK;
 
-    found->has_positions = args->positions != NULL;
+    found->has_positions = args->positions;
     found->n_next = n_left * n;
-    found->next = attn_alloc(found->n_next, sizeof(*found->next), err);
+    found->next = attn_alloc(found->n_next, sizeof *found->next, err);
     if (!found->next)
         return ATTN_NO_MEMORY;
     attn_session_end_trace(session);

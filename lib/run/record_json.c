@@ -81,9 +81,8 @@ static enum attn_status take_text(struct reading *reading, const struct attn_jso
 /* An integer as it is written: no fraction, no exponent. */
 static bool is_integer(const struct attn_json_token *token)
 {
-    return token->type == ATTN_JSON_NUMBER && memchr(token->text, '.', token->size) == NULL &&
-           memchr(token->text, 'e', token->size) == NULL &&
-           memchr(token->text, 'E', token->size) == NULL;
+    return token->type == ATTN_JSON_NUMBER && !memchr(token->text, '.', token->size) &&
+           !memchr(token->text, 'e', token->size) && !memchr(token->text, 'E', token->size);
 }
 
 static enum attn_status take_id(struct reading *reading, const struct attn_json_token *token,
@@ -244,7 +243,7 @@ static enum attn_status take_member(struct reading *reading, const struct attn_j
 static void check_input(struct reading *reading)
 {
     struct attn_record *record = reading->record;
-    const bool has_text = record->input.text != NULL, has_ids = record->input.ids != NULL;
+    const bool has_text = record->input.text, has_ids = record->input.ids;
 
     if (record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
         return;
@@ -302,8 +301,8 @@ enum attn_status attn_record_read(const char *line, size_t size,
         .reader = attn_json_reader_init(size > 0 ? line : "", size, "line"),
         .store = store,
         .record = record,
-        .text_key = keys != NULL && keys->text != NULL ? keys->text : "text",
-        .id_key = keys != NULL && keys->id != NULL ? keys->id : "id",
+        .text_key = keys && keys->text ? keys->text : "text",
+        .id_key = keys && keys->id ? keys->id : "id",
     };
     struct attn_error failure = {0}; /* a caller may have none */
     enum attn_status status;

@@ -43,11 +43,11 @@ static enum attn_status report_form(const struct patch *patch, struct attn_error
 static bool read_place(const char *text, const char *end, struct patch *patch)
 {
     const char *dot = memchr(text, '.', (size_t)(end - text));
-    const char *layer_end = dot != NULL ? dot : end;
+    const char *layer_end = dot ? dot : end;
     int64_t layer, head = ATTN_ALL_HEADS;
 
     if (!attn_parse_int(text, (size_t)(layer_end - text), 0, INT32_MAX, &layer) ||
-        (dot != NULL && !attn_parse_int(dot + 1, (size_t)(end - dot - 1), 0, INT32_MAX, &head)))
+        (dot && !attn_parse_int(dot + 1, (size_t)(end - dot - 1), 0, INT32_MAX, &head)))
         return false;
     patch->layer = (int)layer;
     patch->head = (int)head;
@@ -73,17 +73,17 @@ static enum attn_status read_patch(const char *spec, struct patch *patch, struct
     size_t size;
 
     *patch = (struct patch){.spec = spec, .text = attn_strndup(spec, strlen(spec), err)};
-    if (patch->text == NULL)
+    if (!patch->text)
         return ATTN_NO_MEMORY;
     colon = strchr(patch->text, ':');
-    equals = colon != NULL ? strchr(colon, '=') : NULL;
-    if (equals == NULL || equals[1] == '\0')
+    equals = colon ? strchr(colon, '=') : NULL;
+    if (!equals || equals[1] == '\0')
         return report_form(patch, err);
     *colon = *equals = '\0';
     patch->path = equals + 1;
     at = strchr(colon + 1, '@');
-    patch->positions = at != NULL ? at + 1 : NULL;
-    if (!read_site(patch->text, patch) || !read_place(colon + 1, at != NULL ? at : equals, patch))
+    patch->positions = at ? at + 1 : NULL;
+    if (!read_site(patch->text, patch) || !read_place(colon + 1, at ? at : equals, patch))
         return report_form(patch, err);
     size = attn_site_archive_name(patch->site, patch->layer, patch->name);
     patch->name[size] = '\0';
@@ -95,7 +95,7 @@ static enum attn_status read_patch(const char *spec, struct patch *patch, struct
 static struct sizes find_sizes(const struct attn_run *run, const struct patch *patch)
 {
     const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const bool is_cross = dims->is_cross != NULL && dims->is_cross[patch->layer];
+    const bool is_cross = dims->is_cross && dims->is_cross[patch->layer];
     const size_t n_key = is_cross ? dims->n_source : dims->n_position;
     struct sizes sizes = {dims->n_position, 1, attn_site_width(patch->site, dims), false};
 
@@ -180,7 +180,7 @@ static enum attn_status read_member(const struct attn_npz *npz, const struct pat
         status = check_shape(npy, patch, sizes, err);
     if (status == ATTN_OK) {
         *values = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof **values, err);
-        if (*values != NULL)
+        if (*values)
             attn_npy_read_floats(npy, *values);
         else
             status = ATTN_NO_MEMORY;
@@ -237,9 +237,9 @@ static enum attn_status append_edits(struct attn_run *run, const struct patch *p
             void *block = run->edits;
 
             end = first + 1;
-            if (flags != NULL && !flags[first])
+            if (flags && !flags[first])
                 continue;
-            while (end < sizes->n_row && (flags == NULL || flags[end]))
+            while (end < sizes->n_row && (!flags || flags[end]))
                 end++;
             if (attn_grow(&block, &capacity, run->n_edit + 1, sizeof *run->edits, err) != ATTN_OK)
                 return ATTN_NO_MEMORY;
@@ -257,10 +257,10 @@ static enum attn_status find_rows(const struct attn_run *run, const struct patch
     const bool is_of_source = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
                               attn_model_config(run->model)->is_cross[patch->layer];
 
-    if (patch->positions == NULL)
+    if (!patch->positions)
         return ATTN_OK;
     *flags = attn_alloc(sizes->n_row, 1, err);
-    if (*flags == NULL)
+    if (!*flags)
         return ATTN_NO_MEMORY;
     return attn_error_in(is_of_source
                              ? attn_run_find_source_positions(run, patch->positions, *flags, err)
@@ -298,7 +298,7 @@ enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *e
     if (run->request.n_patch == 0)
         return ATTN_OK;
     run->patches = attn_alloc(run->request.n_patch, sizeof *run->patches, err);
-    if (run->patches == NULL)
+    if (!run->patches)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; status == ATTN_OK && i < run->request.n_patch; i++)
         status = add_patch(run, i, err);
@@ -307,7 +307,7 @@ enum attn_status attn_run_add_patches(struct attn_run *run, struct attn_error *e
 
 void attn_run_free_patches(struct attn_run *run)
 {
-    for (size_t i = 0; run->patches != NULL && i < run->request.n_patch; i++)
+    for (size_t i = 0; run->patches && i < run->request.n_patch; i++)
         attn_free(run->patches[i]);
     attn_free(run->patches);
 }

@@ -274,7 +274,7 @@ static void note_arrays(const struct attn_request *request)
 {
     struct attn_not_finite found;
 
-    if (request->on_note == NULL)
+    if (!request->on_note)
         return;
     found = attn_arrays_not_finite(&request->input);
     if (found.n_nan > 0)
@@ -406,7 +406,7 @@ enum attn_status attn_run_prepare(struct attn_host *host, const struct attn_requ
     attn_error_at(status, ATTN_STAGE_OPTIONS, err);
     if (status != ATTN_OK)
         return status;
-    made = attn_alloc(1, sizeof(*made), err);
+    made = attn_alloc(1, sizeof *made, err);
     if (!made)
         return ATTN_NO_MEMORY;
     made->host = host;
@@ -561,7 +561,7 @@ static enum attn_status feed(const struct attn_run *run, struct attn_session *se
 /* SPEC is NULL where there is no such edit. */
 static void note_no_change(const struct attn_request *request, const char *what, const char *spec)
 {
-    if (spec != NULL)
+    if (spec)
         attn_request_note(request,
                           "the %s '%s' changed nothing that is shown: what it names has these "
                           "values already, or comes after every tensor that is wanted",

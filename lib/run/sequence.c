@@ -10,8 +10,8 @@ enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, c
                                        size_t n, struct attn_token_bytes *tokens,
                                        struct attn_error *err)
 {
-    tokens->bytes = attn_alloc(n, sizeof(*tokens->bytes), err);
-    tokens->sizes = attn_alloc(n, sizeof(*tokens->sizes), err);
+    tokens->bytes = attn_alloc(n, sizeof *tokens->bytes, err);
+    tokens->sizes = attn_alloc(n, sizeof *tokens->sizes, err);
     if (!tokens->bytes || !tokens->sizes)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
@@ -19,7 +19,7 @@ enum attn_status attn_token_bytes_find(const struct attn_tokenizer *tokenizer, c
         if (tokens->bytes[i])
             continue;
         if (!tokens->made)
-            tokens->made = attn_alloc(n, sizeof(*tokens->made), err);
+            tokens->made = attn_alloc(n, sizeof *tokens->made, err);
         if (!tokens->made)
             return ATTN_NO_MEMORY;
         tokens->bytes[i] = tokens->made[i];
@@ -211,7 +211,7 @@ static enum attn_status embed_source(const struct attn_request *request,
         return status;
     if (sequence->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the source is empty: it has no tokens");
-    sequence->embedded = attn_alloc(sequence->n * d_model, sizeof(*sequence->embedded), err);
+    sequence->embedded = attn_alloc(sequence->n * d_model, sizeof *sequence->embedded, err);
     if (!sequence->embedded)
         return ATTN_NO_MEMORY;
     sequence->rows = sequence->embedded;

@@ -29,7 +29,7 @@ static void *keep(struct attn_texts *texts, const void *data, size_t size, struc
 {
     void *copy = attn_alloc(size, 1, err);
 
-    if (copy != NULL && size > 0)
+    if (copy && size > 0)
         memcpy(copy, data, size);
     return texts->owned[texts->n] = copy;
 }
@@ -48,11 +48,11 @@ static enum attn_status read_json(struct attn_texts *texts, const struct line *l
                               attn_quote_string(texts->file.path).text, record.err.message);
     item->n_text = record.input.n_text;
     item->n_id = record.input.n_id;
-    if (record.input.text != NULL)
+    if (record.input.text)
         item->text = keep(texts, record.input.text, item->n_text, err);
     else
         item->ids = keep(texts, record.input.ids, item->n_id * sizeof *item->ids, err);
-    return texts->owned[texts->n] != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    return texts->owned[texts->n] ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 /* --- Lines ------------------------------------------------------------------------------------ */
@@ -76,7 +76,7 @@ static enum attn_status read_lines(struct attn_texts *texts, enum attn_texts_for
     while (status == ATTN_OK && at < end) {
         const char *line_end = memchr(at, '\n', (size_t)(end - at));
 
-        line_end = line_end != NULL ? line_end : end;
+        line_end = line_end ? line_end : end;
         line = (struct line){at, (size_t)(line_end - at), line.number + 1};
         if (form == ATTN_TEXTS_LINES)
             read_line(texts, &line);
@@ -97,7 +97,7 @@ static enum attn_status allocate(struct attn_texts *texts, struct attn_error *er
         n += texts->file.data[i] == '\n';
     texts->items = attn_alloc(n, sizeof *texts->items, err);
     texts->owned = attn_alloc(n, sizeof *texts->owned, err);
-    return texts->items != NULL && texts->owned != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    return texts->items && texts->owned ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
@@ -109,7 +109,7 @@ enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
     struct attn_texts *made = attn_alloc(1, sizeof *made, err);
     enum attn_status status;
 
-    if (made == NULL)
+    if (!made)
         return ATTN_NO_MEMORY;
     status = attn_file_open(path, ATTN_READ, &made->file, err);
     if (status == ATTN_OK)
@@ -128,9 +128,9 @@ enum attn_status attn_texts_read(const char *path, enum attn_texts_form form,
 
 void attn_texts_free(struct attn_texts *texts)
 {
-    if (texts == NULL)
+    if (!texts)
         return;
-    for (size_t i = 0; texts->owned != NULL && i < texts->n; i++)
+    for (size_t i = 0; texts->owned && i < texts->n; i++)
         attn_free(texts->owned[i]);
     attn_free(texts->owned);
     attn_free(texts->items);
@@ -141,5 +141,5 @@ void attn_texts_free(struct attn_texts *texts)
 const struct attn_input *attn_texts_items(const struct attn_texts *texts, size_t *n)
 {
     *n = texts != NULL ? texts->n : 0;
-    return texts != NULL ? texts->items : NULL;
+    return texts ? texts->items : NULL;
 }

@@ -25,7 +25,7 @@ static void append_float(struct attn_table_page *page, double value)
 {
     char *out = attn_buffer_reserve(&page->text, ATTN_FLOAT_TEXT_SIZE);
 
-    if (out != NULL)
+    if (out)
         page->text.size += attn_format_float((float)value, out);
 }
 
@@ -102,15 +102,15 @@ static enum attn_status write_rows(struct attn_table_page *page, const struct at
     const size_t n = attn_table_n_row(page->table);
     enum attn_status status = ATTN_OK;
 
-    if (ops->begin != NULL)
+    if (ops->begin)
         ops->begin(page);
     for (size_t i = 0; status == ATTN_OK && i < n; i++) {
         ops->row(page, i);
-        if (ops->separator != NULL && i + 1 < n)
+        if (ops->separator && i + 1 < n)
             attn_buffer_append_string(&page->text, ops->separator);
         status = flush(page, err);
     }
-    if (ops->end != NULL)
+    if (ops->end)
         ops->end(page);
     return status == ATTN_OK ? flush(page, err) : status;
 }
@@ -124,8 +124,8 @@ enum attn_status attn_table_write(const struct attn_table *table, enum attn_tabl
     enum attn_status status = check(form, precision, err);
 
     if (status == ATTN_OK)
-        status = forms[form]->whole != NULL ? forms[form]->whole(&page, err)
-                                            : write_rows(&page, forms[form], err);
+        status = forms[form]->whole ? forms[form]->whole(&page, err)
+                                    : write_rows(&page, forms[form], err);
     attn_buffer_release(&page.text);
     attn_buffer_release(&page.escaped);
     return status;
@@ -138,7 +138,7 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
     struct attn_table_page page = {.table = table, .precision = precision, .sink = sink};
     enum attn_status status = check(form, precision, err);
 
-    if (status == ATTN_OK && forms[form]->row == NULL)
+    if (status == ATTN_OK && !forms[form]->row)
         return attn_error_set(err, ATTN_INVALID,
                               "aligned text is written from all rows at once, not row by row");
     if (status == ATTN_OK) {

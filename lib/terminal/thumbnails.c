@@ -14,7 +14,7 @@ enum {
 static const struct attn_level_matrix *find(const struct attn_thumbnails *t, size_t down,
                                             size_t across)
 {
-    const bool is_arrays = t->map->writer->labels.axes != NULL;
+    const bool is_arrays = t->map->writer->labels.axes;
     const int layer = is_arrays ? 0 : (int)down;
     const int head = (int)(is_arrays ? down * t->n_across + across : across);
 

@@ -349,7 +349,7 @@ static enum attn_status get_scheme(const struct part *part, const char **scheme,
                                    struct attn_error *err)
 {
     static const char *const schemes[] = {"never", "always", "first"};
-    const bool is_old = attn_node_find(part->node, "add_prefix_space") != NULL;
+    const bool is_old = attn_node_find(part->node, "add_prefix_space");
     bool has_prefix = true;
     enum attn_status status =
         is_old ? get_bool(part, "add_prefix_space", &has_prefix, err) : ATTN_OK;
@@ -601,7 +601,7 @@ static bool find_piece(const struct attn_node *piece, const char **kind, const c
         return false;
     *kind = attn_node_key(member);
     *id = attn_node_string(name);
-    return *id != NULL && (strcmp(*kind, "Sequence") == 0 || strcmp(*kind, "SpecialToken") == 0);
+    return *id && (strcmp(*kind, "Sequence") == 0 || strcmp(*kind, "SpecialToken") == 0);
 }
 
 /* Adds what stands before the text in PIECES, or behind it. The front is added from its end. */

@@ -63,11 +63,11 @@ enum attn_status attn_pair_table_append(struct attn_table *table,
     char *input = NULL;
     size_t input_size = 0, target_size = 0;
     const char *target = attn_tokenizer_token(tokenizer, ids[n], &target_size);
-    enum attn_status status = list != NULL ? ATTN_OK : ATTN_NO_MEMORY;
+    enum attn_status status = list ? ATTN_OK : ATTN_NO_MEMORY;
 
     if (status == ATTN_OK)
         status = attn_tokenizer_decode(tokenizer, ids, n, &input, &input_size, err);
-    if (status == ATTN_OK && target == NULL)
+    if (status == ATTN_OK && !target)
         status = attn_error_set(err, ATTN_INVALID, "id %d is not in the vocabulary", (int)ids[n]);
     if (status == ATTN_OK) {
         for (size_t i = 0; i < n; i++)

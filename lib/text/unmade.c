@@ -40,7 +40,7 @@ static enum attn_status find_is_whole(struct key_reader *reader, const char *key
 
     attn_buffer_reset(&reader->bytes);
     bytes = attn_buffer_reserve(&reader->bytes, size + 1);
-    if (bytes == NULL)
+    if (!bytes)
         return attn_error_no_memory(err);
     *is_whole = attn_alphabet_to_bytes(&reader->alphabet, key, size, bytes, &n) && n > 0;
     if (*is_whole && attn_utf8_valid_length(bytes, n) == n) {
@@ -119,12 +119,12 @@ static enum attn_status make_note(const struct attn_vocabulary *vocabulary,
 
     append_names(&names, vocabulary, whole);
     append_names(&names, vocabulary, added);
-    if (attn_buffer_string(&names) != NULL)
+    if (attn_buffer_string(&names))
         attn_buffer_append_format(&text, "no line of '%s' makes %s: no text has %s",
                                   attn_quote_string(path).text, names.data,
                                   n == 1 ? "this token" : "these tokens");
     attn_buffer_release(&names);
-    if (attn_buffer_string(&text) == NULL) {
+    if (!attn_buffer_string(&text)) {
         attn_buffer_release(&text);
         return attn_error_no_memory(err);
     }
@@ -141,7 +141,7 @@ enum attn_status attn_unmade_check(const struct attn_bpe_model *model, const boo
     bool *is_made = attn_alloc(vocabulary->n, sizeof *is_made, err);
     enum attn_status status;
 
-    if (is_made == NULL)
+    if (!is_made)
         return ATTN_NO_MEMORY;
     memcpy(is_made, is_special, vocabulary->n * sizeof *is_made);
     for (size_t byte = 0; byte < 256; byte++)

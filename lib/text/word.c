@@ -16,7 +16,7 @@ static struct edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
     const char *bytes = attn_tokenizer_token(tokenizer, id, &size);
     bool is_blank = size > 0;
 
-    while (bytes != NULL && at < size) {
+    while (bytes && at < size) {
         uint32_t c;
         const size_t n = attn_utf8_decode(bytes + at, size - at, &c);
         const bool is_white = n > 0 && attn_utf8_is_white_space(c);
@@ -26,7 +26,7 @@ static struct edge edge_of(const struct attn_tokenizer *tokenizer, int32_t id)
         is_blank = is_blank && is_white;
         at += n > 0 ? n : c;
     }
-    edge.is_alone = bytes == NULL || is_blank || attn_tokenizer_is_special(tokenizer, id);
+    edge.is_alone = !bytes || is_blank || attn_tokenizer_is_special(tokenizer, id);
     return edge;
 }
 

@@ -68,7 +68,7 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
         return attn_error_set(err, ATTN_INVALID,
                               "an edit masks '%s', expected 'qk' or 'attn_scores'", name);
     if ((edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD) &&
-        (edit->data == NULL || edit->row1 == SIZE_MAX || edit->col1 == SIZE_MAX ||
+        (!edit->data || edit->row1 == SIZE_MAX || edit->col1 == SIZE_MAX ||
          edit->ld < edit->col1 - edit->col0))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' needs data for given rows and columns", name);
@@ -113,7 +113,7 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
 {
     bool is_changed = false;
 
-    assert(data != NULL || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD));
+    assert(data || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD));
     for (size_t j = 0; j < n; j++) {
         const float before = x[j];
 
@@ -162,7 +162,7 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
         edit->head != target->head)
         return 0;
     for (size_t row = first; row < last; row++) {
-        const float *data = edit->data != NULL ? edit->data + (row - edit->row0) * edit->ld : NULL;
+        const float *data = edit->data ? edit->data + (row - edit->row0) * edit->ld : NULL;
         float *x = target->data + (row - target->row0) * target->ld + edit->col0;
 
         changed |= (uint64_t)edit_row(edit, data, x, col1 - edit->col0) << (row - row0);

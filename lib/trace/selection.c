@@ -47,7 +47,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     struct attn_selection *s = attn_alloc(1, sizeof *s, err);
     size_t n_flag;
 
-    if (s == NULL)
+    if (!s)
         return ATTN_NO_MEMORY;
     if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
         attn_free(s);
@@ -60,7 +60,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     s->layers = attn_alloc(dims->n_layer, 1, err);
     s->heads = attn_alloc(n_flag, 1, err);
     s->queries = attn_alloc(dims->n_position, 1, err);
-    if (s->layers == NULL || s->heads == NULL || s->queries == NULL) {
+    if (!s->layers || !s->heads || !s->queries) {
         attn_selection_free(s);
         return ATTN_NO_MEMORY;
     }
@@ -95,7 +95,7 @@ enum attn_status attn_selection_copy(const struct attn_selection *selection,
 
 void attn_selection_free(struct attn_selection *selection)
 {
-    if (selection == NULL)
+    if (!selection)
         return;
     attn_free(selection->layers);
     attn_free(selection->heads);
@@ -145,7 +145,7 @@ static bool parse_span(const char *item, size_t size, const char *dash, size_t n
     size_t first, last;
     int64_t step = 1;
 
-    if (plus == NULL)
+    if (!plus)
         plus = item + size;
     else if (!attn_parse_int(plus + 1, size - (size_t)(plus + 1 - item), 1, INT64_MAX, &step))
         return false;
@@ -171,7 +171,7 @@ static bool parse_item(const char *item, size_t size, size_t n, struct range *ra
         if (!attn_parse_int(item, size, -(int64_t)n, -1, &from_end))
             return false;
         index = n - (size_t)-from_end;
-    } else if (dash != NULL) {
+    } else if (dash) {
         return parse_span(item, size, dash, n, range);
     } else if (!parse_index(item, size, n, &index)) {
         return false;
@@ -252,7 +252,7 @@ enum attn_status attn_selection_set_layers(struct attn_selection *selection, con
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
 
-    if (flags == NULL)
+    if (!flags)
         return ATTN_NO_MEMORY;
     status = parse_list(&axis, spec, flags, err);
     if (status == ATTN_OK)
@@ -296,7 +296,7 @@ enum attn_status attn_selection_set_queries(struct attn_selection *selection, co
     unsigned char *flags = attn_alloc(axis.n, 1, err);
     enum attn_status status;
 
-    if (flags == NULL)
+    if (!flags)
         return ATTN_NO_MEMORY;
     status = parse_list(&axis, spec, flags, err);
     if (status == ATTN_OK) {
@@ -313,7 +313,7 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
 {
     const char *dot = memchr(item, '.', size);
 
-    if (dot != NULL) {
+    if (dot) {
         *middle = dot;
         *skip = 0;
         return true;
@@ -321,7 +321,7 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
     if (size > 0 && item[0] == 'L') {
         *middle = memchr(item, 'H', size);
         *skip = 1;
-        return *middle != NULL;
+        return *middle;
     }
     return false;
 }
@@ -371,7 +371,7 @@ enum attn_status attn_selection_set_heads(struct attn_selection *selection, cons
     unsigned char *table = attn_alloc(n_flag, 1, err);
     enum attn_status status = ATTN_OK;
 
-    if (table == NULL)
+    if (!table)
         return ATTN_NO_MEMORY;
     for (const char *item = spec; status == ATTN_OK; item++) {
         size_t size = strcspn(item, ",");
@@ -425,7 +425,7 @@ enum attn_status attn_selection_keep(struct attn_selection *selection, int layer
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)
 {
-    return selection != NULL ? &selection->dims : NULL;
+    return selection ? &selection->dims : NULL;
 }
 
 uint64_t attn_selection_sites(const struct attn_selection *selection)
@@ -445,15 +445,14 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 
 bool attn_selection_has_head(const struct attn_selection *selection, int layer, int head)
 {
-    return selection != NULL && attn_selection_has_layer(selection, layer) && head >= 0 &&
+    return selection && attn_selection_has_layer(selection, layer) && head >= 0 &&
            (size_t)head < selection->dims.n_head &&
            selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
 }
 
 bool attn_selection_has_query(const struct attn_selection *selection, size_t query)
 {
-    return selection != NULL && query < selection->dims.n_position &&
-           selection->queries[query] != 0;
+    return selection && query < selection->dims.n_position && selection->queries[query] != 0;
 }
 
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer)
@@ -474,7 +473,7 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
 {
     size_t group;
 
-    if (selection == NULL || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
+    if (!selection || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
         return false;
     group = selection->dims.n_head / selection->dims.n_kv_head;
     for (size_t i = 0; i < group; i++)
@@ -485,8 +484,7 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
 
 bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site, int layer)
 {
-    if (selection == NULL || (unsigned)site >= ATTN_N_SITE ||
-        !attn_selection_has_site(selection, site))
+    if (!selection || (unsigned)site >= ATTN_N_SITE || !attn_selection_has_site(selection, site))
         return false;
     if (!attn_site_is_in_layer(site))
         return true;
@@ -525,7 +523,7 @@ int attn_selection_shape(const struct attn_selection *selection, enum attn_site 
     size_t width;
 
     shape[0] = shape[1] = shape[2] = 0;
-    if (dims == NULL || (unsigned)site >= ATTN_N_SITE ||
+    if (!dims || (unsigned)site >= ATTN_N_SITE ||
         (attn_site_is_in_layer(site) && (layer < 0 || (size_t)layer >= dims->n_layer)))
         return 0;
     width = attn_site_width(site, dims);

@@ -116,7 +116,7 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
 
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)
 {
-    return dims->is_cross != NULL && dims->is_cross[layer] ? dims->n_source : dims->n_position;
+    return dims->is_cross && dims->is_cross[layer] ? dims->n_source : dims->n_position;
 }
 
 size_t attn_site_archive_name(enum attn_site site, int layer,

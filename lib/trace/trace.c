@@ -38,7 +38,7 @@ bool attn_trace_next_part(const struct attn_selection *selection,
     part->row0 += first;
     part->n_row = *row - first;
     part->data += first * event->ld;
-    if (event->keys != NULL) {
+    if (event->keys) {
         part->keys += first * event->ld;
         part->n_kept += first;
     }

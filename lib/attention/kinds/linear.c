@@ -79,7 +79,7 @@ void attn_linear_attention_add(const struct attn_linear_attention *linear,
     for (size_t i = 0; i < rows->n; i++) {
         map(linear, rows->k + i * rows->ldk, features);
         kernels->add(sums, features, linear->d_head, sums);
-        if (rows->v != NULL)
+        if (rows->v)
             kernels->add_outer(features, linear->d_head, rows->v + i * rows->ldv, linear->d_value,
                                state);
     }
@@ -105,7 +105,7 @@ float attn_linear_attention_row(const struct attn_linear_attention *linear, cons
     map(linear, q, features);
     if (!linear->is_raw)
         kernels->multiply_row(features, linear->d_head, sums, 1, &divisor);
-    if (z != NULL) {
+    if (z) {
         kernels->multiply_row(features, linear->d_head, state, linear->d_value, z);
         divide(z, divisor, linear->d_value);
     }
@@ -174,7 +174,7 @@ static void take_keys(const struct pass *pass, struct attn_kv *kv, size_t last, 
     const size_t ld = attn_kv_ld_value(shape), first = kv->n_summed;
     const struct attn_kv_rows rows = {
         .k = kv->keys + first * shape->d_head,
-        .v = pass->heads->z != NULL ? kv->values + first * ld : NULL,
+        .v = pass->heads->z ? kv->values + first * ld : NULL,
         .ldk = shape->d_head,
         .ldv = ld,
         .n = last - first,
@@ -199,7 +199,7 @@ static void run_row(const struct pass *pass, size_t g, size_t i, float *scratch)
 
         if (!heads->caller.needs_head(heads->caller.context, (int)(heads->first_head + h)))
             continue;
-        if (z != NULL)
+        if (z)
             z += h * heads->z_step + i * heads->feed.ldz;
         heads->memory->divisors[h * heads->feed.n_row + i] =
             attn_linear_attention_row(&pass->linear, heads->kv[g].state, q, z, scratch);
@@ -214,7 +214,7 @@ static void run_kv_head(void *context, size_t g, int worker)
     float *scratch = heads->memory->scratch[worker];
 
     for (size_t i = 0; i < heads->feed.n_row; i++) {
-        if (heads->cancel != NULL && *heads->cancel != 0)
+        if (heads->cancel && *heads->cancel != 0)
             return;
         take_keys(pass, &heads->kv[g],
                   is_causal ? heads->feed.row0 + i + heads->feed.ahead + 1 : heads->feed.n_key,

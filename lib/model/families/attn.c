@@ -45,7 +45,7 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
 {
     const struct attn_node *node = attn_node_first(attn_json_root(json));
 
-    for (; node != NULL; node = attn_node_next(node)) {
+    for (; node; node = attn_node_next(node)) {
         size_t i = 0;
 
         while (i < sizeof known_keys / sizeof *known_keys &&
@@ -68,9 +68,9 @@ static enum attn_status get_word(const struct attn_json *json, const struct choi
     enum attn_status status =
         attn_json_get_string(json, attn_json_root(json), choice->key, &text, err);
 
-    if (status != ATTN_OK || text == NULL)
+    if (status != ATTN_OK || !text)
         return status;
-    for (const struct word *word = choice->words; word->text != NULL; word++)
+    for (const struct word *word = choice->words; word->text; word++)
         if (strcmp(text, word->text) == 0) {
             *value = word->value;
             return ATTN_OK;
@@ -225,16 +225,16 @@ static enum attn_status read_blocks(const struct attn_json *json, const struct a
     const struct attn_node *node;
     size_t n = 0;
 
-    if (blocks == NULL || attn_node_is_null(blocks))
+    if (!blocks || attn_node_is_null(blocks))
         return ATTN_OK;
     if (!attn_node_is_array(blocks))
         return attn_error_set(err, ATTN_FORMAT,
                               "'blocks' in '%s' is not a list of 'self' and 'cross'", name.text);
-    for (node = attn_node_first(blocks); node != NULL; node = attn_node_next(node), n++) {
+    for (node = attn_node_first(blocks); node; node = attn_node_next(node), n++) {
         const char *text = attn_node_string(node);
-        const bool is_cross = text != NULL && strcmp(text, "cross") == 0;
+        const bool is_cross = text && strcmp(text, "cross") == 0;
 
-        if (!is_cross && (text == NULL || strcmp(text, "self") != 0))
+        if (!is_cross && (!text || strcmp(text, "self") != 0))
             return attn_error_set(err, ATTN_FORMAT,
                                   "item %zu of 'blocks' in '%s' is neither 'self' nor 'cross'", n,
                                   name.text);

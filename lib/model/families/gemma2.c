@@ -40,7 +40,7 @@ static enum attn_status read_cap(const struct attn_json *json, const char *key, 
 {
     const struct attn_node *root = attn_json_root(json), *node = attn_node_find(root, key);
 
-    if (node != NULL && attn_node_is_null(node)) {
+    if (node && attn_node_is_null(node)) {
         *cap = 0;
         return ATTN_OK;
     }

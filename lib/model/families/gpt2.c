@@ -22,7 +22,7 @@ enum attn_status attn_gpt2_get_size(const struct attn_json *json, const char *ke
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *node = attn_node_find(root, key);
 
-    if (node == NULL || attn_node_is_null(node))
+    if (!node || attn_node_is_null(node))
         key = alias;
     return attn_json_get_size(json, root, key, 1, max, value, err);
 }

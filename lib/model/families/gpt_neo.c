@@ -81,9 +81,9 @@ static enum attn_status add_type(struct types *types, const struct attn_node *no
                                  struct attn_error *err)
 {
     const char *name = attn_node_string(node);
-    const bool is_local = name != NULL && strcmp(name, "local") == 0;
+    const bool is_local = name && strcmp(name, "local") == 0;
 
-    if (!is_local && (name == NULL || strcmp(name, "global") != 0))
+    if (!is_local && (!name || strcmp(name, "global") != 0))
         return refuse(types, "the types 'global' and 'local' alone", err);
     if (types->n < types->n_layer) {
         struct attn_attention *attention = &types->attention[types->n];
@@ -105,8 +105,7 @@ static enum attn_status add_list(struct types *types, const struct attn_node *li
 
     if (!attn_node_is_array(list))
         return refuse(types, "a list of types", err);
-    for (node = attn_node_first(list); node != NULL && status == ATTN_OK;
-         node = attn_node_next(node))
+    for (node = attn_node_first(list); node && status == ATTN_OK; node = attn_node_next(node))
         status = add_type(types, node, err);
     return status;
 }
@@ -116,12 +115,12 @@ static enum attn_status add_item(struct types *types, const struct attn_node *it
                                  struct attn_error *err)
 {
     const struct attn_node *list = attn_node_is_array(item) ? attn_node_first(item) : NULL;
-    const struct attn_node *times = list != NULL ? attn_node_next(list) : NULL;
+    const struct attn_node *times = list ? attn_node_next(list) : NULL;
     enum attn_status status = ATTN_OK;
     int64_t n;
 
-    if (times == NULL || attn_node_next(times) != NULL || !attn_node_int(times, &n) || n < 1 ||
-        !attn_node_is_array(list) || attn_node_first(list) == NULL)
+    if (!times || attn_node_next(times) || !attn_node_int(times, &n) || n < 1 ||
+        !attn_node_is_array(list) || !attn_node_first(list))
         return refuse(types, "items such as [[\"global\", \"local\"], 12]", err);
     for (int64_t i = 0; i < n && types->n <= types->n_layer && status == ATTN_OK; i++)
         status = add_list(types, list, err);
@@ -140,7 +139,7 @@ static enum attn_status check_count(const struct types *types, struct attn_error
 
 static bool is_given(const struct attn_node *node)
 {
-    return node != NULL && !attn_node_is_null(node);
+    return node && !attn_node_is_null(node);
 }
 
 /* Without a list, layers are global and local in turn; there are 24 then. */
@@ -163,7 +162,7 @@ static enum attn_status read_types(struct types *types, struct attn_error *err)
     types->key = "attention_types";
     if (is_given(list) && !attn_node_is_array(list))
         return refuse(types, "a list of items", err);
-    for (node = is_given(list) ? attn_node_first(list) : NULL; node != NULL && status == ATTN_OK;
+    for (node = is_given(list) ? attn_node_first(list) : NULL; node && status == ATTN_OK;
          node = attn_node_next(node))
         status = add_item(types, node, err);
     if (!is_given(list) && !is_given(expanded))

@@ -27,7 +27,7 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
 {
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *given = attn_node_find(root, "sliding_window");
-    struct attn_windows windows = {.width = given != NULL ? 0 : 4096};
+    struct attn_windows windows = {.width = given ? 0 : 4096};
     enum attn_status status = attn_llama_read_keys(json, &keys, config, layers, err);
 
     if (status == ATTN_OK)

@@ -33,7 +33,7 @@ static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
 static enum attn_status end_piece(struct splitter *splitter, struct attn_slice part, bool is_match,
                                   struct attn_error *err)
 {
-    const bool joins = is_match && !splitter->is_match && splitter->piece.layer != NULL;
+    const bool joins = is_match && !splitter->is_match && splitter->piece.layer;
 
     splitter->is_match = is_match;
     if (!joins)
