@@ -446,7 +446,7 @@ static enum attn_status compute(const struct attn_attend_args *args, struct attn
 enum attn_status attn_attend(const struct attn_attend_args *given, struct attn_error *err)
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &args, err);
 
-    return status == ATTN_OK ? compute(&args, err) : status;
+    ATTN_TRY(attn_options_read(given, &args, err));
+    return compute(&args, err);
 }

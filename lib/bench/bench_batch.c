@@ -143,7 +143,6 @@ static enum attn_status measure(struct attn_bench *bench, size_t n_together, str
 
 enum attn_status attn_bench_batch(struct attn_bench *bench, struct attn_error *err)
 {
-    const enum attn_status status = measure(bench, 1, err);
-
-    return status == ATTN_OK ? measure(bench, N_TEXT, err) : status;
+    ATTN_TRY(measure(bench, 1, err));
+    return measure(bench, N_TEXT, err);
 }

@@ -70,12 +70,11 @@ static enum attn_status feed(void *context, struct attn_error *err)
 {
     struct run *run = context;
     const float *logits;
-    enum attn_status status =
-        attn_session_feed(run->session, run->ids + run->n_before, run->n, err);
 
-    if (status == ATTN_OK && run->bench->config->output != ATTN_OUTPUT_NONE)
-        status = attn_session_logits(run->session, &logits, err);
-    return status;
+    ATTN_TRY(attn_session_feed(run->session, run->ids + run->n_before, run->n, err));
+    if (run->bench->config->output != ATTN_OUTPUT_NONE)
+        ATTN_TRY(attn_session_logits(run->session, &logits, err));
+    return ATTN_OK;
 }
 
 /* Bytes of the weights that a run without logits reads. */
@@ -164,12 +163,10 @@ static enum attn_status open_model(void *context, struct attn_error *err)
 {
     const struct attn_bench *bench = context;
     struct attn_model *model;
-    enum attn_status status =
-        attn_model_open(bench->options->source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, err);
 
-    if (status == ATTN_OK)
-        attn_model_close(model);
-    return status;
+    ATTN_TRY(attn_model_open(bench->options->source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, err));
+    attn_model_close(model);
+    return ATTN_OK;
 }
 
 /* Opens it and runs 6 tokens: every weight of the layers is read through the map. */

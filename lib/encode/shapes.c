@@ -244,11 +244,9 @@ void attn_shapes_cluster_row(const struct attn_shapes *shapes,
 
 enum attn_status attn_shapes_check(const struct attn_shapes *shapes, struct attn_error *err)
 {
-    enum attn_status status = attn_buffer_check(&shapes->shapes, err);
-
-    if (status == ATTN_OK)
-        status = attn_buffer_check(&shapes->colors, err);
-    return status == ATTN_OK ? attn_buffer_check(&shapes->text, err) : status;
+    ATTN_TRY(attn_buffer_check(&shapes->shapes, err));
+    ATTN_TRY(attn_buffer_check(&shapes->colors, err));
+    return attn_buffer_check(&shapes->text, err);
 }
 
 void attn_shapes_release(struct attn_shapes *shapes)

@@ -114,21 +114,14 @@ static enum attn_status check(const struct job *job, struct attn_error *err)
 
 static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
-    enum attn_status status = attn_trial_check_host(job->host, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_trial_check_host(job->host, err));
     attn_inquiry_choose_nothing(&job->request);
-    status = attn_run_prepare(job->host, &job->request, &job->run, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_run_prepare(job->host, &job->request, &job->run, err));
     job->config = attn_model_config(job->run->model);
     find_sites(job);
     attn_random_seed(&job->random, job->args->seed);
-    status = attn_error_at(check(job, err), ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = attn_answer_find(job->run, &job->args->answer, &job->answer, err);
-    return status;
+    ATTN_TRY(attn_error_at(check(job, err), ATTN_STAGE_OPTIONS, err));
+    return attn_answer_find(job->run, &job->args->answer, &job->answer, err);
 }
 
 /* The parts in the order of the table. */
@@ -420,10 +413,7 @@ static void edit_parts(const struct job *job, struct attn_edit *edits)
 static enum attn_status try_parts(struct job *job, bool is_cumulative, struct sets *sets,
                                   struct attn_error *err)
 {
-    enum attn_status status = allocate_sets(sets, job->n_part, job->n_part * job->n_site, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(allocate_sets(sets, job->n_part, job->n_part * job->n_site, err));
     edit_parts(job, sets->edits);
     for (size_t i = 0; i < sets->n; i++)
         sets->changes[i] =

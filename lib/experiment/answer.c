@@ -170,19 +170,16 @@ static enum attn_status find(const struct attn_run *run, const struct attn_answe
 {
     const struct named_token target = {args->target, args->target_id, "--target"};
     const struct named_token foil = {args->foil, args->foil_id, "--foil"};
-    enum attn_status status = find_token(run, &target, &answer->has_target, &answer->target, err);
 
-    if (status == ATTN_OK)
-        status = find_token(run, &foil, &answer->has_foil, &answer->foil, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(find_token(run, &target, &answer->has_target, &answer->target, err));
+    ATTN_TRY(find_token(run, &foil, &answer->has_foil, &answer->foil, err));
     if (answer->metric == ATTN_ANSWER_AUTO)
         answer->metric = answer->has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
     answer->position = run->text.n - 1;
-    status = check_needs(answer, err);
-    if (status == ATTN_OK && args->at)
-        status = attn_run_find_position(run, "--at", args->at, &answer->position, err);
-    return status;
+    ATTN_TRY(check_needs(answer, err));
+    if (args->at)
+        ATTN_TRY(attn_run_find_position(run, "--at", args->at, &answer->position, err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_answer_find(const struct attn_run *run, const struct attn_answer_args *args,

@@ -265,11 +265,11 @@ static enum attn_status append_embedding(struct job *job, struct attn_error *err
     const size_t d = job->config->d_model;
     const double embed = dot(job->direction, kept(job, ATTN_SITE_EMBED, ATTN_NO_LAYER), d);
     const double both = dot(job->direction, kept(job, ATTN_SITE_RESID_PRE, 0), d);
-    enum attn_status status = append(job, "embed", -1, -1, embed, err);
 
-    if (status == ATTN_OK && job->config->positions == ATTN_POSITIONS_LEARNED)
-        status = append(job, "pos", -1, -1, both - embed, err);
-    return status;
+    ATTN_TRY(append(job, "embed", -1, -1, embed, err));
+    if (job->config->positions == ATTN_POSITIONS_LEARNED)
+        ATTN_TRY(append(job, "pos", -1, -1, both - embed, err));
+    return ATTN_OK;
 }
 
 static enum attn_status append_heads(struct job *job, int layer, struct attn_error *err)
@@ -291,18 +291,18 @@ static enum attn_status append_layer(struct job *job, int layer, struct attn_err
     const struct attn_block_weights *w = &job->weights->blocks[layer];
     const float *mlp = kept(job, ATTN_SITE_MLP_OUT, layer);
     const bool has_bias = w->out.bias.data || w->ln1_behind.b.data;
-    enum attn_status status;
 
     find_layer_direction(job, layer);
-    status = append_heads(job, layer, err);
-    if (status == ATTN_OK && has_bias)
-        status = append(job, "attn_bias", layer, -1,
+    ATTN_TRY(append_heads(job, layer, err));
+    if (has_bias)
+        ATTN_TRY(append(job, "attn_bias", layer, -1,
                         bias_along(job, &w->out.bias, job->behind) +
                             bias_along(job, &w->ln1_behind.b, job->direction),
-                        err);
-    if (status == ATTN_OK && mlp)
-        status = append(job, "mlp", layer, -1, dot(job->direction, mlp, job->config->d_model), err);
-    return status;
+                        err));
+    if (mlp)
+        ATTN_TRY(
+            append(job, "mlp", layer, -1, dot(job->direction, mlp, job->config->d_model), err));
+    return ATTN_OK;
 }
 
 /* Element ID of the bias of the output matrix, or 0. */
@@ -354,14 +354,13 @@ static enum attn_status attribute_parts(struct job *job, struct attn_error *err)
         {.name = "head", .type = ATTN_VALUE_INTEGER},
         {.name = "logit", .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED, .digits = 4},
     };
-    enum attn_status status =
-        attn_table_create("attribute", columns, sizeof columns / sizeof *columns, &job->table, err);
 
-    if (status == ATTN_OK)
-        status = append_embedding(job, err);
-    for (int layer = 0; status == ATTN_OK && layer < (int)job->config->n_layer; layer++)
-        status = append_layer(job, layer, err);
-    return status == ATTN_OK ? append_output(job, err) : status;
+    ATTN_TRY(attn_table_create("attribute", columns, sizeof columns / sizeof *columns, &job->table,
+                               err));
+    ATTN_TRY(append_embedding(job, err));
+    for (int layer = 0; layer < (int)job->config->n_layer; layer++)
+        ATTN_TRY(append_layer(job, layer, err));
+    return append_output(job, err);
 }
 
 /* --- By token --------------------------------------------------------------------------------- */
@@ -380,11 +379,8 @@ static enum attn_status read_keys(struct job *job, int layer, int head, struct a
     const float *pattern = attn_capture_head(job->capture, site, layer, head);
     const float *v = attn_capture_head(job->capture, ATTN_SITE_V, layer, head / group);
     void *block = job->keys;
-    enum attn_status status =
-        attn_grow(&block, &job->capacity, job->n_key + n, sizeof *job->keys, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_grow(&block, &job->capacity, job->n_key + n, sizeof *job->keys, err));
     job->keys = block;
     for (size_t key = 0; key < n; key++)
         if (pattern[key] != 0)
@@ -481,16 +477,10 @@ static void release(struct job *job)
 
 static enum attn_status attribute(struct job *job, struct attn_host *host, struct attn_error *err)
 {
-    enum attn_status status = prepare(job, host, err);
-
-    if (status == ATTN_OK)
-        status = allocate(job, err);
-    if (status == ATTN_OK)
-        status = choose(job, err);
-    if (status == ATTN_OK)
-        status = keep(job, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(prepare(job, host, err));
+    ATTN_TRY(allocate(job, err));
+    ATTN_TRY(choose(job, err));
+    ATTN_TRY(keep(job, err));
     find_direction(job);
     return job->args->by_token ? attribute_keys(job, err) : attribute_parts(job, err);
 }

@@ -504,16 +504,13 @@ static enum attn_status choose_kept(struct job *job, struct attn_error *err)
     const uint64_t sites = ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_QUERY)) |
                            ATTN_SITE_BIT(attn_site_of_scores(&job->dims, ATTN_LAYOUT_KEY)) |
                            ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
-    enum attn_status status = attn_selection_create(&job->dims, &job->kept, err);
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(job->kept, sites, err);
-    for (int layer = 0; status == ATTN_OK && layer < (int)job->dims.n_layer; layer++)
+    ATTN_TRY(attn_selection_create(&job->dims, &job->kept, err));
+    ATTN_TRY(attn_selection_set_sites(job->kept, sites, err));
+    for (int layer = 0; layer < (int)job->dims.n_layer; layer++)
         if (attn_selection_n_head(job->selection, layer) > 0)
-            status = attn_selection_keep(job->kept, layer, ATTN_ALL_HEADS, err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(job->kept, &job->capture, err);
-    return status;
+            ATTN_TRY(attn_selection_keep(job->kept, layer, ATTN_ALL_HEADS, err));
+    return attn_capture_create(job->kept, &job->capture, err);
 }
 
 static enum attn_status prepare(struct job *job, const struct attn_attention *attention,
@@ -544,7 +541,6 @@ static enum attn_status feed(const struct job *job, bool is_chosen, const struct
 {
     const struct attn_compare_args *args = job->args;
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    enum attn_status status;
 
     options.n_max = args->n;
     options.n_source = args->n_source;
@@ -559,11 +555,9 @@ static enum attn_status feed(const struct job *job, bool is_chosen, const struct
     options.isa = args->isa;
     options.embeddings_name = args->embeddings_name;
     options.source_name = args->source_name;
-    status = attn_session_create(args->model, &options, session, err);
-    if (status == ATTN_OK && args->n_source > 0)
-        status = attn_session_set_source(*session, args->source, args->n_source, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_create(args->model, &options, session, err));
+    if (args->n_source > 0)
+        ATTN_TRY(attn_session_set_source(*session, args->source, args->n_source, err));
     return args->embeddings ? attn_session_feed_embeddings(*session, args->embeddings, args->n, err)
                             : attn_session_feed(*session, args->ids, args->n, err);
 }
@@ -693,11 +687,9 @@ enum attn_status attn_compare_run(const struct attn_compare_args *given,
                                   struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_compare_args args = ATTN_COMPARE_ARGS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &args, err);
     struct job job = {.args = &args};
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &args, err));
     job.config = attn_model_config(args.model);
     job.selection = args.selection;
     job.settings.n_recalled = args.n_recalled;
@@ -714,11 +706,9 @@ enum attn_status attn_compare_attend(const struct attn_attend_args *given,
                                      struct attn_comparison **comparison, struct attn_error *err)
 {
     struct attn_attend_args args = ATTN_ATTEND_ARGS_DEFAULT;
-    enum attn_status status = attn_options_read(given, &args, err);
     struct job job = {.arrays = &args, .selection = selection, .settings.n_recalled = n_recalled};
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_options_read(given, &args, err));
     job.dims = attn_attend_dims(&args);
     job.pool = args.pool;
     job.pairs = pairs;
@@ -810,10 +800,9 @@ static enum attn_status draw_pair(void *user, const struct attn_trace_event *cho
                                   const struct attn_trace_event *exact, struct attn_error *err)
 {
     const struct attn_trace differences = {NULL, attn_outputs_event, user};
-    const enum attn_status status = attn_outputs_pair(user, chosen, exact, err);
 
-    return status == ATTN_OK ? attn_pattern_difference_tell(&differences, chosen, exact, err)
-                             : status;
+    ATTN_TRY(attn_outputs_pair(user, chosen, exact, err));
+    return attn_pattern_difference_tell(&differences, chosen, exact, err);
 }
 
 /* With the outputs open for LABELS: compares, and draws the differences. */

@@ -50,13 +50,9 @@ static enum attn_status prepare_run(struct attn_host *host, const struct attn_re
                                     struct attn_run **run, struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    enum attn_status status =
-        attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err);
 
-    if (status == ATTN_OK)
-        status = attn_host_check_model(host, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_host_check_model(host, err));
     attn_inquiry_choose_nothing(&request);
     request.sites = "pattern";
     return attn_run_prepare(host, &request, run, err);

@@ -96,16 +96,13 @@ static enum attn_status keep(struct job *job, struct attn_error *err)
     const struct attn_dims *dims = attn_selection_dims(job->run->selection);
     const uint64_t stream =
         ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | job->sites;
-    enum attn_status status = attn_selection_create(dims, &job->selection, err);
 
-    if (status == ATTN_OK)
-        status = attn_selection_set_sites(
-            job->selection, job->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream, err);
-    if (status == ATTN_OK)
-        status = attn_error_in(attn_selection_set_queries(job->selection, job->run->queries, err),
-                               "queries", err);
-    return status == ATTN_OK ? attn_trial_keep(job->run, job->selection, &job->capture, err)
-                             : status;
+    ATTN_TRY(attn_selection_create(dims, &job->selection, err));
+    ATTN_TRY(attn_selection_set_sites(
+        job->selection, job->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream, err));
+    ATTN_TRY(attn_error_in(attn_selection_set_queries(job->selection, job->run->queries, err),
+                           "queries", err));
+    return attn_trial_keep(job->run, job->selection, &job->capture, err);
 }
 
 /* The readers' session, and room for what it says. */

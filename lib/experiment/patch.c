@@ -363,35 +363,28 @@ static enum attn_status append(struct job *job, const char *part, int layer, siz
 
 static enum attn_status append_all(struct job *job, struct attn_error *err)
 {
-    enum attn_status status = append(job, "base", -1, 0, job->trials.base.value, err);
-
-    if (status == ATTN_OK)
-        status = append(job, "source", -1, 0, job->source_value, err);
-    for (size_t i = 0; status == ATTN_OK && i < job->n_piece; i++)
-        status = append(job, attn_site_name(job->site), (int)(i / job->n_each), i % job->n_each,
-                        job->outcomes[i].reply.value, err);
-    return status;
+    ATTN_TRY(append(job, "base", -1, 0, job->trials.base.value, err));
+    ATTN_TRY(append(job, "source", -1, 0, job->source_value, err));
+    for (size_t i = 0; i < job->n_piece; i++)
+        ATTN_TRY(append(job, attn_site_name(job->site), (int)(i / job->n_each), i % job->n_each,
+                        job->outcomes[i].reply.value, err));
+    return ATTN_OK;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status patch(struct job *job, struct attn_error *err)
 {
-    enum attn_status status;
-
     job->base = job->args->is_to_noise ? job->clean : job->corrupted;
     job->source = job->args->is_to_noise ? job->corrupted : job->clean;
     job->config = attn_model_config(job->base->model);
-    status = run_both(job, err);
-    if (status == ATTN_OK)
-        status = find_pieces(job, err);
-    if (status == ATTN_OK)
-        status = try_pieces(job, err);
-    if (status == ATTN_OK && job->args->n_control > 0)
-        status = draw_controls(job, err);
-    if (status == ATTN_OK)
-        status = create_table(job, err);
-    return status == ATTN_OK ? append_all(job, err) : status;
+    ATTN_TRY(run_both(job, err));
+    ATTN_TRY(find_pieces(job, err));
+    ATTN_TRY(try_pieces(job, err));
+    if (job->args->n_control > 0)
+        ATTN_TRY(draw_controls(job, err));
+    ATTN_TRY(create_table(job, err));
+    return append_all(job, err);
 }
 
 static void release(struct job *job)

@@ -314,18 +314,13 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
 static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(job->host);
-    enum attn_status status = attn_trial_check_host(job->host, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_trial_check_host(job->host, err));
     job->n_ctx = attn_model_config(model)->n_ctx;
     job->n_vocab = attn_model_config(model)->n_vocab;
     job->n_row = LOGIT_BYTES / sizeof(float) / job->n_vocab;
-    status = read_tokens(job, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(read_tokens(job, err));
+    ATTN_TRY(attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err));
     job->n_row = job->n_row == 0 ? 1 : job->n_row < job->text.n ? job->n_row : job->text.n;
     job->scored = attn_alloc(job->text.n, sizeof *job->scored, err);
     job->logits = attn_alloc_uninitialized(job->n_row * job->n_vocab, sizeof *job->logits, err);

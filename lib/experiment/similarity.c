@@ -56,17 +56,12 @@ static enum attn_status check_size(const struct job *job, struct attn_error *err
 
 static enum attn_status keep_patterns(struct job *job, struct attn_error *err)
 {
-    enum attn_status status = check_size(job, err);
-
-    if (status == ATTN_OK)
-        status =
-            attn_selection_create(attn_selection_dims(job->run->selection), &job->selection, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(
-            attn_selection_set_sites(job->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err),
-            ATTN_STAGE_OPTIONS, err);
-    return status == ATTN_OK ? attn_trial_keep(job->run, job->selection, &job->capture, err)
-                             : status;
+    ATTN_TRY(check_size(job, err));
+    ATTN_TRY(attn_selection_create(attn_selection_dims(job->run->selection), &job->selection, err));
+    ATTN_TRY(attn_error_at(
+        attn_selection_set_sites(job->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err),
+        ATTN_STAGE_OPTIONS, err));
+    return attn_trial_keep(job->run, job->selection, &job->capture, err);
 }
 
 static enum attn_status list_pairs(struct job *job, struct attn_error *err)

@@ -760,15 +760,10 @@ static void list_metrics(struct job *job)
 
 static enum attn_status prepare(struct job *job, struct attn_error *err)
 {
-    enum attn_status status = attn_host_check_model(job->host, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_host_check_model(job->host, err));
     job->config = attn_model_config(attn_host_model(job->host));
     list_metrics(job);
-    status = attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_error_at(check_args(job, err), ATTN_STAGE_OPTIONS, err));
     attn_inquiry_choose_nothing(&job->request);
     job->request.sites = "pattern";
     job->heads = attn_alloc(n_all(job), sizeof *job->heads, err);

@@ -124,11 +124,10 @@ static void close_cairo(struct cairo *cairo)
 enum attn_status attn_figure_cairo_check(const char *name, struct attn_error *err)
 {
     struct cairo cairo;
-    enum attn_status status = open_cairo(&cairo, name, err);
 
-    if (status == ATTN_OK)
-        close_cairo(&cairo);
-    return status;
+    ATTN_TRY(open_cairo(&cairo, name, err));
+    close_cairo(&cairo);
+    return ATTN_OK;
 }
 
 /* --- Cells ------------------------------------------------------------------------------------- */
@@ -176,10 +175,8 @@ static enum attn_status draw_paths(const struct drawing *drawing,
     const struct cairo *cairo = drawing->cairo;
     struct attn_shape_run *runs;
     size_t n;
-    enum attn_status status = attn_shapes_runs(drawing->shapes, cluster, &runs, &n, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_shapes_runs(drawing->shapes, cluster, &runs, &n, err));
     for (size_t i = 0; i < n; i++) {
         cairo->cairo_rectangle(drawing->cr, runs[i].x, runs[i].y, runs[i].width, runs[i].height);
         if (i + 1 < n && runs[i].color == runs[i + 1].color)

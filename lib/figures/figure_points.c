@@ -71,11 +71,9 @@ static bool copy_row(const struct attn_level_matrix *matrix, size_t r, double *o
 static enum attn_status find_axes(struct plot *plot, double *numbers, struct attn_error *err)
 {
     struct attn_principal_axes axes;
-    enum attn_status status = attn_principal_axes_find(numbers, plot->n, plot->matrix->n_column,
-                                                       plot->n_axis, &axes, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_principal_axes_find(numbers, plot->n, plot->matrix->n_column, plot->n_axis, &axes,
+                                      err));
     memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
     memcpy(plot->shares, axes.shares, sizeof axes.shares);
     attn_principal_axes_release(&axes);

@@ -104,10 +104,8 @@ static enum attn_status append_paths(struct attn_buffer *out, const struct attn_
 {
     struct attn_shape_run *runs;
     size_t n;
-    enum attn_status status = attn_shapes_runs(figure, cluster, &runs, &n, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_shapes_runs(figure, cluster, &runs, &n, err));
     attn_buffer_append_string(out, "<g shape-rendering=\"crispEdges\">\n");
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || runs[i].color != runs[i - 1].color)

@@ -343,15 +343,10 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
 {
     const struct attn_column *column;
     size_t values;
-    enum attn_status status = find_values(table, grid, &values, err);
 
-    if (status != ATTN_OK)
-        return status;
-    status = read_axes(table, grid, cells, err);
-    if (status == ATTN_OK)
-        status = read_values(table, values, cells, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(find_values(table, grid, &values, err));
+    ATTN_TRY(read_axes(table, grid, cells, err));
+    ATTN_TRY(read_values(table, values, cells, err));
     column = attn_table_column(table, values);
     cells->figure.rows = &cells->rows.axis;
     cells->figure.columns = &cells->columns.axis;

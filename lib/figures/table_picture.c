@@ -58,9 +58,9 @@ static enum attn_status draw_figure(const struct attn_figure_grid *grid,
                                                 .picture = picture,
                                                 .n = 1,
                                                 .is_in_points = is_in_points(format)};
-    enum attn_status status = attn_figure_measure(&content, err);
 
-    return status == ATTN_OK ? attn_figure_draw(&content, shapes, err) : status;
+    ATTN_TRY(attn_figure_measure(&content, err));
+    return attn_figure_draw(&content, shapes, err);
 }
 
 /* Writes GRID, or the figure that it became, to SINK. */

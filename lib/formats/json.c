@@ -117,10 +117,7 @@ fail:
 enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
                                  struct attn_error *err)
 {
-    const enum attn_status status = check_file(file, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_file(file, err));
     return make_tree((const char *)file->data, file->size, file->path, json, err);
 }
 

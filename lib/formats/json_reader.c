@@ -735,11 +735,8 @@ static enum attn_status push_key(struct key_stack *stack, const struct attn_json
                                  struct attn_error *err)
 {
     const uint64_t hash = attn_json_hash(token);
-    enum attn_status status =
-        attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key), err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1, sizeof(struct key), err));
     ((struct key *)stack->keys)[stack->count++] =
         (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
     return ATTN_OK;

@@ -123,11 +123,8 @@ enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *
     if (!attn_is_given(path, "path", err) || !attn_is_given(mask, "mask", err))
         return ATTN_INVALID;
     struct attn_mask_array found = {.name = path};
-    const enum attn_status status =
-        attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_npy_open(path, ATTN_READ, ATTN_NPY_NUMBERS, &found.file, err));
     found.rank = attn_npy_rank(found.file);
     memcpy(found.shape, attn_npy_shape(found.file), (size_t)found.rank * sizeof(size_t));
     *mask = found;

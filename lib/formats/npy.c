@@ -367,17 +367,13 @@ static enum attn_status read_layout(const struct attn_file *file, enum attn_npy_
 {
     struct layout read = {0};
     struct reader reader = {.file = file, .types = types, .err = err};
-    enum attn_status status = find_header(file, &reader, err);
 
-    if (status == ATTN_OK)
-        status = read_dict(&reader, &read);
-    if (status == ATTN_OK) {
-        read.data_start = (size_t)((const unsigned char *)reader.end - file->data);
-        status = check_size(file, &read, err);
-    }
-    if (status == ATTN_OK)
-        *layout = read;
-    return status;
+    ATTN_TRY(find_header(file, &reader, err));
+    ATTN_TRY(read_dict(&reader, &read));
+    read.data_start = (size_t)((const unsigned char *)reader.end - file->data);
+    ATTN_TRY(check_size(file, &read, err));
+    *layout = read;
+    return ATTN_OK;
 }
 
 /* --- The file ------------------------------------------------------------------------------- */
@@ -412,9 +408,9 @@ enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_
                                struct attn_npy_file **out, struct attn_error *err)
 {
     struct attn_file file = {0};
-    enum attn_status status = attn_file_open(path, load, &file, err);
 
-    return status == ATTN_OK ? attn_npy_take(&file, types, out, err) : status;
+    ATTN_TRY(attn_file_open(path, load, &file, err));
+    return attn_npy_take(&file, types, out, err);
 }
 
 void attn_npy_close(struct attn_npy_file *npy)

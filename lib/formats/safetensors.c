@@ -88,9 +88,9 @@ enum attn_status attn_safetensors_open_file(const char *path, enum attn_load loa
                                             struct attn_safetensors **out, struct attn_error *err)
 {
     struct attn_file file = {0};
-    enum attn_status status = attn_file_open(path, load, &file, err);
 
-    return status == ATTN_OK ? attn_safetensors_take(&file, out, err) : status;
+    ATTN_TRY(attn_file_open(path, load, &file, err));
+    return attn_safetensors_take(&file, out, err);
 }
 
 /* A line of the weight_map; borrows from the index. */

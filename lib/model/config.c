@@ -179,13 +179,10 @@ size_t attn_config_nearest_divisor(size_t whole, size_t n)
 enum attn_status attn_config_check(const struct attn_json *json, const struct attn_config *config,
                                    struct attn_error *err)
 {
-    enum attn_status status = check_supported(json, config, err);
-
-    if (status == ATTN_OK)
-        status = check_rotary(json, config, err);
-    if (status == ATTN_OK)
-        status = check_out(json, config, err);
-    return status == ATTN_OK ? check_sizes(json, config, err) : status;
+    ATTN_TRY(check_supported(json, config, err));
+    ATTN_TRY(check_rotary(json, config, err));
+    ATTN_TRY(check_out(json, config, err));
+    return check_sizes(json, config, err);
 }
 
 enum attn_status attn_config_allocate_layers(struct attn_config *config,

@@ -209,16 +209,14 @@ static enum attn_status find_session(const struct attn_model *model,
     const struct attn_trace trace = {.selection = selection, .on_event = ignore};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     size_t n_byte;
-    enum attn_status status;
 
     options.n_max = cost->n_position;
     options.n_source = cost->n_source;
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.trace = &trace;
-    status = attn_session_measure(model, &options, &n_byte, err);
-    if (status == ATTN_OK)
-        cost->session = n_byte;
-    return status;
+    ATTN_TRY(attn_session_measure(model, &options, &n_byte, err));
+    cost->session = n_byte;
+    return ATTN_OK;
 }
 
 enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t n_source,

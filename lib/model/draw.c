@@ -509,17 +509,13 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         struct attn_error *err)
 {
     struct drawer drawer = {.weights = weights, .config = config};
-    enum attn_status status = attn_weights_describe(config, with_biases, add_weight, weights, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_weights_describe(config, with_biases, add_weight, weights, err));
     fill_norms(weights, config);
     drawer.n_embedding_row = config->n_vocab;
     if (options->n_embedding_row > 0)
         drawer.n_embedding_row = options->n_embedding_row;
-    status = check_embedding_rows(&drawer, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_embedding_rows(&drawer, err));
     attn_random_seed(&drawer.random, options->seed);
     return draw_all(&drawer, options, err);
 }

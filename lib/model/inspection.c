@@ -86,11 +86,10 @@ static enum attn_status make(const char *name, const struct attn_column *columns
                              const struct attn_cell *cells, struct attn_table **table,
                              struct attn_error *err)
 {
-    enum attn_status status = attn_table_create(name, columns, n, table, err);
-
-    if (status == ATTN_OK && cells)
-        status = attn_table_append(*table, cells, n, err);
-    return status;
+    ATTN_TRY(attn_table_create(name, columns, n, table, err));
+    if (cells)
+        ATTN_TRY(attn_table_append(*table, cells, n, err));
+    return ATTN_OK;
 }
 
 static enum attn_status make_record(const char *name, const struct record *record,
@@ -240,11 +239,9 @@ static enum attn_status find_differences(const struct attn_inspection *inspectio
 {
     static const struct attn_column columns[] = {{.name = "part", .type = ATTN_VALUE_TEXT},
                                                  {.name = "difference", .type = ATTN_VALUE_TEXT}};
-    const enum attn_status status = make("differences", columns, 2, NULL, table, err);
 
-    return status == ATTN_OK
-               ? attn_differences_append(attn_model_config(inspection->model), *table, err)
-               : status;
+    ATTN_TRY(make("differences", columns, 2, NULL, table, err));
+    return attn_differences_append(attn_model_config(inspection->model), *table, err);
 }
 
 static enum attn_status find_parameters(const struct attn_inspection *inspection,

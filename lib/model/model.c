@@ -199,11 +199,10 @@ enum attn_status attn_model_embed(const struct attn_model *model, const int32_t 
     if (!attn_is_given(model, "model", err) || (n > 0 && !attn_is_given(ids, "ids", err)) ||
         !attn_is_given(x, "x", err))
         return ATTN_INVALID;
-    const enum attn_status status = attn_model_check_ids(model, ids, n, 0, err);
 
-    if (status == ATTN_OK)
-        attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
-    return status;
+    ATTN_TRY(attn_model_check_ids(model, ids, n, 0, err));
+    attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST), ids, n, x);
+    return ATTN_OK;
 }
 
 const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model)

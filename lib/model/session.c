@@ -250,12 +250,8 @@ static struct attn_forward forward_of(const struct attn_session *session,
 static enum attn_status prepare(struct attn_session *session, const struct attn_model *model,
                                 const struct attn_session_options *options, struct attn_error *err)
 {
-    enum attn_status status = check_options(model, options, err);
-
-    if (status == ATTN_OK)
-        status = copy_options(session, model, options, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_options(model, options, err));
+    ATTN_TRY(copy_options(session, model, options, err));
     session->forward = forward_of(session, model, options);
     attn_plan_memory(&session->forward, &session->arena);
     return ATTN_OK;
@@ -498,14 +494,11 @@ static size_t count_cached(const struct attn_forward *f)
 enum attn_status attn_session_run_feed(struct attn_session *session)
 {
     struct attn_forward *f = &session->forward;
-    enum attn_status status;
 
     session->is_broken = true;
     session->has_last_logits = false;
     f->n_cached = count_cached(f);
-    status = attn_decoder_run(f);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_decoder_run(f));
     session->is_broken = false;
     session->n_position += f->feed.n_row;
     return ATTN_OK;
@@ -526,12 +519,9 @@ enum attn_status attn_session_feed(struct attn_session *session, const int32_t *
     if (!attn_is_given(session, "session", err) || (n > 0 && !attn_is_given(ids, "ids", err)))
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
-    enum attn_status status = attn_session_check_feed(session, 0, n, err);
 
-    if (status == ATTN_OK)
-        status = attn_model_check_ids(f->model, ids, n, session->n_position, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(attn_model_check_ids(f->model, ids, n, session->n_position, err));
     begin_feed(session, n, err);
     attn_session_gather(f, ids, n, f->resid);
     return attn_session_run_feed(session);
@@ -544,12 +534,9 @@ enum attn_status attn_session_feed_embeddings(struct attn_session *session, cons
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
     const struct given_rows rows = {f->embeddings_name, "the embeddings", x, n, f->dims.d_model};
-    enum attn_status status = attn_session_check_feed(session, 0, n, err);
 
-    if (status == ATTN_OK)
-        status = check_numbers(f, &rows, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_feed(session, 0, n, err));
+    ATTN_TRY(check_numbers(f, &rows, err));
     begin_feed(session, n, err);
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));
     return attn_session_run_feed(session);
@@ -575,12 +562,9 @@ enum attn_status attn_session_feed_layer(struct attn_session *session, int layer
                                          size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
-    enum attn_status status = attn_session_check_layer(f, layer, err);
 
-    if (status == ATTN_OK)
-        status = attn_session_check_feed(session, (size_t)layer, n, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_layer(f, layer, err));
+    ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));
     begin_feed(session, n, err);
     f->feed.first_layer = layer;
     memcpy(f->resid, x, n * f->dims.d_model * sizeof(float));

@@ -109,12 +109,9 @@ enum attn_status attn_session_feed_many(struct attn_session *session,
         (n > 0 && !attn_is_given(sequences, "sequences", err)))
         return ATTN_INVALID;
     struct attn_forward *f = &session->forward;
-    enum attn_status status = check_many(session, 0, sequences, n, err);
 
-    if (status == ATTN_OK)
-        status = check_many_ids(f->model, sequences, n, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_many(session, 0, sequences, n, err));
+    ATTN_TRY(check_many_ids(f->model, sequences, n, err));
     begin_many(session, sequences, n, err);
     for (size_t i = 0; i < n; i++)
         attn_session_gather(f, sequences[i].ids, sequences[i].n,
@@ -141,12 +138,9 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
 {
     struct attn_forward *f = &session->forward;
     const size_t d = f->dims.d_model;
-    enum attn_status status = attn_session_check_layer(f, start->layer, err);
 
-    if (status == ATTN_OK)
-        status = check_many(session, (size_t)start->layer, sequences, n, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_layer(f, start->layer, err));
+    ATTN_TRY(check_many(session, (size_t)start->layer, sequences, n, err));
     begin_many(session, sequences, n, err);
     f->feed.first_layer = start->layer;
     f->feed.has_z = start->z;
@@ -206,10 +200,8 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
 {
     if (!attn_is_given(session, "session", err) || !attn_is_given(logits, "logits", err))
         return ATTN_INVALID;
-    const enum attn_status status = attn_session_check_logits(session, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_session_check_logits(session, err));
     return unembed(session, NULL, session->forward.feed.n_part, logits, err);
 }
 
@@ -217,11 +209,10 @@ enum attn_status attn_session_logits_last(struct attn_session *session, float *l
 static enum attn_status check_positions(const struct attn_session *session, const size_t *positions,
                                         size_t n, struct attn_error *err)
 {
-    enum attn_status status = attn_session_check_logits(session, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        status = attn_session_check_position(session, positions[i], err);
-    return status;
+    ATTN_TRY(attn_session_check_logits(session, err));
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(attn_session_check_position(session, positions[i], err));
+    return ATTN_OK;
 }
 
 enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
@@ -231,9 +222,9 @@ enum attn_status attn_session_logits_of(struct attn_session *session, const size
         (n > 0 && !attn_is_given(positions, "positions", err)) ||
         !attn_is_given(logits, "logits", err))
         return ATTN_INVALID;
-    const enum attn_status status = check_positions(session, positions, n, err);
 
-    return status == ATTN_OK ? unembed(session, positions, n, logits, err) : status;
+    ATTN_TRY(check_positions(session, positions, n, err));
+    return unembed(session, positions, n, logits, err);
 }
 
 enum attn_status attn_session_final_of(struct attn_session *session, const size_t *positions,

@@ -592,12 +592,8 @@ enum attn_status attn_weights_pack(struct attn_weights *weights, const struct at
                                    const struct attn_safetensors *st, enum attn_compute compute,
                                    struct attn_pool *pool, struct attn_error *err)
 {
-    enum attn_status status;
-
     plan_packed(weights, config, compute);
-    status = attn_arena_allocate(&weights->packed, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_arena_allocate(&weights->packed, err));
     plan_packed(weights, config, compute);
     /* The largest one first: while it is packed its pages are in memory, too, and not yet much else. */
     pack_linears(&weights->unembed, 1, st, pool);

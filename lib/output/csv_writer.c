@@ -274,14 +274,10 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
 {
     struct csv_writer *w = (struct csv_writer *)writer;
     struct csv_file *file = NULL;
-    enum attn_status status = find_file(w, event, place, &file, err);
 
-    if (status == ATTN_OK)
-        status = attn_writer_write_rows(writer, event, place, append_row, file->sink, err);
-    if (status == ATTN_OK)
-        status = attn_sink_check(file->sink, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(find_file(w, event, place, &file, err));
+    ATTN_TRY(attn_writer_write_rows(writer, event, place, append_row, file->sink, err));
+    ATTN_TRY(attn_sink_check(file->sink, err));
     file->n_row_left -= event->n_row < file->n_row_left ? event->n_row : file->n_row_left;
     return file->n_row_left == 0 ? close_file(w, file, err) : ATTN_OK;
 }

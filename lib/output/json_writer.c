@@ -201,10 +201,8 @@ static enum attn_status write_rows(struct json_writer *w, const struct attn_arra
 static enum attn_status open_json(struct attn_writer *writer, struct attn_error *err)
 {
     struct json_writer *w = (struct json_writer *)writer;
-    enum attn_status status = attn_arrays_init(&w->arrays, writer, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
     writer->is_in_order = true;
     attn_buffer_append_format(&w->text, "{\n\"schema\": %d,\n\"model\": ", ATTN_JSON_SCHEMA);
     attn_json_append_text(&w->text, writer->labels.model,

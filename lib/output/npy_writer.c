@@ -41,13 +41,11 @@ static enum attn_status open_file(struct npy_writer *w, const struct attn_array 
     char header[ATTN_NPY_HEADER_SIZE];
     struct file_name name = file_name(w, array);
     struct attn_sink **file = file_of(w, array);
-    enum attn_status status;
 
-    status = attn_directory_create_file(w->base.directory, name.text, file, err);
-    if (status == ATTN_OK)
-        attn_sink_write(*file, header,
-                        attn_npy_header(array->dtype, array->shape, array->rank, header));
-    return status;
+    ATTN_TRY(attn_directory_create_file(w->base.directory, name.text, file, err));
+    attn_sink_write(*file, header,
+                    attn_npy_header(array->dtype, array->shape, array->rank, header));
+    return ATTN_OK;
 }
 
 static enum attn_status close_file(struct npy_writer *w, struct attn_array *array,

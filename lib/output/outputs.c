@@ -226,13 +226,11 @@ static enum attn_status keep_directories_off(struct attn_outputs *outputs,
                                              const struct attn_output *items,
                                              struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     for (size_t i = 0; i < outputs->n; i++)
-        for (size_t d = 0; status == ATTN_OK && d < outputs->n_directory; d++)
+        for (size_t d = 0; d < outputs->n_directory; d++)
             if (items[i].path && !is_directory(&items[i]))
-                status = attn_directory_keep_off(outputs->directories[d], items[i].path, err);
-    return status;
+                ATTN_TRY(attn_directory_keep_off(outputs->directories[d], items[i].path, err));
+    return ATTN_OK;
 }
 
 /* Opens the directories of all outputs, and locks them in their order. */

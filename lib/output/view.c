@@ -336,10 +336,8 @@ static enum attn_status tell_narrowed(struct attn_view *view, const struct attn_
 {
     struct attn_trace_event told = *event;
     const size_t ld = event->n_col;
-    enum attn_status status = reserve(view, event->n_row, ld, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(reserve(view, event->n_row, ld, err));
     for (size_t r = 0; r < event->n_row; r++) {
         float *values = view->values + r * ld;
         int32_t *keys = view->keys + r * ld;

@@ -521,14 +521,11 @@ static enum attn_status open_figure(struct page_writer *w, struct attn_error *er
 
 static enum attn_status finish_figure(struct page_writer *w, struct attn_error *err)
 {
-    enum attn_status status = attn_writer_finish(w->figure, err);
     const char *svg;
     size_t n;
 
-    if (status == ATTN_OK)
-        status = attn_sink_check(w->svg, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_writer_finish(w->figure, err));
+    ATTN_TRY(attn_sink_check(w->svg, err));
     svg = attn_sink_bytes(w->svg, &n);
     attn_page_figure_write(svg, n, w->base.sink);
     return ATTN_OK;

@@ -107,10 +107,8 @@ static bool is_closed(const struct attn_record_writer *writer)
 static enum attn_status write_text(struct attn_record_writer *writer, struct attn_error *err)
 {
     struct attn_sink *sink = sink_of(writer);
-    enum attn_status status = attn_buffer_check(&writer->text, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_buffer_check(&writer->text, err));
     attn_sink_write(sink, writer->text.data, writer->text.size);
     attn_buffer_reset(&writer->text);
     return attn_sink_check(sink, err);

@@ -230,16 +230,16 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
     struct visit visit = {&catalog, tell, user};
-    enum attn_status status = attn_options_read(given, &catalog, err);
     const char *name;
 
-    for (size_t i = 0; status == ATTN_OK && (name = attn_builtin_name(i)); i++)
-        status = tell(user, name, err);
-    for (size_t i = 0; status == ATTN_OK && i < catalog.n_folder; i++)
-        status = visit_folder(&visit, i, err);
-    if (status == ATTN_OK && catalog.hub)
-        status = attn_hub_visit(catalog.hub, visit_cached, &visit, err);
-    return status;
+    ATTN_TRY(attn_options_read(given, &catalog, err));
+    for (size_t i = 0; (name = attn_builtin_name(i)); i++)
+        ATTN_TRY(tell(user, name, err));
+    for (size_t i = 0; i < catalog.n_folder; i++)
+        ATTN_TRY(visit_folder(&visit, i, err));
+    if (catalog.hub)
+        ATTN_TRY(attn_hub_visit(catalog.hub, visit_cached, &visit, err));
+    return ATTN_OK;
 }
 
 /* --- As a table ------------------------------------------------------------------------------- */

@@ -148,10 +148,8 @@ static enum attn_status add_ablation(const char *spec, enum attn_site site,
                                      size_t *n, struct attn_error *err)
 {
     struct attn_selection *heads;
-    enum attn_status status = select_heads(spec, dims, &heads, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(select_heads(spec, dims, &heads, err));
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
         for (size_t head = 0; head < dims->n_head; head++) {
             struct attn_edit edit = ATTN_EDIT_DEFAULT;

@@ -178,14 +178,12 @@ static enum attn_status tell(const struct job *job, int layer, struct attn_error
 /* The queries in hand, from their own positions down to the input. */
 static enum attn_status roll(struct job *job, int layer, struct attn_error *err)
 {
-    enum attn_status status = ATTN_OK;
-
     memset(job->from, 0, job->n_query * job->n * sizeof *job->from);
     for (size_t q = 0; q < job->n_query; q++)
         job->from[q * job->n + job->queries[q]] = 1;
-    for (int m = layer; status == ATTN_OK && m >= 0; m--)
-        status = go_through(job, m, err);
-    return status == ATTN_OK ? tell(job, layer, err) : status;
+    for (int m = layer; m >= 0; m--)
+        ATTN_TRY(go_through(job, m, err));
+    return tell(job, layer, err);
 }
 
 static enum attn_status reserve(struct job *job, size_t n_query, struct attn_error *err)

@@ -163,15 +163,15 @@ static enum attn_status choose(const struct attn_derivation *derivation, int lay
     const uint64_t sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     const struct attn_selection *asked = derivation->told->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
-    enum attn_status status = attn_derivation_select(derivation, sites, layer, selection, err);
 
-    for (int head = 0; status == ATTN_OK && head < (int)dims->n_head; head++)
+    ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
+    for (int head = 0; head < (int)dims->n_head; head++)
         if (attn_selection_has_head(asked, layer, head))
-            status = attn_selection_keep(*selection, layer, head, err);
-    for (size_t query = 0; status == ATTN_OK && query < dims->n_position; query++)
+            ATTN_TRY(attn_selection_keep(*selection, layer, head, err));
+    for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(asked, query))
-            status = attn_selection_keep_queries(*selection, query, 1, err);
-    return status;
+            ATTN_TRY(attn_selection_keep_queries(*selection, query, 1, err));
+    return ATTN_OK;
 }
 
 static enum attn_status derive(const struct attn_derivation *derivation, int layer,

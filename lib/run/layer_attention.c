@@ -141,10 +141,8 @@ static enum attn_status set_mask(const struct attn_mask_array *mask,
 {
     const bool is_of_text = has_self(config);
     struct attn_mask_matrix matrix;
-    const enum attn_status status = read_mask(mask, sizes, &matrix, &found->mask, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(read_mask(mask, sizes, &matrix, &found->mask, err));
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct attn_attention *one = &found->layers[layer];
 

@@ -152,15 +152,11 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
                                      const struct attn_many_options *given, struct attn_error *err)
 {
     const struct attn_config *config;
-    enum attn_status status;
 
     *task = (struct attn_many_task){
         .host = host, .options = ATTN_MANY_OPTIONS_DEFAULT, .request = ATTN_REQUEST_DEFAULT};
-    status = read_options(task, given, err);
-    if (status == ATTN_OK)
-        status = attn_host_check_model(host, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(read_options(task, given, err));
+    ATTN_TRY(attn_host_check_model(host, err));
     config = attn_model_config(host->model);
     list_metrics(task);
     task->n_layer = config->n_layer;
@@ -177,8 +173,8 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
             smaller(ATTN_MANY_PACK_ROWS, 1 + LOGIT_BYTES / sizeof(float) / config->n_vocab);
     for (size_t layer = 0; layer < config->n_layer; layer++)
         task->has_cross = task->has_cross || config->is_cross[layer];
-    status = check_output(task, err);
-    return status == ATTN_OK ? prepare_longest(task, err) : status;
+    ATTN_TRY(check_output(task, err));
+    return prepare_longest(task, err);
 }
 
 void attn_many_task_release(struct attn_many_task *task)

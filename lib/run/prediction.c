@@ -176,11 +176,10 @@ static enum attn_status rank_last(struct attn_session *session,
                                   struct attn_error *err)
 {
     const float *logits;
-    const enum attn_status status = attn_session_logits(session, &logits, err);
 
-    if (status == ATTN_OK)
-        rank_position(ranking, args, attn_session_n_position(session) - 1, logits);
-    return status;
+    ATTN_TRY(attn_session_logits(session, &logits, err));
+    rank_position(ranking, args, attn_session_n_position(session) - 1, logits);
+    return ATTN_OK;
 }
 
 /* Selected positions from FIRST on that are neighbours, at most N_MOST. */

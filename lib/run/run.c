@@ -52,27 +52,23 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
 static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
-    enum attn_status status;
 
     run->text.cancel = run->source.cancel = run->continuations.cancel = run->host->options.cancel;
-    status = attn_sequence_read(request, run->model, run->tokenizer, &run->text, err);
-    if (status == ATTN_OK)
-        status = attn_source_read(request, run->model, run->tokenizer, &run->source, err);
-    if (status == ATTN_OK)
-        status = attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
-                                           &run->continuations, err);
-    return status;
+    ATTN_TRY(attn_sequence_read(request, run->model, run->tokenizer, &run->text, err));
+    ATTN_TRY(attn_source_read(request, run->model, run->tokenizer, &run->source, err));
+    return attn_continuations_encode(request, run->model, run->tokenizer, run->text.n,
+                                     &run->continuations, err);
 }
 
 static enum attn_status choose_attention(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    enum attn_status status = attn_layer_attention_find(&run->request, config, run->text.n,
-                                                        run->source.n, &run->attention, err);
 
-    if (status == ATTN_OK && run->continuations.n_more > 0)
-        status = attn_layer_attention_check_next(run->attention.layers, config, err);
-    return status;
+    ATTN_TRY(attn_layer_attention_find(&run->request, config, run->text.n, run->source.n,
+                                       &run->attention, err));
+    if (run->continuations.n_more > 0)
+        ATTN_TRY(attn_layer_attention_check_next(run->attention.layers, config, err));
+    return ATTN_OK;
 }
 
 /* The caller's own selection, if it was made for a run of these sizes. */
@@ -301,40 +297,30 @@ static enum attn_status check_label_list(const struct attn_label_list *list, siz
 static enum attn_status check_labels(const struct attn_request *request,
                                      const struct attn_dims *dims, struct attn_error *err)
 {
-    const enum attn_status status =
-        check_label_list(&request->query_labels, dims->n_position, "queries", err);
-
-    return status == ATTN_OK ? check_label_list(&request->key_labels, dims->n_source, "keys", err)
-                             : status;
+    ATTN_TRY(check_label_list(&request->query_labels, dims->n_position, "queries", err));
+    return check_label_list(&request->key_labels, dims->n_source, "keys", err);
 }
 
 static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
     struct attn_arrays_sizes sizes = {0};
-    enum attn_status status = check_arrays_request(request, err);
 
-    if (status == ATTN_OK)
-        status = attn_arrays_fit(&request->input, &sizes, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(check_arrays_request(request, err));
+    ATTN_TRY(attn_arrays_fit(&request->input, &sizes, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
 
-    status = attn_layer_attention_of_arrays(request, &mask, &run->attention, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_layer_attention_of_arrays(request, &mask, &run->attention, err));
     attn_arrays_fill(&request->input, &sizes, &run->arrays);
     run->arrays.attention = run->attention.layers[0];
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
     const struct attn_dims dims = attn_attend_dims(&run->arrays);
 
-    status = check_labels(request, &dims, err);
-    if (status == ATTN_OK)
-        status = choose_tensors(run, &dims, sizes.n_batch, err);
-    if (status == ATTN_OK)
-        note_arrays(request);
-    return status;
+    ATTN_TRY(check_labels(request, &dims, err));
+    ATTN_TRY(choose_tensors(run, &dims, sizes.n_batch, err));
+    note_arrays(request);
+    return ATTN_OK;
 }
 
 /* Whether lists have as many items as their numbers say, and each choice is one. */

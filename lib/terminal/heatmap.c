@@ -32,7 +32,6 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
                                    struct attn_sink *sink, struct attn_error *err)
 {
     const struct attn_picture_options *picture = writer->options.picture;
-    enum attn_status status;
 
     map->writer = writer;
     map->sink = sink;
@@ -41,10 +40,8 @@ enum attn_status attn_heatmap_init(struct attn_heatmap *map, struct attn_writer 
     map->width = picture->width > 0 ? picture->width : USUAL_WIDTH;
     if (map->width < LEAST_WIDTH)
         map->width = LEAST_WIDTH;
-    status = attn_token_labels_init(&map->tokens, &writer->labels, err);
-    return status == ATTN_OK
-               ? attn_token_labels_init_source(&map->source_tokens, &writer->labels, err)
-               : status;
+    ATTN_TRY(attn_token_labels_init(&map->tokens, &writer->labels, err));
+    return attn_token_labels_init_source(&map->source_tokens, &writer->labels, err);
 }
 
 void attn_heatmap_release(struct attn_heatmap *map)

@@ -223,7 +223,6 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
                                         struct attn_error *err)
 {
     const size_t n_label = attn_panel_table_has_tokens(t) ? 2 : 1;
-    enum attn_status status;
 
     attn_text_table_begin(&t->table,
                           n_label + panel->columns.n_shown + is_shortened(panel->columns));
@@ -235,6 +234,6 @@ enum attn_status attn_panel_table_write(struct attn_panel_table *t,
             attn_panel_table_add_gap(t);
         add_row(t, panel, r);
     }
-    status = attn_buffer_check(&t->label, err);
-    return status == ATTN_OK ? attn_text_table_write(&t->table, sink, err) : status;
+    ATTN_TRY(attn_buffer_check(&t->label, err));
+    return attn_text_table_write(&t->table, sink, err);
 }

@@ -232,14 +232,11 @@ static enum attn_status read_replace(const struct part *part, struct attn_error 
 {
     const char *pattern = NULL, *content = NULL;
     bool is_regex = false;
-    enum attn_status status = get_pattern(part, &pattern, &is_regex, err);
 
-    if (status == ATTN_OK)
-        status = get_string(part, "content", &content, err);
-    if (status == ATTN_OK && is_regex)
-        status = refuse_value(part, "Regex", "pattern", err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_pattern(part, &pattern, &is_regex, err));
+    ATTN_TRY(get_string(part, "content", &content, err));
+    if (is_regex)
+        ATTN_TRY(refuse_value(part, "Regex", "pattern", err));
     return add_stage(
         part, &attn_change_replace,
         attn_change_replace_create(pattern, strlen(pattern), content, strlen(content), err), err);
@@ -248,12 +245,9 @@ static enum attn_status read_replace(const struct part *part, struct attn_error 
 static enum attn_status read_strip(const struct part *part, struct attn_error *err)
 {
     bool is_left = false, is_right = false;
-    enum attn_status status = get_bool(part, "strip_left", &is_left, err);
 
-    if (status == ATTN_OK)
-        status = get_bool(part, "strip_right", &is_right, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_bool(part, "strip_left", &is_left, err));
+    ATTN_TRY(get_bool(part, "strip_right", &is_right, err));
     return add_stage(part, &attn_change_strip, attn_change_strip_create(is_left, is_right, err),
                      err);
 }
@@ -299,18 +293,17 @@ static enum attn_status add_pattern(const struct part *part, const struct attn_s
 static enum attn_status read_byte_level(const struct part *part, struct attn_error *err)
 {
     bool has_prefix = false, trims = false, has_pattern = true;
-    enum attn_status status = get_bool(part, "add_prefix_space", &has_prefix, err);
 
-    if (status == ATTN_OK)
-        status = get_bool(part, "trim_offsets", &trims, err);
-    if (status == ATTN_OK && attn_node_find(part->node, "use_regex"))
-        status = get_bool(part, "use_regex", &has_pattern, err);
-    if (status == ATTN_OK && has_prefix)
-        status = add_stage(part, &attn_change_prefix,
-                           attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err);
-    if (status == ATTN_OK && has_pattern)
-        status = add_pattern(part, &attn_split_isolated, ATTN_GPT2_PATTERN, true, err);
-    return status == ATTN_OK ? add_stage(part, &attn_change_alphabet, NULL, err) : status;
+    ATTN_TRY(get_bool(part, "add_prefix_space", &has_prefix, err));
+    ATTN_TRY(get_bool(part, "trim_offsets", &trims, err));
+    if (attn_node_find(part->node, "use_regex"))
+        ATTN_TRY(get_bool(part, "use_regex", &has_pattern, err));
+    if (has_prefix)
+        ATTN_TRY(add_stage(part, &attn_change_prefix,
+                           attn_change_prefix_create(" ", 1, ATTN_PREFIX_UNLESS_THERE, err), err));
+    if (has_pattern)
+        ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_PATTERN, true, err));
+    return add_stage(part, &attn_change_alphabet, NULL, err);
 }
 
 static enum attn_status read_split(const struct part *part, struct attn_error *err)
@@ -337,10 +330,8 @@ static enum attn_status read_split(const struct part *part, struct attn_error *e
 static enum attn_status read_digits(const struct part *part, struct attn_error *err)
 {
     bool is_individual = false;
-    enum attn_status status = get_bool(part, "individual_digits", &is_individual, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_bool(part, "individual_digits", &is_individual, err));
     return add_pattern(part, &attn_split_isolated, is_individual ? "\\p{N}" : "\\p{N}+", true, err);
 }
 
@@ -433,15 +424,12 @@ static enum attn_status add_step(const struct part *part, struct attn_decode_ste
 static enum attn_status read_byte_level_decoder(const struct part *part, struct attn_error *err)
 {
     bool ignored;
-    enum attn_status status = get_bool(part, "add_prefix_space", &ignored, err);
 
-    if (status == ATTN_OK)
-        status = get_bool(part, "trim_offsets", &ignored, err);
-    if (status == ATTN_OK && attn_node_find(part->node, "use_regex"))
-        status = get_bool(part, "use_regex", &ignored, err);
-    return status == ATTN_OK
-               ? add_step(part, (struct attn_decode_step){.run = attn_decode_byte_level}, err)
-               : status;
+    ATTN_TRY(get_bool(part, "add_prefix_space", &ignored, err));
+    ATTN_TRY(get_bool(part, "trim_offsets", &ignored, err));
+    if (attn_node_find(part->node, "use_regex"))
+        ATTN_TRY(get_bool(part, "use_regex", &ignored, err));
+    return add_step(part, (struct attn_decode_step){.run = attn_decode_byte_level}, err);
 }
 
 static enum attn_status read_replace_decoder(const struct part *part, struct attn_error *err)
@@ -449,14 +437,11 @@ static enum attn_status read_replace_decoder(const struct part *part, struct att
     struct attn_decode_step step = {.run = attn_decode_replace};
     const char *pattern = NULL, *content = NULL;
     bool is_regex = false;
-    enum attn_status status = get_pattern(part, &pattern, &is_regex, err);
 
-    if (status == ATTN_OK)
-        status = get_string(part, "content", &content, err);
-    if (status == ATTN_OK && is_regex)
-        status = refuse_value(part, "Regex", "pattern", err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_pattern(part, &pattern, &is_regex, err));
+    ATTN_TRY(get_string(part, "content", &content, err));
+    if (is_regex)
+        ATTN_TRY(refuse_value(part, "Regex", "pattern", err));
     step.n_a = strlen(pattern);
     step.n_b = strlen(content);
     return attn_decode_add(&part->tokenizer->decoder, step, pattern, content, err);
@@ -476,14 +461,10 @@ static enum attn_status read_strip_decoder(const struct part *part, struct attn_
 {
     struct attn_decode_step step = {.run = attn_decode_strip};
     const char *content = NULL;
-    enum attn_status status = get_character(part, "content", &content, err);
 
-    if (status == ATTN_OK)
-        status = get_count(part, "start", &step.start, err);
-    if (status == ATTN_OK)
-        status = get_count(part, "stop", &step.stop, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_character(part, "content", &content, err));
+    ATTN_TRY(get_count(part, "start", &step.start, err));
+    ATTN_TRY(get_count(part, "stop", &step.stop, err));
     step.n_a = strlen(content);
     return attn_decode_add(&part->tokenizer->decoder, step, content, NULL, err);
 }
@@ -493,14 +474,11 @@ static enum attn_status read_metaspace_decoder(const struct part *part, struct a
     struct attn_decode_step step = {.run = attn_decode_metaspace};
     const char *replacement = NULL, *scheme = NULL;
     bool splits;
-    enum attn_status status = get_character(part, "replacement", &replacement, err);
 
-    if (status == ATTN_OK)
-        status = get_scheme(part, &scheme, err);
-    if (status == ATTN_OK && attn_node_find(part->node, "split"))
-        status = get_bool(part, "split", &splits, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(get_character(part, "replacement", &replacement, err));
+    ATTN_TRY(get_scheme(part, &scheme, err));
+    if (attn_node_find(part->node, "split"))
+        ATTN_TRY(get_bool(part, "split", &splits, err));
     step.n_a = strlen(replacement);
     step.start = strcmp(scheme, "never") != 0;
     return attn_decode_add(&part->tokenizer->decoder, step, replacement, NULL, err);
@@ -668,9 +646,8 @@ static enum attn_status add_pair(const struct part *part, const char *key, bool 
 
 static enum attn_status read_bert(const struct part *part, struct attn_error *err)
 {
-    enum attn_status status = add_pair(part, "cls", true, err);
-
-    return status == ATTN_OK ? add_pair(part, "sep", false, err) : status;
+    ATTN_TRY(add_pair(part, "cls", true, err));
+    return add_pair(part, "sep", false, err);
 }
 
 static enum attn_status read_roberta(const struct part *part, struct attn_error *err)

@@ -56,13 +56,11 @@ enum attn_status attn_walk_next_layer(struct attn_walk *walk, size_t at, struct 
                                       struct attn_error *err)
 {
     const size_t first = walk->encoding->n;
-    enum attn_status status = attn_layer_end(layer, err);
 
-    if (status == ATTN_OK)
-        status = attn_walk_next(walk, at, (struct attn_slice){layer, 0, layer->size}, err);
-    if (status == ATTN_OK)
-        attn_layer_map_offsets(layer, first, walk->encoding);
-    return status;
+    ATTN_TRY(attn_layer_end(layer, err));
+    ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){layer, 0, layer->size}, err));
+    attn_layer_map_offsets(layer, first, walk->encoding);
+    return ATTN_OK;
 }
 
 enum attn_status attn_layer_scratch_begin(const void *data, size_t n, void **scratch,

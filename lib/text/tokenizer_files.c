@@ -162,18 +162,13 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source, struct attn_error *err)
 {
-    enum attn_status status = attn_settings_read(&tokenizer->settings, source, err);
-
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_settings_read(&tokenizer->settings, source, err));
     if (tokenizer->settings.has_kind)
         tokenizer->kind = tokenizer->settings.kind;
     else
         tokenizer->kind =
             attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
-    status = read_vocabulary(tokenizer, source, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(read_vocabulary(tokenizer, source, err));
     return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)
                                                  : open_words(tokenizer, err);
 }

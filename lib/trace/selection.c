@@ -78,10 +78,8 @@ enum attn_status attn_selection_copy(const struct attn_selection *selection,
         return ATTN_INVALID;
     const struct attn_dims *dims = &selection->dims;
     struct attn_selection *made;
-    enum attn_status status = attn_selection_create(dims, &made, err);
 
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_selection_create(dims, &made, err));
     memcpy(made->layers, selection->layers, dims->n_layer);
     memcpy(made->heads, selection->heads, dims->n_layer * dims->n_head);
     memcpy(made->queries, selection->queries, dims->n_position);

@@ -82,11 +82,9 @@ enum attn_status attn_gemma_read_windows(const struct attn_json *json, struct at
                                          struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const enum attn_status status = attn_json_get_size(json, attn_json_root(json), "sliding_window",
-                                                       1, ATTN_MAX_CTX, &windows.width, err);
-
-    return status == ATTN_OK ? attn_config_read_windows(json, &windows, config, layers, err)
-                             : status;
+    ATTN_TRY(attn_json_get_size(json, attn_json_root(json), "sliding_window", 1, ATTN_MAX_CTX,
+                                &windows.width, err));
+    return attn_config_read_windows(json, &windows, config, layers, err);
 }
 
 static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,

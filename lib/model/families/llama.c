@@ -51,16 +51,11 @@ static const struct attn_config_keys keys = {
 static enum attn_status read_config(const struct attn_json *json, struct attn_config *config,
                                     struct attn_config_layers *layers, struct attn_error *err)
 {
-    enum attn_status status = attn_llama_read_keys(json, &keys, config, layers, err);
-
-    if (status == ATTN_OK)
-        status = attn_llama_read_attention_bias(json, config, err);
-    if (status == ATTN_OK)
-        status =
-            attn_json_get_bool(json, attn_json_root(json), "mlp_bias", &config->has_mlp_bias, err);
-    return status == ATTN_OK
-               ? attn_config_read_rope(json, &attn_llama_rope_keys, config, layers, err)
-               : status;
+    ATTN_TRY(attn_llama_read_keys(json, &keys, config, layers, err));
+    ATTN_TRY(attn_llama_read_attention_bias(json, config, err));
+    ATTN_TRY(
+        attn_json_get_bool(json, attn_json_root(json), "mlp_bias", &config->has_mlp_bias, err));
+    return attn_config_read_rope(json, &attn_llama_rope_keys, config, layers, err);
 }
 
 static const struct attn_weight_rule rules[] = {

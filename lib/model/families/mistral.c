@@ -28,13 +28,10 @@ static enum attn_status read_config(const struct attn_json *json, struct attn_co
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *given = attn_node_find(root, "sliding_window");
     struct attn_windows windows = {.width = given ? 0 : 4096};
-    enum attn_status status = attn_llama_read_keys(json, &keys, config, layers, err);
 
-    if (status == ATTN_OK)
-        status =
-            attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_llama_read_keys(json, &keys, config, layers, err));
+    ATTN_TRY(
+        attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
     attn_config_set_windows(&windows, config, layers);
     return attn_config_read_rope(json, &attn_llama_rope_keys, config, layers, err);
 }

@@ -150,18 +150,18 @@ static enum attn_status run_behind(struct attn_walk *walk, size_t at, struct att
                                    struct attn_error *err)
 {
     struct splitter splitter = {.walk = walk, .at = at, .part = end_piece};
-    enum attn_status status = split(&splitter, slice, err);
 
-    return status == ATTN_OK ? hold(&splitter, (struct attn_slice){0}, err) : status;
+    ATTN_TRY(split(&splitter, slice, err));
+    return hold(&splitter, (struct attn_slice){0}, err);
 }
 
 static enum attn_status run_before(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                    struct attn_error *err)
 {
     struct splitter splitter = {.walk = walk, .at = at, .part = begin_piece};
-    enum attn_status status = split(&splitter, slice, err);
 
-    return status == ATTN_OK ? hold(&splitter, (struct attn_slice){0}, err) : status;
+    ATTN_TRY(split(&splitter, slice, err));
+    return hold(&splitter, (struct attn_slice){0}, err);
 }
 
 /* --- The rows --------------------------------------------------------------------------------- */
