@@ -488,8 +488,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions an
 	@ln -sf libattn.so.$(VERSION) $(lib_place)/$(SONAME)
 	@ln -sf $(SONAME) $(lib_place)/libattn.so
 	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; \
-	    sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' \
-	        -e '/^\/\* --- Inside the library/,$${/^#endif$$/!d}' $(place)/include/attn/$$file; done
+	    sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' $(place)/include/attn/$$file; done
 	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
 	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \
 	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(VERSION)|' \

@@ -1,6 +1,8 @@
 /* batch_digest.c - see batch_digest.h. */
 #include "cmd/batch_digest.h"
 
+#include "tool.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* batch_lines.c - see batch_lines.h. */
 #include "cmd/batch_lines.h"
 
+#include "tool.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -4,7 +4,7 @@
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
 
-#include "attn.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
-#include "attn.h"
+#include "tool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,8 @@
 #include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

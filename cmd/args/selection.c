@@ -5,6 +5,8 @@
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <stdlib.h>
 #include <string.h>
 

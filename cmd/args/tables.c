@@ -4,6 +4,8 @@
 #include "cmd/line/command.h"
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <string.h>
 
 static const struct option tables_rows[] = {

@@ -3,6 +3,8 @@
 
 #include "cmd/line/report.h"
 
+#include "tool.h"
+
 #include <string.h>
 
 static const struct option rows[] = {

@@ -10,7 +10,7 @@
 #include "cmd/line/report.h"
 #include "cmd/line/topic.h"
 
-#include "attn.h"
+#include "tool.h"
 
 #include <string.h>
 

@@ -10,6 +10,8 @@
 #include <signal.h>
 #include <stdbool.h>
 
+struct attn_safetensors;
+
 /* Lets a write to a closed pipe, or beyond ulimit -f, fail in place of ending the process. */
 void interrupt_ignore_writes(void);
 

@@ -4,6 +4,8 @@
 #include "cmd/line/help.h"
 #include "cmd/line/print.h"
 
+#include "tool.h"
+
 #include <stdio.h>
 #include <string.h>
 

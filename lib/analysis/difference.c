@@ -2,7 +2,7 @@
  * difference.c - the measure `difference`. The two rows are merged by key, so that sparse ones cost
  * what they hold; a key that a row lacks has weight 0 there.
  */
-#include "analysis/difference.h"
+#include "analysis/difference_internal.h"
 
 #include "analysis/metric.h"
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
 /* measure.c - see measure.h. */
-#include "analysis/measure.h"
+#include "analysis/measure_internal.h"
 
 #include "analysis/metric.h"
 #include "base/escape.h"

@@ -85,11 +85,4 @@ ATTN_API int attn_measures_count(uint64_t measures);               /* how many b
 ATTN_API enum attn_status attn_measures_parse(const char *list, uint64_t *measures,
                                               struct attn_error *err);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-struct attn_metric;
-
-/* The metric that finds MEASURE, and which of its values that is. */
-const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
-
 #endif

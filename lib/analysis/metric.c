@@ -5,6 +5,7 @@
 #include "analysis/metric.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/utf8.h"
 
 #include <assert.h>

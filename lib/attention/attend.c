@@ -6,11 +6,15 @@
  */
 #include "attention/attend.h"
 
-#include "attention/attention.h"
+#include "attention/attention_internal.h"
 #include "attention/heads.h"
 #include "attention/keys.h"
+#include "attention/kind_internal.h"
 #include "base/given.h"
 #include "base/options.h"
+#include "base/status_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

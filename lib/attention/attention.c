@@ -1,5 +1,5 @@
 /* attention.c - see attention.h. */
-#include "attention/attention.h"
+#include "attention/attention_internal.h"
 
 #include "attention/keys.h"
 #include "attention/kind_internal.h"

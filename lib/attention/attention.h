@@ -114,23 +114,4 @@ enum attn_gives {
 ATTN_API void attn_attention_set_dims(const struct attn_attention *attention,
                                       struct attn_dims *dims);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* Gives `strided` the stride for N_KEY keys, where none was given: sqrt(N_KEY), rounded up. */
-void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
-
-/* How it comes to a matrix site, or z; ATTN_GIVES_NOT for all others. */
-enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site);
-
-/* The matrix sites (ATTN_SITE_BIT) that it has, and z. */
-uint64_t attn_attention_sites(const struct attn_attention *attention);
-
-/*
- * Pairs of a query and a key for which something is computed, in one head: those that kind and mask
- * leave. N_QUERY rows; the last of them stands at the last key when the mask is causal. Linear
- * attention computes none (0), low-rank n_query * R. The stride is resolved.
- */
-uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
-                               int layer, int head);
-
 #endif

@@ -6,6 +6,7 @@
  * could change is the sign of a zero, so z is canonical: adding +0 turns -0 into +0.
  */
 #include "attention/dense.h"
+#include "trace/edit_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -8,7 +8,7 @@
 #include "attention/kinds/linear.h"
 #include "attention/kinds/lowrank.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/pool_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -69,10 +69,4 @@ enum { ATTN_ATTENTION_TEXT_SIZE = 96 };
 ATTN_API size_t attn_attention_text(const struct attn_attention *attention,
                                     char text[ATTN_ATTENTION_TEXT_SIZE]);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
-const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
-const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* what it keeps */
-
 #endif

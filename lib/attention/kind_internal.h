@@ -60,4 +60,8 @@ ATTN_ATTENTION_KIND_MAP(ATTN_KIND_DECLARE)
 /* The row of ATTENTION's kind. */
 const struct attn_kind *attn_kind_find(const struct attn_attention *attention);
 
+const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "window" */
+const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
+const char *attn_attention_kind_summary(enum attn_attention_kind kind); /* what it keeps */
+
 #endif

@@ -2,6 +2,7 @@
 #include "attention/tile.h"
 
 #include "attention/keys.h"
+#include "trace/edit_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <assert.h>
 

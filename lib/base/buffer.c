@@ -2,6 +2,7 @@
 #include "base/buffer.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

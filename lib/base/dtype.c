@@ -1,5 +1,5 @@
 /* dtype.c - see dtype.h. */
-#include "base/dtype.h"
+#include "base/dtype_internal.h"
 
 #include <string.h>
 

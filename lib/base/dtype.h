@@ -50,15 +50,4 @@ struct attn_tensor {
     size_t shape[ATTN_MAX_RANK]; /* elements; product fits a size_t */
 };
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-const char *attn_dtype_name(enum attn_dtype dtype); /* "F32" */
-size_t attn_dtype_bits(enum attn_dtype dtype);      /* 32 */
-
-/* The type called NAME [size bytes], or ATTN_N_DTYPE. Case matters. */
-enum attn_dtype attn_dtype_find(const char *name, size_t size);
-
-size_t attn_tensor_n_element(const struct attn_tensor *tensor);
-size_t attn_tensor_n_byte(const struct attn_tensor *tensor); /* rounded up */
-
 #endif

@@ -1,5 +1,6 @@
 /* given.c - see given.h. */
 #include "base/given.h"
+#include "base/status_internal.h"
 
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err)
 {

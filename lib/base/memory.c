@@ -1,6 +1,7 @@
 /* memory.c - see memory.h. Growth copies instead of calling realloc, which would lose the
  * alignment. */
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -7,6 +7,8 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/target.h"
 
 #include <errno.h>

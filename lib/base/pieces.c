@@ -3,6 +3,8 @@
 #include "base/pieces.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
 
 #include <pthread.h>
 

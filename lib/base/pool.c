@@ -11,7 +11,7 @@
  * Threads wait by spinning for a moment, then in a futex, which costs no system call as long as
  * none sleeps.
  */
-#include "base/pool.h"
+#include "base/pool_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"

@@ -4,13 +4,14 @@
  * Appended bytes are gathered in a buffer. Files get them by pwrite at the place they belong to, so
  * that attn_sink_write_at needs no seeking.
  */
-#include "base/sink.h"
+#include "base/sink_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "base/target.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* status.c - see status.h. */
-#include "base/status.h"
+#include "base/status_internal.h"
 
 #include "base/quote.h"
 #include "base/utf8.h"

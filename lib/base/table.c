@@ -2,11 +2,12 @@
  * table.c - see table.h. Cells lie row by row in one block of memory. Texts and lists lie one after
  * the other in two buffers; since these move when they grow, a cell keeps the offset of its part.
  */
-#include "base/table.h"
+#include "base/table_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <string.h>
 

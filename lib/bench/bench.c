@@ -4,6 +4,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "model/model_internal.h"
 
 #include <math.h>

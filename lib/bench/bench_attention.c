@@ -3,6 +3,8 @@
 
 #include "attention/heads.h"
 #include "base/memory.h"
+#include "base/pool_internal.h"
+#include "model/model_internal.h"
 
 #include <stdio.h>
 #include <string.h>

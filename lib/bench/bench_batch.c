@@ -3,6 +3,8 @@
 #include "bench/bench_internal.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
 #include "model/cost.h"
 #include "model/session_pack.h"
 

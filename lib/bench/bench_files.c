@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/sink.h"
+#include "output/format_internal.h"
 #include "output/writer.h"
 
 #include <dirent.h>

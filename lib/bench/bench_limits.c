@@ -1,4 +1,5 @@
 /* bench_limits.c - what the machine can do, measured by the threads that do the work. */
+#include "base/pool_internal.h"
 #include "bench/bench_internal.h"
 
 enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20 };

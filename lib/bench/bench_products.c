@@ -2,7 +2,9 @@
  * come from memory, not from a cache. Packing alone. */
 #include "bench/bench_internal.h"
 
+#include "base/dtype_internal.h"
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "model/model_internal.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
  * delivered, one token at a time, and opening one. */
 #include "bench/bench_internal.h"
 
+#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "model/cost.h"
 #include "model/model_internal.h"

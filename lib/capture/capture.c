@@ -3,7 +3,10 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "trace/row.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 struct attn_capture {
     const struct attn_selection *selection;

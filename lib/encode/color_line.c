@@ -1,5 +1,6 @@
 /* color_line.c - see color_line.h. */
 #include "encode/color_line.h"
+#include "encode/colormap_internal.h"
 
 #include <string.h>
 

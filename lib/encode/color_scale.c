@@ -1,11 +1,12 @@
 /* color_scale.c - see color_scale.h. A curve makes numbers of numbers; the place of a number is
  * where its curve lies between those of the ends. */
-#include "encode/color_scale.h"
+#include "encode/color_scale_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* colormap.c - see colormap.h. */
-#include "encode/colormap.h"
+#include "encode/colormap_internal.h"
 
 #include "encode/colormap_tables.h"
 

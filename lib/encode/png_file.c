@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <string.h>
 #include <zlib.h>

@@ -12,8 +12,11 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "experiment/inquiry.h"
 #include "experiment/trials.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* ablate_texts.c - see ablate_texts.h. */
 #include "experiment/ablate_texts.h"
 
+#include "base/status_internal.h"
 #include "experiment/text_means.h"
 
 static enum attn_status check_args(const struct attn_ablate_args *args, struct attn_error *err)

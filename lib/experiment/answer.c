@@ -4,7 +4,9 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "kernels/kernels.h"
+#include "model/session_pack_internal.h"
 #include "run/position.h"
 #include "run/prediction.h"
 

@@ -5,6 +5,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "formats/npz.h"
 
 #include <math.h>

@@ -8,10 +8,13 @@
  */
 #include "experiment/attribute.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
 #include "experiment/inquiry.h"
@@ -19,6 +22,7 @@
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

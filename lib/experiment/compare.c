@@ -7,17 +7,25 @@
  */
 #include "experiment/compare_internal.h"
 
+#include "analysis/difference_internal.h"
 #include "analysis/metric.h"
+#include "attention/attention_internal.h"
 #include "attention/kind.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
 #include "capture/capture.h"
+#include "experiment/comparison_internal.h"
 #include "experiment/pattern_difference.h"
-#include "output/outputs.h"
+#include "model/model_internal.h"
+#include "output/outputs_internal.h"
 #include "output/writer.h"
 #include "run/prediction.h"
 #include "run/run_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <time.h>
 

@@ -1,8 +1,11 @@
 /* comparison.c - what a comparison finds: its memory, and its tables. */
-#include "experiment/comparison.h"
+#include "experiment/comparison_internal.h"
 
+#include "analysis/difference_internal.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/table_internal.h"
+#include "trace/selection_internal.h"
 
 #include <string.h>
 

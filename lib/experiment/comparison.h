@@ -76,15 +76,4 @@ attn_comparison_tabulate(const struct attn_comparison *comparison, enum attn_com
 
 ATTN_API void attn_comparison_free(struct attn_comparison *comparison); /* NULL is allowed */
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* LABELS are those of the run. */
-struct attn_head_place attn_comparison_place(const struct attn_compared_head *head,
-                                             const struct attn_labels *labels);
-
-/* Room for all heads and queries of SELECTION, n_head and the other numbers 0. */
-enum attn_status attn_comparison_create(const struct attn_selection *selection,
-                                        struct attn_comparison **comparison,
-                                        struct attn_error *err);
-
 #endif

@@ -8,6 +8,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "capture/capture.h"
 #include "experiment/inquiry.h"
 #include "experiment/trial.h"

@@ -8,9 +8,12 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/rotary.h"
 #include "trace/row.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <float.h>
 #include <math.h>

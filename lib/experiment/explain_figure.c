@@ -5,10 +5,17 @@
 
 #include "base/escape.h"
 #include "base/path.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/version.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "encode/shapes.h"
 #include "encode/text_table.h"
+#include "formats/ndarray_internal.h"
+#include "output/format_internal.h"
+#include "output/picture_internal.h"
 #include "output/token_text.h"
 #include "output/writer.h"
 

@@ -5,6 +5,8 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "base/utf8.h"
 #include "experiment/inquiry.h"
 #include "experiment/trial.h"

@@ -1,9 +1,13 @@
 /* head_measures.c - see head_measures.h. */
 #include "experiment/head_measures.h"
 
+#include "analysis/measure_internal.h"
 #include "analysis/metric.h"
 #include "base/given.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "run/run_internal.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 

@@ -2,6 +2,7 @@
 #include "experiment/inquiry.h"
 
 #include "base/options.h"
+#include "base/status_internal.h"
 
 enum attn_status attn_inquiry_read(const struct attn_inquiry *inquiry, void *args,
                                    struct attn_request *request, struct attn_error *err)

@@ -6,6 +6,8 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "capture/capture.h"
 #include "experiment/answer_internal.h"
 #include "experiment/inquiry.h"
@@ -13,6 +15,8 @@
 #include "experiment/trial.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "model/session_internal.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>

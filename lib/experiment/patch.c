@@ -6,9 +6,12 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "experiment/inquiry.h"
 #include "experiment/text_means.h"
 #include "experiment/trials.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>

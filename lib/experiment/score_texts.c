@@ -1,6 +1,8 @@
 /* score_texts.c - see score_texts.h. */
 #include "experiment/score_texts.h"
 
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "experiment/text_means.h"
 #include "run/many.h"
 

@@ -4,6 +4,7 @@
  */
 #include "experiment/survey.h"
 
+#include "analysis/measure_internal.h"
 #include "analysis/metric.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
@@ -11,6 +12,8 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "base/random.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "experiment/ablate.h"
 #include "experiment/inquiry.h"
 #include "experiment/text_means.h"

@@ -3,6 +3,8 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,6 +3,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "model/session_internal.h"
+#include "model/session_pack_internal.h"
 
 #include <string.h>
 

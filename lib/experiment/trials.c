@@ -5,6 +5,10 @@
 #include "experiment/trials.h"
 
 #include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "model/session_internal.h"
+#include "model/session_pack_internal.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "experiment/word_pairs.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "run/position.h"
 #include "text/word.h"
 #include "trace/row.h"

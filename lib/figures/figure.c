@@ -5,8 +5,13 @@
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "base/version.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "encode/text_table.h"
+#include "output/picture_internal.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "encode/png_file.h"
 #include "figures/cairo_functions.h"
 

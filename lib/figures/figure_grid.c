@@ -5,6 +5,7 @@
 #include "figures/figure_internal.h"
 
 #include "base/memory.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <stdio.h>

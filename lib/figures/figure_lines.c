@@ -7,6 +7,8 @@
 
 #include "base/memory.h"
 #include "base/order.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "figures/figure_svg.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
 #include "base/utf8.h"
 #include "encode/png_file.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "encode/text_table.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

@@ -4,6 +4,8 @@
  */
 #include "figures/figure_internal.h"
 
+#include "base/status_internal.h"
+#include "encode/colormap_internal.h"
 #include "encode/text_table.h"
 
 #include <math.h>

@@ -9,6 +9,10 @@
 #include "figures/figure_svg.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "output/picture_internal.h"
+#include "trace/selection_internal.h"
 
 #include <stdio.h>
 

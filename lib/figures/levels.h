@@ -21,8 +21,8 @@
 #ifndef ATTN_FIGURES_LEVELS_H
 #define ATTN_FIGURES_LEVELS_H
 
-#include "encode/color_scale.h"
-#include "encode/colormap.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "output/writer.h"
 
 struct attn_levels_limits {

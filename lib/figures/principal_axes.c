@@ -9,6 +9,7 @@
 #include "figures/principal_axes.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <math.h>
 

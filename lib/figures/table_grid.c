@@ -3,6 +3,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,8 +3,13 @@
 
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "figures/figure.h"
 #include "figures/table_grid.h"
+#include "output/format_internal.h"
+#include "output/outputs_internal.h"
+#include "output/picture_internal.h"
 #include "output/writer.h"
 
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/status_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "formats/json_reader.h"
 
 #include <cjson/cJSON.h>

@@ -1,10 +1,11 @@
 /* ndarray.c - see ndarray.h. */
-#include "formats/ndarray.h"
+#include "formats/ndarray_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "formats/npy.h"
 
 #include <math.h>

@@ -58,24 +58,4 @@ ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mas
 
 ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* Elements of all dimensions. */
-size_t attn_ndarray_n_element(const struct attn_ndarray *array);
-
-/* How many elements are not finite. */
-struct attn_not_finite {
-    size_t n_nan, n_above, n_below; /* NaN, infinity, -infinity */
-};
-
-struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
-
-/* The shape for messages: "[3, 4]". Returns TEXT. */
-const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
-
-/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file
- * that is something else. */
-enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
-                                       struct attn_error *err);
-
 #endif

@@ -12,10 +12,12 @@
  */
 #include "formats/npy.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "formats/npy_internal.h"
 
 #include <stdint.h>

@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "formats/npy_internal.h"
 
 #include <stdint.h>

@@ -9,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "formats/foreign.h"
 #include "formats/json.h"
 #include "formats/safetensors_internal.h"

@@ -10,9 +10,11 @@
  */
 #include "formats/safetensors_internal.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "formats/json_reader.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "formats/safetensors_writer.h"
 
 #include "base/buffer.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 
 #include <stdint.h>

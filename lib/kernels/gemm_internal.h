@@ -82,4 +82,15 @@ void attn_gemm_release(const struct attn_gemm_engine *engine);
 /* "jit avx512" or "portable avx2": how this engine multiplies. Borrowed, constant. */
 const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
 
+/* "libxsmm 1.17, cpx, amx for bfloat16": what the products of GEMM are made by, of AUTO's the large
+ * ones, and for which processor. Starts libxsmm if that is it. */
+void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE]);
+
+/* Whether GEMM makes products in bfloat16 by the processor's tiles. Asks the system for them. */
+bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit);
+
+/* Whether libxsmm can make code here: the build may be without it, executable memory may be denied.
+ * Does not start libxsmm. */
+bool attn_gemm_can_jit(void);
+
 #endif

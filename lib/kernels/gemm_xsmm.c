@@ -13,6 +13,7 @@
  * while somebody looks.
  */
 #include "kernels/gemm_xsmm_internal.h"
+#include "kernels/isa_internal.h"
 
 #include <errno.h>
 #include <libxsmm.h>

@@ -1,5 +1,5 @@
 /* isa.c - names of instruction sets, and which one this processor has. */
-#include "kernels/isa.h"
+#include "kernels/isa_internal.h"
 
 #include <stdbool.h>
 

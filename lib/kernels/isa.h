@@ -21,11 +21,4 @@ enum attn_isa {
         ATTN_ISA_BEST = ATTN_ISA_NEON
 };
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-const char *attn_isa_name(enum attn_isa isa);
-
-/* The best instruction set of this processor. */
-enum attn_isa attn_isa_detect(void);
-
 #endif

@@ -1,5 +1,6 @@
 /* kernels.c - which table of functions serves, and the names of the activations. */
 #include "kernels/kernels.h"
+#include "kernels/isa_internal.h"
 
 #include <string.h>
 

@@ -12,6 +12,8 @@
  */
 #include "kernels/linear.h"
 
+#include "base/dtype_internal.h"
+#include "base/pool_internal.h"
 #include "kernels/panels.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
 #ifndef ATTN_KERNELS_MATRIX_H
 #define ATTN_KERNELS_MATRIX_H
 
-#include "base/dtype.h"
+#include "base/dtype_internal.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,6 @@
 /* panels.c - see panels.h. */
 #include "kernels/panels.h"
+#include "base/dtype_internal.h"
 
 enum { NARROWEST = 17 }; /* panel that keeps the numeric contract */
 

@@ -3,6 +3,8 @@
  * find out which heads and rows are needed, and to give watched matrices to the trace.
  */
 #include "model/attention_step.h"
+#include "attention/attention_internal.h"
+#include "base/pool_internal.h"
 
 #include <string.h>
 

@@ -4,8 +4,10 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "model/config_keys.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "model/config_extras.h"
 
 /* N heads of KEY must divide WHOLE of WHOLE_KEY. */

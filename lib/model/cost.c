@@ -4,9 +4,11 @@
  */
 #include "model/cost.h"
 
+#include "attention/attention_internal.h"
+#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "model/model_internal.h"
-#include "model/session.h"
+#include "model/session_internal.h"
 
 /* A group of weights. */
 struct extent {

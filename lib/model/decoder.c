@@ -1,6 +1,7 @@
 /* decoder.c - see decoder.h: embedding, positions, blocks, output. */
 #include "model/decoder.h"
 
+#include "base/dtype_internal.h"
 #include "model/block.h"
 #include "model/plan.h"
 #include "model/unembed.h"

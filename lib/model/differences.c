@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/fixed_text.h"
+#include "base/table_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/random.h"
+#include "base/status_internal.h"
 #include "model/draw_internal.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* elements.c - see elements.h. */
 #include "model/elements.h"
 
+#include "base/dtype_internal.h"
 #include "kernels/kernels.h"
 
 static double element(const struct attn_kernels *kernels, const void *data, enum attn_dtype dtype,

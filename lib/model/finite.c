@@ -6,6 +6,7 @@
  */
 #include "model/finite.h"
 
+#include "base/dtype_internal.h"
 #include "kernels/kernels.h"
 
 #include <math.h>

@@ -2,6 +2,8 @@
 #include "model/forward.h"
 
 #include "base/escape.h"
+#include "base/pool_internal.h"
+#include "trace/site_internal.h"
 
 #include <stdio.h>
 
@@ -74,14 +76,15 @@ size_t attn_forward_find_left(const struct attn_forward *f, size_t row)
     return sequence;
 }
 
-struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer)
+struct attn_step_place attn_forward_place(const struct attn_forward *f, enum attn_site site,
+                                          int layer)
 {
     if (attn_site_is_in_layer(site))
-        return (struct attn_place){layer, site};
-    return (struct attn_place){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
+        return (struct attn_step_place){layer, site};
+    return (struct attn_step_place){site == ATTN_SITE_EMBED ? -1 : (int)f->dims.n_layer, site};
 }
 
-int attn_place_compare(struct attn_place a, struct attn_place b)
+int attn_place_compare(struct attn_step_place a, struct attn_step_place b)
 {
     return a.layer != b.layer ? a.layer - b.layer : (int)a.site - (int)b.site;
 }

@@ -31,7 +31,7 @@
 #include <stdatomic.h>
 
 /* A tensor in the order in which they are computed: by layer, then by site. */
-struct attn_place {
+struct attn_step_place {
     int layer; /* -1: the embedding; n_layer: what follows the last block */
     enum attn_site site;
 };
@@ -82,7 +82,7 @@ struct attn_forward {
     const bool *has_own_stride;     /* [n_layer]: a sequence of a pack has that of its length */
     const struct attn_trace *trace; /* NULL: nothing is watched */
     bool is_trace_over;             /* it is told nothing any more */
-    struct attn_place end;          /* the last tensor that anything wanted depends on */
+    struct attn_step_place end;     /* the last tensor that anything wanted depends on */
     bool has_logits;                /* rows that the output layer reads are kept for later */
     bool is_rewindable;    /* keys and values of all layers stay after a feed, not of one layer */
     struct attn_dims dims; /* n_position: the most at any time; n_source: most rows of a source */
@@ -160,8 +160,9 @@ bool attn_forward_is_cross(const struct attn_forward *f);
 
 /* SITE of LAYER, which is ignored for sites of the model; below 0, 0 or above 0 when A comes before
  * B, is B, comes after B. */
-struct attn_place attn_forward_place(const struct attn_forward *f, enum attn_site site, int layer);
-int attn_place_compare(struct attn_place a, struct attn_place b);
+struct attn_step_place attn_forward_place(const struct attn_forward *f, enum attn_site site,
+                                          int layer);
+int attn_place_compare(struct attn_step_place a, struct attn_step_place b);
 
 /* Whether the pass gets as far as SITE of the current layer; whether SITE is the last thing that it
  * needs, or comes behind that. */

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/json.h"
 #include "formats/json_reader.h"

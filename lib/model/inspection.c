@@ -4,13 +4,17 @@
  */
 #include "model/inspection.h"
 
+#include "attention/kind_internal.h"
+#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/table_internal.h"
 #include "formats/safetensors.h"
 #include "model/differences.h"
 #include "model/finite.h"
 #include "model/model.h"
 #include "text/settings.h"
+#include "text/tokenizer.h"
 #include "trace/selection.h"
 
 #include <limits.h>

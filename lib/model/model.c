@@ -1,11 +1,13 @@
 /* model.c - opens a model: config, tensor directory, binding. */
 #include "model/model.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
 #include "formats/foreign.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"

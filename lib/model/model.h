@@ -67,14 +67,4 @@ ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const
  * truncated under it. Async-signal-safe. */
 ATTN_API bool attn_model_owns_address(const struct attn_model *model, const void *address);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-struct attn_safetensors;
-
-/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
-const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
-
-/* In which numbers sessions multiply the weights, as attn_model_options said. */
-enum attn_compute attn_model_compute(const struct attn_model *model);
-
 #endif

@@ -5,6 +5,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "model/draw_internal.h"
 #include "model/family.h"
 #include "model/init_config.h"

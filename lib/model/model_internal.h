@@ -23,4 +23,12 @@ enum attn_status attn_model_check_ids(const struct attn_model *model, const int3
 void attn_model_gather(const struct attn_model *model, const struct attn_kernels *kernels,
                        const int32_t *ids, size_t n, float *x);
 
+struct attn_safetensors;
+
+/* The directory of its weight files, borrowed: also the tensors that the model does not use. */
+const struct attn_safetensors *attn_model_safetensors(const struct attn_model *model);
+
+/* In which numbers sessions multiply the weights, as attn_model_options said. */
+enum attn_compute attn_model_compute(const struct attn_model *model);
+
 #endif

@@ -5,14 +5,15 @@
  * there. Everything before feeds the residual stream and is computed in full.
  */
 #include "model/plan.h"
+#include "trace/selection_internal.h"
 
 enum {
     LOGIT_BYTES = 16 << 20, /* watched logits computed at a time, if one row fits */
 };
 
-struct attn_place attn_plan_end(const struct attn_forward *f)
+struct attn_step_place attn_plan_end(const struct attn_forward *f)
 {
-    struct attn_place end = attn_forward_place(f, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+    struct attn_step_place end = attn_forward_place(f, ATTN_SITE_EMBED, ATTN_NO_LAYER);
 
     if (f->has_logits)
         return attn_forward_place(f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
@@ -22,7 +23,7 @@ struct attn_place attn_plan_end(const struct attn_forward *f)
         const size_t n = attn_site_is_in_layer((enum attn_site)site) ? f->dims.n_layer : 1;
 
         for (int layer = 0; layer < (int)n; layer++) {
-            const struct attn_place place = attn_forward_place(f, (enum attn_site)site, layer);
+            const struct attn_step_place place = attn_forward_place(f, (enum attn_site)site, layer);
 
             if (attn_selection_wants(f->trace->selection, place.site, layer) &&
                 attn_place_compare(place, end) > 0)

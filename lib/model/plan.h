@@ -6,7 +6,7 @@
 #include "model/forward.h"
 
 /* The last tensor that F's trace and logits depend on. */
-struct attn_place attn_plan_end(const struct attn_forward *f);
+struct attn_step_place attn_plan_end(const struct attn_forward *f);
 
 /* All buffers of F from ARENA, which measures first (base/arena.h). */
 void attn_plan_memory(struct attn_forward *f, struct attn_arena *arena);

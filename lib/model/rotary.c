@@ -3,6 +3,7 @@
  * function of theta^(2i/R), in its order of roundings.
  */
 #include "model/rotary.h"
+#include "base/pool_internal.h"
 
 #include <math.h>
 

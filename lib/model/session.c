@@ -4,13 +4,16 @@
  */
 #include "model/session.h"
 
-#include "attention/attention.h"
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
+#include "attention/kind_internal.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
 #include "formats/safetensors.h"
 #include "model/attention_step.h"
 #include "model/config_internal.h"
@@ -18,6 +21,10 @@
 #include "model/plan.h"
 #include "model/session_internal.h"
 #include "model/unembed.h"
+#include "trace/edit_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -127,23 +127,4 @@ ATTN_API enum attn_status attn_session_rewind(struct attn_session *session, size
 /* Forgets all positions, keeps the source and the memory; also after a failed or canceled feed. */
 ATTN_API void attn_session_reset(struct attn_session *session);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* The memory in bytes that creating it would take, with the same checks; takes none of it. */
-enum attn_status attn_session_measure(const struct attn_model *model,
-                                      const struct attn_session_options *given, size_t *n_byte,
-                                      struct attn_error *err);
-
-/* As attn_session_feed_embeddings, but begins at LAYER, 0 .. n_layer, with its resid_pre X
- * [n, d_model], positions included; at n_layer only the output follows. What comes out are the bits
- * of a whole feed that had X there. ATTN_INVALID with dropout; not to be used with reads_once. */
-enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
-                                         size_t n, struct attn_error *err);
-
-/* Tells the trace nothing any more: what is fed from now on only asks what would follow. */
-void attn_session_end_trace(struct attn_session *session);
-
-/* Rows (of one layer and head) that edits have changed so far; those that nothing needs count too. */
-size_t attn_session_n_edited_row(const struct attn_session *session);
-
 #endif

@@ -1,9 +1,10 @@
 /* session_pack.c - see session_pack.h: what can be fed at once, and the logits of each sequence. */
-#include "model/session_pack.h"
+#include "model/session_pack_internal.h"
 
 #include "attention/attention.h"
 #include "base/escape.h"
 #include "base/given.h"
+#include "base/status_internal.h"
 #include "model/config_internal.h"
 #include "model/decoder.h"
 #include "model/session_internal.h"

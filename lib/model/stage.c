@@ -6,6 +6,8 @@
  */
 #include "model/stage.h"
 
+#include "base/dtype_internal.h"
+#include "base/pool_internal.h"
 #include "formats/safetensors.h"
 
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
  * Order of every sum: product, then bias, then residual, each rounded.
  */
 #include "model/step.h"
+#include "base/pool_internal.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
  */
 #include "model/unembed.h"
 
+#include "base/pool_internal.h"
 #include "model/step.h"
 
 #include <string.h>

@@ -2,6 +2,8 @@
 #include "model/visit.h"
 
 #include "base/given.h"
+#include "trace/edit_internal.h"
+#include "trace/trace_internal.h"
 
 /* No event holds NaN or infinity, but for the scores of masked keys. */
 static void check_event(struct attn_forward *f, const struct attn_trace_event *event)

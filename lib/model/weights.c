@@ -6,6 +6,7 @@
  */
 #include "model/weights.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/fixed_text.h"

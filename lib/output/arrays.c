@@ -4,7 +4,10 @@
 #include "output/token_text.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <stdio.h>
 #include <string.h>

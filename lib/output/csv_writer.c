@@ -14,6 +14,9 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

@@ -3,6 +3,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

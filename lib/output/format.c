@@ -1,5 +1,5 @@
 /* format.c - the list of the formats; see format.h. */
-#include "output/format.h"
+#include "output/format_internal.h"
 
 #include "output/writer.h"
 

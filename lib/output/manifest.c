@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/target.h"
 #include "base/version.h"
 #include "formats/json.h"

@@ -1,5 +1,7 @@
 /* matrix_name.c - see matrix_name.h. */
 #include "output/matrix_name.h"
+#include "output/picture_internal.h"
+#include "trace/site_internal.h"
 
 void attn_matrix_name_append(const struct attn_writer *writer, enum attn_site site, int layer,
                              int head, struct attn_buffer *out)

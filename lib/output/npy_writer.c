@@ -9,6 +9,7 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
 
 #include <stdio.h>
 

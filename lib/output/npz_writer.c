@@ -15,6 +15,9 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* outputs.c - hands one trace to several writers; see outputs.h. */
-#include "output/outputs.h"
+#include "output/outputs_internal.h"
 
 #include "base/given.h"
 #include "output/view.h"
@@ -7,7 +7,10 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/target.h"
+#include "output/format_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

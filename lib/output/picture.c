@@ -1,5 +1,5 @@
 /* picture.c - see picture.h. */
-#include "output/picture.h"
+#include "output/picture_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -12,6 +12,7 @@
 #include "output/writer.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
 #include "base/version.h"
 #include "formats/safetensors_writer.h"
 

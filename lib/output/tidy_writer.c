@@ -13,6 +13,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "output/format_internal.h"
+#include "trace/selection_internal.h"
 
 #include <string.h>
 

@@ -5,8 +5,13 @@
 
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "encode/float_text.h"
 #include "output/event_queue.h"
+#include "output/format_internal.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 /* --- Sites and rows that will come --------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/pieces.h"
+#include "base/status_internal.h"
 #include "encode/base64.h"
 
 #include <string.h>

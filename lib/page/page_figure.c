@@ -1,6 +1,7 @@
 /* page_figure.c - see page_figure.h. */
 #include "page/page_figure.h"
 
+#include "base/sink_internal.h"
 #include "base/version.h"
 #include "figures/figure_svg.h"
 

@@ -2,8 +2,12 @@
 #include "page/page_first_view.h"
 
 #include "base/memory.h"
+#include "base/sink_internal.h"
 #include "encode/base64.h"
+#include "encode/color_scale_internal.h"
+#include "encode/colormap_internal.h"
 #include "encode/png_file.h"
+#include "output/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,9 @@
 #include "base/path.h"
 #include "base/version.h"
 #include "encode/base64.h"
+#include "encode/colormap_internal.h"
 #include "output/labels_json.h"
+#include "output/picture_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -22,7 +22,10 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/quantity.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/version.h"
+#include "output/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

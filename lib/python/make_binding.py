@@ -31,8 +31,7 @@ def preprocess(text, *flags):
             copy = os.path.join(folder, os.path.relpath(path, "lib"))
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             with open(path) as header, open(copy, "w") as file:
-                public, mark, _ = header.read().partition("/* --- Inside the library")
-                file.write(public + "#endif\n" * bool(mark))
+                file.write(header.read())
         command = [os.environ.get("CC", "cc"), "-E", "-P", "-D_GNU_SOURCE", "-I" + folder, *flags, "-x", "c", "-"]
         return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 

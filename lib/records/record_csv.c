@@ -3,6 +3,7 @@
 #include "encode/float_text.h"
 #include "records/record_format.h"
 #include "records/record_id.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -8,6 +8,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/target.h"
 
 #include <assert.h>

@@ -14,6 +14,8 @@
 #include "records/record_format.h"
 
 #include "base/escape.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 
 #include <stdio.h>
 #include <string.h>

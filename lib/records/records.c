@@ -8,6 +8,8 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "base/target.h"
 #include "run/prediction.h"
 

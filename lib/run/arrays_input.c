@@ -2,6 +2,8 @@
 #include "run/arrays_input.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
 
 bool attn_input_is_arrays(const struct attn_input *input)
 {

@@ -6,6 +6,7 @@
 #define ATTN_RUN_ARRAYS_INPUT_H
 
 #include "attention/attend.h"
+#include "formats/ndarray_internal.h"
 #include "run/request.h"
 
 /* The sizes that fit all arrays. */

@@ -1,11 +1,13 @@
 /* catalog.c - see catalog.h. */
-#include "run/catalog.h"
+#include "run/catalog_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/given.h"
 #include "base/options.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "formats/foreign.h"
 #include "formats/json.h"
 #include "model/builtin.h"

@@ -82,14 +82,4 @@ ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* Told of another place that has the name of a model. */
-typedef void (*attn_catalog_other_fn)(void *user, const struct attn_found *other);
-
-/* Visits the other directories and the built-in model that have the name of FOUND too, which
- * attn_catalog_find would find if FOUND were not there. CATALOG is that which it was found in. */
-void attn_catalog_visit_others(const struct attn_catalog *catalog, const struct attn_found *found,
-                               attn_catalog_other_fn visit, void *user);
-
 #endif

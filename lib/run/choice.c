@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <string.h>
 

@@ -14,8 +14,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/pool_internal.h"
 #include "trace/row.h"
+#include "trace/selection_internal.h"
 
 #include <string.h>
 

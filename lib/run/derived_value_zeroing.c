@@ -16,6 +16,7 @@
 
 #include "base/memory.h"
 #include "capture/capture.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>

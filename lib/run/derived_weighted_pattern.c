@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,9 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
 #include "formats/safetensors.h"
+#include "model/model_internal.h"
 #include "text/tokenizer_open.h"
 
 #include <limits.h>

@@ -77,8 +77,4 @@ ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-int attn_host_n_thread(const struct attn_host *host); /* its threads, the caller's with them */
-
 #endif

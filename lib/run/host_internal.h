@@ -32,4 +32,6 @@ enum attn_status attn_host_check_model(const struct attn_host *host, struct attn
 /* Whether the caller has asked to stop: ATTN_CANCELED. */
 enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
 
+int attn_host_n_thread(const struct attn_host *host); /* its threads, the caller's with them */
+
 #endif

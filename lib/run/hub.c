@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <stdio.h>
 #include <string.h>

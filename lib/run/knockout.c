@@ -1,11 +1,14 @@
 /* knockout.c - see knockout.h. */
 #include "run/knockout.h"
 
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "run/position.h"
 #include "run/request_internal.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

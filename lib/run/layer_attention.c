@@ -1,10 +1,15 @@
 /* layer_attention.c - see layer_attention.h. */
 #include "run/layer_attention.h"
 
+#include "attention/attention_internal.h"
+#include "attention/kind_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/quantity.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
 #include "run/request_internal.h"
+#include "trace/site_internal.h"
 
 #include <stdio.h>
 #include <string.h>

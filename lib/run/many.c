@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/thread.h"
 #include "run/many_item.h"
 #include "run/many_pack.h"

@@ -1,12 +1,16 @@
 /* many_item.c - see many_item.h. */
 #include "run/many_item.h"
 
+#include "analysis/measure_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/pool_internal.h"
 #include "base/quantity.h"
+#include "base/status_internal.h"
 #include "model/model_internal.h"
 #include "run/derived.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "run/many_pack.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "model/session_pack.h"
 
 struct attn_many_pack {

@@ -2,7 +2,9 @@
 #include "run/mean_ablation.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "model/session.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <string.h>

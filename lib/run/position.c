@@ -10,8 +10,10 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "run/run_internal.h"
+#include "trace/selection_internal.h"
 
 #include <string.h>
 

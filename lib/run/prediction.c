@@ -4,8 +4,13 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
 #include "kernels/kernels.h"
+#include "model/session_internal.h"
 #include "run/request_internal.h"
+#include "text/tokenizer.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

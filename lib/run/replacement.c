@@ -4,8 +4,10 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 #include "formats/npz.h"
 #include "run/position.h"
+#include "trace/site_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,12 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
 #include "model/cost.h"
-#include "output/outputs.h"
+#include "model/session_internal.h"
+#include "output/outputs_internal.h"
+#include "output/picture_internal.h"
 #include "output/writer.h"
 #include "run/choice.h"
 #include "run/derived.h"
@@ -19,6 +23,9 @@
 #include "run/replacement.h"
 #include "run/request_internal.h"
 #include "run/words.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 

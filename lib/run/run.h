@@ -76,15 +76,4 @@ ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
 
 ATTN_API void attn_result_release(struct attn_result *result);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed
- * likewise. */
-const struct attn_attention *attn_run_attention(const struct attn_run *run);
-
-/* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
- * [*n]. Borrowed likewise. */
-const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
-const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
-
 #endif

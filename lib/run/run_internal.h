@@ -48,4 +48,13 @@ enum attn_status attn_run_feed(const struct attn_run *run, const struct attn_tra
                                struct attn_pool *pool, struct attn_result *result,
                                struct attn_error *err);
 
+/* The attention of each layer [n_layer], as it will be computed; of arrays one. Borrowed
+ * likewise. */
+const struct attn_attention *attn_run_attention(const struct attn_run *run);
+
+/* The arrays with their sizes and attention; NULL when a model is run. The edits, ablations first
+ * [*n]. Borrowed likewise. */
+const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
+const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
+
 #endif

@@ -3,6 +3,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
+#include "text/tokenizer.h"
 
 #include <stdio.h>
 

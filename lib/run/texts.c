@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "run/record_json.h"
 
 #include <string.h>

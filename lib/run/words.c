@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "trace/selection_internal.h"
 
 /* What is known of a token. */
 struct token {

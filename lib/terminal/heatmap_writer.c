@@ -8,6 +8,9 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
+#include "output/picture_internal.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

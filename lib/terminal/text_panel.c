@@ -2,6 +2,7 @@
 #include "terminal/text_panel.h"
 
 #include "base/memory.h"
+#include "trace/site_internal.h"
 
 #include <stdlib.h>
 

@@ -15,6 +15,8 @@
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"
+#include "output/format_internal.h"
+#include "trace/site_internal.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/bpe.h"
 #include "text/piece_cache.h"

@@ -2,6 +2,7 @@
 #include "text/layer.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
 {

@@ -3,6 +3,7 @@
 
 #include "base/edit_distance.h"
 #include "base/escape.h"
+#include "base/status_internal.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/pattern_syntax.h"
 

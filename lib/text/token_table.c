@@ -2,6 +2,7 @@
 #include "text/token_table.h"
 
 #include "base/memory.h"
+#include "base/table_internal.h"
 
 #include <string.h>
 

@@ -119,6 +119,8 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
                                                 struct attn_error *err);
 ATTN_API void attn_encoding_release(struct attn_encoding *encoding);
 
+ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+
 /*
  * The bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; may be part
  * of a character), "eat" for words. NULL for an id that the vocabulary lacks (a model may have more
@@ -141,9 +143,5 @@ ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tok
                                                 const int32_t *ids, size_t n, char **text,
                                                 size_t *size, struct attn_error *err);
 ATTN_API void attn_text_free(char *text); /* NULL is allowed */
-
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
 
 #endif

@@ -2,6 +2,7 @@
 #include "text/tokenizer_files.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "text/special.h"
 #include "text/stages/change.h"
 #include "text/stages/split.h"

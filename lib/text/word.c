@@ -2,6 +2,7 @@
 #include "text/word.h"
 
 #include "base/utf8.h"
+#include "text/tokenizer.h"
 
 /* What a token is to the words around it. */
 struct edge {

@@ -1,5 +1,6 @@
 /* row.c - which cells of a row count, and rows with all their cells. */
 #include "trace/row.h"
+#include "trace/site_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -81,17 +81,4 @@ ATTN_API bool attn_selection_has_kv_head(const struct attn_selection *selection,
 ATTN_API bool attn_selection_wants(const struct attn_selection *selection, enum attn_site site,
                                    int layer);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* Reads. LAYER must be in range. */
-uint64_t attn_selection_sites(const struct attn_selection *selection);
-bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
-bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
-size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
-size_t attn_selection_n_query(const struct attn_selection *selection);
-
-/* Whether anything of layers or heads was left out; whether queries were. */
-bool attn_selection_is_all_heads(const struct attn_selection *selection);
-bool attn_selection_is_all_queries(const struct attn_selection *selection);
-
 #endif

@@ -1,5 +1,5 @@
 /* site.c - the table of sites, and lists of them read from text. */
-#include "trace/site.h"
+#include "trace/site_internal.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"

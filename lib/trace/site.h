@@ -121,27 +121,4 @@ ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
 ATTN_API enum attn_status attn_sites_parse(const char *list, uint64_t *sites,
                                            struct attn_error *err);
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
-bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
-bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
-
-/* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
-enum attn_value_range attn_site_range(enum attn_site site);
-
-/* All derived sites, as bits. */
-uint64_t attn_sites_derived(void);
-
-/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
- * where a layer attends to the source: see attn_site_n_key). */
-size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
-
-/* What scores are made of: the site of queries, of layout QUERY, or of keys: rot_q and rot_k where
- * positions are rotary, else q and k. */
-enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
-
-/* Keys that LAYER attends to, S: n_position, or n_source. */
-size_t attn_site_n_key(const struct attn_dims *dims, int layer);
-
 #endif

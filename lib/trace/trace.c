@@ -1,7 +1,8 @@
 /* trace.c - see trace.h: events cut down to what a selection wants. */
-#include "trace/trace.h"
+#include "trace/trace_internal.h"
 
 #include "base/given.h"
+#include "trace/site_internal.h"
 
 /* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,

@@ -50,17 +50,4 @@ struct attn_trace {
     void *user;
 };
 
-/* --- Inside the library: not installed -------------------------------------------------------- */
-
-/* Whether TRACE, which is no NULL, has what it is told by and of. If not, ERR names what is NULL. */
-bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
-
-/*
- * The next rows of EVENT that SELECTION wants, neighbours, as an event of their own; *row begins at
- * 0 and is where the search goes on. False: there are none left.
- */
-bool attn_trace_next_part(const struct attn_selection *selection,
-                          const struct attn_trace_event *event, size_t *row,
-                          struct attn_trace_event *part);
-
 #endif

@@ -1,5 +1,6 @@
 /* container.c - see container.h. */
 #include "tests/adversary/container.h"
+#include "base/dtype_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  *
  * What was written valid is read back: each tensor under its name, with its type, shape and place.
  */
+#include "base/dtype_internal.h"
 #include "formats/safetensors.h"
 #include "tests/adversary/container.h"
 

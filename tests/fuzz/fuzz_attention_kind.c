@@ -6,6 +6,7 @@
  * is refused changes nothing. With any mask that passes, few rows hold what they promise: ascending
  * keys that are there, no more than the most, and as many as are counted.
  */
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "tests/fuzz/fuzz.h"

@@ -4,6 +4,7 @@
  * The directory of an accepted index has exactly the tensors of its weight_map, each in the file
  * that it names, sorted; names never reach outside of the folder.
  */
+#include "base/dtype_internal.h"
 #include "formats/json.h"
 #include "formats/safetensors.h"
 #include "tests/fuzz/fuzz.h"

@@ -5,6 +5,7 @@
  * less; its elements are the same in place, as floats and as cells, and written out again
  * as numpy writes them they read the same.
  */
+#include "base/dtype_internal.h"
 #include "formats/npy_internal.h"
 #include "tests/fuzz/fuzz.h"
 #include "tool.h"

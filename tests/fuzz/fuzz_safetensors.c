@@ -4,6 +4,7 @@
  * The tensors of an accepted file tile its data, are sorted by name and found by it; the file is
  * refused with one byte more or less.
  */
+#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "formats/safetensors_internal.h"
 #include "tests/fuzz/fuzz.h"

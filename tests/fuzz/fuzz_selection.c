@@ -6,7 +6,8 @@
  * list that is refused changes nothing.
  */
 #include "tests/fuzz/fuzz.h"
-#include "trace/selection.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * is cut short, and the next run gives what the first gave.
  */
 #include "attn.h"
+#include "output/format_internal.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/drawing.h"

@@ -3,6 +3,7 @@
  * double precision; and that nothing but its numbers decides a result.
  */
 #include "attention/attend.h"
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attention/kinds/lowrank.h"

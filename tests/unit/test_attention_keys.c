@@ -4,6 +4,7 @@
  */
 #include "attention/keys.h"
 
+#include "attention/attention_internal.h"
 #include "attention/kind.h"
 #include "tests/support/suite.h"
 

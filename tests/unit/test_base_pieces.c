@@ -1,5 +1,6 @@
 /* Text made piece by piece on a pool. Run it under MODE=tsan too. */
 #include "base/pieces.h"
+#include "base/sink_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* The thread pool. Run it under MODE=tsan too. */
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/pool_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -1,6 +1,6 @@
 /* Sinks: every byte arrives, or the target is as it was. */
 #include "base/memory.h"
-#include "base/sink.h"
+#include "base/sink_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* UTF-8, escaping, numbers from text, names of element types. */
-#include "base/dtype.h"
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/utf8.h"

@@ -1,7 +1,7 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
 #include "bench/bench.h"
 #include "bench/processor.h"
-#include "output/format.h"
+#include "output/format_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
  * whole runs, and from lists of kept keys.
  */
 #include "analysis/metric.h"
+#include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
@@ -11,6 +12,7 @@
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

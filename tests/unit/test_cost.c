@@ -3,6 +3,9 @@
  * that the files hold.
  */
 #include "attn.h"
+#include "base/dtype_internal.h"
+#include "model/model_internal.h"
+#include "model/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tool.h"

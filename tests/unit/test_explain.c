@@ -2,11 +2,13 @@
  * refuses. What it looks like is tested by tests/cli. */
 #include "attn.h"
 #include "kernels/gemm_internal.h"
+#include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

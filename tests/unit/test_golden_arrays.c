@@ -3,6 +3,7 @@
  * values: masks and the three maskings, epsilon, sparse kinds, cosine, scores that are given.
  */
 #include "attention/attend.h"
+#include "attention/attention_internal.h"
 #include "attention/kind.h"
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"

@@ -4,7 +4,7 @@
  */
 #include "base/random.h"
 #include "figures/levels.h"
-#include "output/outputs.h"
+#include "output/outputs_internal.h"
 #include "output/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/blues.h"

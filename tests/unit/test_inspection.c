@@ -1,5 +1,6 @@
 /* What inspect finds, as tables: beside sums done by hand, and beside what the files hold. */
 #include "attn.h"
+#include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "tool.h"

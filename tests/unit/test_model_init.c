@@ -1,8 +1,9 @@
 /* Models that are made: which numbers go where, what is refused, and that nothing is left half
  * made. */
+#include "base/dtype_internal.h"
 #include "base/random.h"
-#include "model/model.h"
 #include "model/model_init.h"
+#include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/near.h"

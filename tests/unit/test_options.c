@@ -4,6 +4,7 @@
 #include "attn.h"
 #include "base/options.h"
 #include "experiment/compare_internal.h"
+#include "model/session_internal.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -3,6 +3,7 @@
  * the inputs.
  */
 #include "attn.h"
+#include "output/format_internal.h"
 #include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/npy.h"

@@ -2,12 +2,14 @@
  * test_output_figures.c - the writers of figures, and the pictures of tables: memory that runs out at
  * any place leaves an error and no leak, and how the rows come makes no difference.
  */
+#include "base/table_internal.h"
 #include "figures/figure_cairo.h"
 #include "figures/table_picture.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/drawing.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
+#include "trace/selection_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

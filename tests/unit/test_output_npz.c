@@ -2,12 +2,14 @@
  * test_output_npz.c - NPZ archives read back by a small reader of this file's own, which trusts
  * nothing: records, offsets, checksums bit by bit, NPY headers, and every number.
  */
+#include "base/sink_internal.h"
 #include "encode/crc32.h"
 #include "encode/npy_header.h"
 #include "encode/zip_archive.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
+#include "trace/site_internal.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -5,6 +5,7 @@
  * Where arrays are compared the whole matrix is told with what arrays have in masked cells; where
  * text is, with a number of its own in them, which is then taken out of the text.
  */
+#include "output/format_internal.h"
 #include "tests/support/drawing.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

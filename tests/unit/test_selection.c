@@ -4,6 +4,8 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
+#include "trace/selection_internal.h"
+#include "trace/site_internal.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * looks on in `make check-sanitized`.
  */
 #include "attn.h"
+#include "kernels/gemm_internal.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "text/tokenizer_open.h"

@@ -7,6 +7,7 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "trace/row.h"
+#include "trace/selection_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "attention/heads.h"
 #include "attention/kind_internal.h"
-#include "base/pool.h"
+#include "base/pool_internal.h"
 
 #include <assert.h>
 #include <stddef.h>

@@ -7,6 +7,7 @@
  * d_out there, when the model is attention alone.
  */
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "model/family.h"
 #include "model/weights.h"
 

@@ -13,6 +13,7 @@
 #include "model/families/gpt2.h"
 
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "model/config_extras.h"
 
 enum attn_status attn_gpt2_get_size(const struct attn_json *json, const char *key,

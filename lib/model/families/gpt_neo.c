@@ -8,6 +8,7 @@
  * the expanded list, `attention_layers`, too.
  */
 #include "base/escape.h"
+#include "base/status_internal.h"
 #include "model/config_extras.h"
 #include "model/config_windows.h"
 #include "model/families/gpt2.h"

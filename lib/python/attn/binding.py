@@ -1602,6 +1602,7 @@ FUNCTIONS = {
     "attn_tokenizer_detail": (c_char_p, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
+    "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
     "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),

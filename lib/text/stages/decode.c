@@ -2,6 +2,7 @@
 #include "text/stages/decode.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/alphabet.h"
 

@@ -10,6 +10,7 @@
 #include "text/stages/nfc.h"
 
 #include "base/memory.h"
+#include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/stages/nfc_table.h"
 

@@ -1,0 +1,25 @@
+/* ndarray_internal.h - what ndarray.h declares for the library alone. */
+#ifndef ATTN_FORMATS_NDARRAY_INTERNAL_H
+#define ATTN_FORMATS_NDARRAY_INTERNAL_H
+
+#include "formats/ndarray.h"
+
+/* Elements of all dimensions. */
+size_t attn_ndarray_n_element(const struct attn_ndarray *array);
+
+/* How many elements are not finite. */
+struct attn_not_finite {
+    size_t n_nan, n_above, n_below; /* NaN, infinity, -infinity */
+};
+
+struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
+
+/* The shape for messages: "[3, 4]". Returns TEXT. */
+const char *attn_shape_text(int rank, const size_t *shape, char text[ATTN_SHAPE_TEXT_SIZE]);
+
+/* Its cells as bytes of 0 and 1, C order, into CELLS. ATTN_FORMAT names the first cell of a file
+ * that is something else. */
+enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
+                                       struct attn_error *err);
+
+#endif

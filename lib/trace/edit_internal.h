@@ -1,0 +1,20 @@
+/* edit_internal.h - what edit.h declares for the library alone. */
+#ifndef ATTN_TRACE_EDIT_INTERNAL_H
+#define ATTN_TRACE_EDIT_INTERNAL_H
+
+#include "trace/edit.h"
+
+/* Checks edits against the sizes of a model: sites it has, heads and layers in range, op allowed
+ * for the site. */
+enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
+                                  const struct attn_dims *dims, struct attn_error *err);
+
+/* Whether any edit concerns the site in that layer (any head). */
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
+
+/* Applies those that concern TARGET, in order. Returns the number of rows with a value that an edit
+ * has changed, each once. Safe on any thread. */
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit,
+                        const struct attn_edit_target *target);
+
+#endif

@@ -1,0 +1,18 @@
+/* selection_internal.h - what selection.h declares for the library alone. */
+#ifndef ATTN_TRACE_SELECTION_INTERNAL_H
+#define ATTN_TRACE_SELECTION_INTERNAL_H
+
+#include "trace/selection.h"
+
+/* Reads. LAYER must be in range. */
+uint64_t attn_selection_sites(const struct attn_selection *selection);
+bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
+bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
+size_t attn_selection_n_query(const struct attn_selection *selection);
+
+/* Whether anything of layers or heads was left out; whether queries were. */
+bool attn_selection_is_all_heads(const struct attn_selection *selection);
+bool attn_selection_is_all_queries(const struct attn_selection *selection);
+
+#endif
