@@ -730,7 +730,7 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
     const struct attn_survey_args *args = job->args;
     int value;
 
-    if ((args->from) != (args->to))
+    if (!args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
