@@ -438,6 +438,10 @@ static int open_outputs(struct batch *batch, const struct model_source *source)
     code = check_outputs(batch);
     if (code != EXIT_DONE && is_empty(batch->outputs.records))
         remove_parts(batch);
+    if (code == EXIT_DONE && args->is_resumed && !batch->outputs.name)
+        code = report_problem(EXIT_USAGE, NULL,
+                              "--resume goes on with a file, and '%s' is a pipe or a device",
+                              attn_quote_string(args->output.lines).text);
     if (code != EXIT_DONE || !batch->outputs.name)
         return code;
     if (asprintf(&batch->journal_path, "%s.journal", batch->outputs.name) < 0 ||

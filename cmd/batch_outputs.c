@@ -140,7 +140,7 @@ int batch_outputs_plan(const struct batch_output_args *args, struct attn_many_op
 static bool is_stream(const char *path)
 {
     struct stat info;
-    return strncmp(path, "/dev/", 5) == 0 ||
+    return strncmp(path, "/dev/std", 8) == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
            (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
 }
 
