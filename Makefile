@@ -203,6 +203,11 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 $(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
+# It runs the example that needs no library.
+$(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
+$(BUILD)/lib/examples/one_layer: %: %.o | $(BUILD)/hardening.ldflags
+	$(call say,LD)$(LINK) $^ -lm -o $@
+
 $(BROWSER_TEST): $(BROWSER_OBJECTS) $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
