@@ -17,8 +17,8 @@ static const struct option format_rows[] = {
      .heading = "Output",
      .kind = OPTION_FLAG,
      .offset = offsetof(struct models_args, has_json),
-     .help = "print one JSON document, also with each model's directory and the whole message of "
-             "what cannot be read"},
+     .help = "print one JSON document, which also has the directory of each model, and the whole "
+             "message for one that cannot be read"},
     {.name = "csv",
      .heading = "Output",
      .kind = OPTION_FLAG,
@@ -34,7 +34,7 @@ static int models_main(int argc, char **argv);
 
 const struct command command_models = {
     .name = "models",
-    .summary = "the models that are here, by the names that -m takes",
+    .summary = "the models that -m finds by name, and what they are",
     .usage = "[OPTIONS]",
     .description =
         "Lists the models that -m finds by name: those built into the program, those\n"

@@ -26,9 +26,9 @@ static const struct option comparison_rows[] = {
     {.name = "compare",
      .heading = "Attention",
      .kind = OPTION_FLAG,
-     .help = "in place of tensors show how far this attention is from the exact one, head by "
-             "head, and what both cost; also in a file of a format that holds tables. How far "
-             "numbers are apart does not say what a task loses"},
+     .help = "instead of tensors, show how far this attention is from exact attention, for each "
+             "head, and what both cost; --csv, --json and --jsonl write it as tables. A distance "
+             "between numbers does not say how much a task loses"},
 };
 
 const struct option_group comparison_options = OPTION_GROUP(comparison_rows);
@@ -42,10 +42,10 @@ static int refuse(const char *name)
 {
     char formats[128];
     attn_format_list(is_possible, "or", formats, sizeof(formats));
-    return report_problem(EXIT_USAGE, NULL,
-                          "--compare and --%s do not go together: a comparison is text, %s in "
-                          "place of anything else",
-                          name, formats);
+    return report_problem(
+        EXIT_USAGE, NULL,
+        "--compare and --%s do not go together: a comparison is written as text, %s", name,
+        formats);
 }
 
 static bool is_refused(const char *name)
@@ -215,15 +215,19 @@ static int print_logits(const struct comparison *comparison, struct attn_sink *o
         most = fmax(most, logits->kl);
         n_changed += logits->exact_first != logits->chosen_first;
     }
-    print(out, "\nnext token: another first choice at %zu of %zu position%s\n", n_changed,
-          found->n_logits, found->n_logits == 1 ? "" : "s");
+    print(out,
+          "\n"
+          "next token: the most probable one differs at %zu of %zu position%s\n",
+          n_changed, found->n_logits, found->n_logits == 1 ? "" : "s");
     write_cell(sum / (double)found->n_logits, cell);
-    print(out, "kl in nats %s in the mean", cell);
+    print(out, "kl in nats: mean %s", cell);
     write_cell(most, cell);
-    print(out, ", %s at most", cell);
+    print(out, ", largest %s", cell);
     write_cell(last->kl, cell);
-    print(out, ", %s at position %zu\nfirst choice at position %zu: exact ", cell, last->position,
-          last->position);
+    print(out,
+          ", %s at position %zu\n"
+          "most probable at position %zu: exact ",
+          cell, last->position, last->position);
     int code = print_token(comparison, last->exact_first, out);
     print_text(out, ", chosen ");
     if (code == EXIT_DONE)
@@ -240,14 +244,17 @@ static int print_comparison(const struct comparison *comparison, struct attn_sin
     const bool is_array = comparison->labels->axes;
     char name[ATTN_ATTENTION_TEXT_SIZE];
     attn_attention_text(comparison->attention, name);
-    print(out, "%s%s beside exact attention, %zu %s, recall of the %d largest weights\n\n", name,
-          is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
-          COMPARISON_N_RECALLED);
+    print(out,
+          "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n"
+          "\n",
+          name, is_blockwise ? ", blockwise," : "", comparison->n,
+          words[is_array][comparison->n == 1], COMPARISON_N_RECALLED);
     if (!is_array)
-        print_text(out, "local: each layer on q, k and v of the exact run\n");
+        print_text(out, "local: each layer gets q, k and v of the exact run\n");
     int code = print_rows(comparison, true, out);
     if (code == EXIT_DONE && found->has_propagated) {
-        print_text(out, "\npropagated: the chosen attention in all layers\n");
+        print_text(out, "\n"
+                        "propagated: all layers use the chosen attention\n");
         code = print_rows(comparison, false, out);
     }
     print_text(out, "\n");

@@ -152,7 +152,7 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
     const struct attn_run *run = answer->run;
 
     if (needs_target(answer->metric) && !answer->has_target) {
-        attn_error_set(err, ATTN_INVALID, "no --target is given, which '%s' needs", name);
+        attn_error_set(err, ATTN_INVALID, "metric '%s' needs --target", name);
         attn_error_hint(err, "kl and ce need none: --metric kl");
         return ATTN_INVALID;
     }

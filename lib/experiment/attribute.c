@@ -79,7 +79,7 @@ static enum attn_status prepare(struct job *job, struct attn_host *host, struct 
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (!job->args->answer.target && !job->args->answer.target_id) {
-        attn_error_set(err, ATTN_INVALID, "no --target is given, whose logit is to be split");
+        attn_error_set(err, ATTN_INVALID, "expected --target, the token whose logit is split");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     return attn_answer_find(job->run, &job->args->answer, &job->answer, err);

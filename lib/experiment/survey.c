@@ -731,7 +731,9 @@ static enum attn_status check_args(const struct job *job, struct attn_error *err
     int value;
 
     if (!args->from != !args->to)
-        return attn_error_set(err, ATTN_INVALID, "--from and --to are given together");
+        return attn_error_set(err, ATTN_INVALID,
+                              "--from and --to need each other, only --%s is given",
+                              args->from ? "from" : "to");
     if ((args->has_probe || args->n_text > 0) && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
                               "--from, --pattern and --effect are of one text, not of %s",

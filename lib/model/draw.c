@@ -460,7 +460,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     if (draw->group == ATTN_DRAW_HEADS && !has_heads(drawer->weights))
         return attn_error_set(err, ATTN_INVALID,
                               "model_type '%s' has q, k and v of all heads in one matrix, expected "
-                              "'qkv' in place of 'heads'",
+                              "'qkv' instead of 'heads'",
                               drawer->config->model_type);
     is_drawn[group] = true;
     return ATTN_OK;

@@ -7,7 +7,7 @@
 const struct attn_format attn_jsonl_format = {
     .name = "jsonl",
     .argument = "FILE",
-    .help = "write tables, those of --top, --next or --compare, as JSON lines: an object a row",
+    .help = "write the tables of --top, --next or --compare as JSON lines, one object per row",
     .title = "JSON lines",
     .is_decimal = true,
     .has_predictions = true,

@@ -250,13 +250,12 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_tidy_format = {
     .name = "tidy",
     .argument = "FILE",
-    .help = "write the patterns, and nothing else, into one long CSV: a line for each cell that is "
-            "not masked",
+    .help =
+        "write the patterns alone into one long CSV, with a line for each cell that is not masked",
     .title = "CSV",
     .is_decimal = true,
     .own = {.name = "id",
             .argument = "TEXT",
-            .help = "what the id column of --tidy says, to tell runs apart; default: 0",
-            .role = "a column"},
+            .help = "text of the id column of --tidy, to tell runs apart; default: 0"},
     .tensors = &ops,
 };

@@ -666,8 +666,8 @@ static const struct attn_writer_ops ops = {
 const struct attn_format attn_html_format = {
     .name = "html",
     .argument = "FILE",
-    .help = "write a web page of the patterns of all chosen heads: one file that any browser shows "
-            "and that asks nothing of a network",
+    .help = "write a web page of the patterns of all chosen heads: one file, which any browser "
+            "shows without a network",
     .title = "HTML",
     .has_predictions = true,
     .is_picture = true,

@@ -179,11 +179,13 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
     enum attn_status status = attn_heatmap_name(&w->map, matrix, err);
 
     if (far > 0)
-        attn_color_line_string(&w->map.line, "(of all heads it looks hardest past the first, the "
-                                             "previous and the same token)");
+        attn_color_line_string(
+            &w->map.line,
+            "(of all heads, it looks most at other tokens than the first, previous and own)");
     else
-        attn_color_line_string(&w->map.line,
-                               "(no head looks past the first, the previous and the same token)");
+        attn_color_line_string(
+            &w->map.line,
+            "(no head looks at other tokens than the first, the previous and its own)");
     if (status == ATTN_OK)
         status = end_line(w, err);
     return status == ATTN_OK ? attn_heatmap_draw(&w->map, matrix, err) : status;
