@@ -242,6 +242,9 @@ run: deps-build ## build, then show the attention of one sentence
 	@$(MAKE) $(BUILD)/attn-cli
 	@echo
 	$(BUILD)/attn-cli run --sentence "Life is short, eat dessert first"
+	@printf '%s\n' '' 'To call it as attn-cli, put it on the PATH of this shell, or install it into ~/.local/bin:' \
+	    '  export PATH="$(CURDIR)/$(BUILD):$$PATH"' '  make install PREFIX="$$HOME/.local"' \
+	    'attn-cli -h then lists the commands; cmd/README.md is the manual.'
 
 test: deps-test ## build, then run all tests
 	@$(MAKE) tests
