@@ -122,7 +122,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
         char formats[ATTN_ERROR_HINT_SIZE];
 
         attn_format_list(holds_all_tensors, "or", formats, sizeof formats);
-        attn_error_set(err, ATTN_INVALID, "tidy CSV holds the pattern, which is not selected");
+        attn_error_set(err, ATTN_INVALID, "tidy CSV needs the pattern, which is not selected");
         attn_error_hint(err, "add it to --sites; other tensors go into %s", formats);
         return ATTN_INVALID;
     }

@@ -85,7 +85,7 @@ static enum attn_status check_selection(const struct page_writer *w, struct attn
     char n_cell[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (w->heads.n == 0 || w->heads.items[0].n_row == 0) {
-        attn_error_set(err, ATTN_INVALID, "a page shows the pattern, which is not selected");
+        attn_error_set(err, ATTN_INVALID, "a page needs the pattern, which is not selected");
         attn_error_hint(err, "add it to --sites");
         return ATTN_INVALID;
     }
