@@ -50,8 +50,8 @@ const struct command command_models = {
     .main = models_main,
 };
 
-/* Its columns for reading; that of ABOUT also has the PROBLEM of a model that cannot be run. JSON and
- * CSV have all columns of the table. */
+/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run. JSON and CSV
+ * have all columns of the table. */
 enum { NAME, ORIGIN, FAMILY, PARAMETERS, ABOUT, N_COLUMN, PROBLEM = N_COLUMN };
 
 /* Texts as they may be shown, parameters in groups of three digits; nothing for what is missing. */

@@ -345,7 +345,8 @@ static struct attn_cell text_cell(const char *text)
     return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
-/* What the model NAME is, if it comes with the program: few words, as they are a column; else NULL. */
+/* What the model NAME is, in at most 33 characters, which fit the table on a terminal; NULL unless
+ * it comes with the program. */
 static const char *find_about(const char *name)
 {
     static const char *const about[][2] = {

@@ -1,6 +1,6 @@
 /*
- * test_one_layer.c - lib/examples/one_layer.c, the layer that a student reads first, computes what the
- * library computes: a model is made of the x and the matrices that the example prints.
+ * test_one_layer.c - lib/examples/one_layer.c, which a student reads first, computes what the
+ * library computes with a model of the same x and matrices.
  */
 #include "tests/support/folder.h"
 #include "tests/support/recording.h"
@@ -15,8 +15,8 @@
 /* As in the example. */
 enum { T = 6, D = 3, H = 2, E = 2 };
 
-/* What the example prints. It prints 6 digits after the point: all of the input, half of 1e-6 of the
- * rest. */
+/* What the example prints, with 6 digits after the point: x and the matrices are exact, the rest is
+ * rounded by up to 0.5e-6. */
 struct layer {
     float x[T][D], W_Q[H][D][E], W_K[H][D][E], W_V[H][D][E];
     float q[H][T][E], k[H][T][E], v[H][T][E], pattern[H][T][T], z[H][T][E];
@@ -24,7 +24,8 @@ struct layer {
 
 static const double tolerance = 1e-6;
 
-/* Reads ROWS [n_row, n_column] after the line "NAME [n_row, n_column]"; a row may begin with a word. */
+/* Reads ROWS [n_row, n_column] after the line "NAME [n_row, n_column]". A row may begin with a
+ * word. */
 static void read_rows(FILE *text, const char *name, int n_row, int n_column, float *rows)
 {
     char expected[64], line[256];
@@ -43,7 +44,7 @@ static void read_rows(FILE *text, const char *name, int n_row, int n_column, flo
     }
 }
 
-/* Runs the example, BUILD/lib/examples/one_layer beside this program, BUILD/tests/unit/test_one_layer. */
+/* Runs BUILD/lib/examples/one_layer; this program is BUILD/tests/unit/test_one_layer. */
 static void read_layer(struct layer *layer)
 {
     char path[4096];
