@@ -1,6 +1,6 @@
 /*
  * screen_writer.c - the first screen of a run: its tokens, all heads as thumbnails, and one head
- * with its numbers: the one that looks hardest at something that is not the first token, the
+ * with its numbers: the one that looks most at tokens other than the first token, the
  * previous one or the token itself. It is a place to start. At most 60 lines, unless the terminal
  * is narrow.
  *
