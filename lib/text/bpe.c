@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 
-#include <stdbool.h>
+enum { CANCEL_INTERVAL = 1 << 12 }; /* pairs: a fraction of a millisecond */
 
 enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct attn_error *err)
 {
@@ -116,7 +116,13 @@ static void merge_pair(struct attn_bpe_work *work, size_t n, uint32_t at,
     }
 }
 
-void attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges)
+/* Whether merging is to end now: asked of pair I of many, and looked at of some of them. */
+static bool is_canceled(const struct attn_bpe_work *work, size_t i)
+{
+    return i % CANCEL_INTERVAL == 0 && work->cancel && *work->cancel;
+}
+
+bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges)
 {
     struct attn_bpe_symbol *symbols = work->symbols;
 
@@ -125,20 +131,30 @@ void attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merg
         symbols[i].previous = i - 1; /* of the first: never used */
         symbols[i].next = i + 1;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_canceled(work, i))
+            return false;
         if (rank_pair(symbols, n, i, merges))
             work->heap[work->n_heap++] = candidate(symbols, i);
+    }
     for (size_t i = work->n_heap / 2; i-- > 0;)
         sift_down(work->heap, work->n_heap, i, work->heap[i]);
 
-    while (work->n_heap > 0 && !(work->cancel && *work->cancel)) {
+    while (work->n_heap > 0) {
         uint32_t rank = (uint32_t)(work->heap[0] >> 32);
         size_t n_round = 0;
 
-        while (work->n_heap > 0 && work->heap[0] >> 32 == rank)
+        while (work->n_heap > 0 && work->heap[0] >> 32 == rank) {
+            if (is_canceled(work, n_round))
+                return false;
             work->round[n_round++] = (uint32_t)pop(work);
-        for (size_t i = 0; i < n_round; i++)
+        }
+        for (size_t i = 0; i < n_round; i++) {
+            if (is_canceled(work, i))
+                return false;
             if (symbols[work->round[i]].rank == rank) /* else the pair is no more */
                 merge_pair(work, n, work->round[i], merges);
+        }
     }
+    return true;
 }

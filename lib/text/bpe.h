@@ -14,6 +14,7 @@
 #include "text/merges.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,7 +39,8 @@ struct attn_bpe_work {
 /* Makes room for a piece of N tokens; 4 Gi or more are ATTN_UNSUPPORTED. */
 enum attn_status attn_bpe_begin(struct attn_bpe_work *work, size_t n, struct attn_error *err);
 
-void attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges);
+/* Merges the N tokens of `symbols`; false when it was canceled, and some are not merged. */
+bool attn_bpe_merge(struct attn_bpe_work *work, size_t n, const struct attn_merges *merges);
 
 void attn_bpe_release(struct attn_bpe_work *work);
 

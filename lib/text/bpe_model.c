@@ -255,8 +255,7 @@ static enum attn_status merge_piece(struct attn_walk *walk, struct scratch *scra
         return status;
     add_unk(scratch);
     scratch->work.cancel = walk->options->cancel;
-    attn_bpe_merge(&scratch->work, scratch->n, &model->merges);
-    if (walk->options->cancel && *walk->options->cancel)
+    if (!attn_bpe_merge(&scratch->work, scratch->n, &model->merges))
         return attn_error_set(err, ATTN_CANCELED, "canceled");
     if (size > LONG_PIECE) {
         for (size_t i = 0; i < scratch->n; i = scratch->work.symbols[i].next)

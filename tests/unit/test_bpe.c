@@ -1,11 +1,15 @@
 /* The order of merges, against a plain copy of encoder.py's loop. */
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
+#include "text/bpe.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -157,4 +161,61 @@ START_TEST(merges_in_the_order_of_encoder_py)
 }
 END_TEST
 
-ATTN_SUITE("bpe", merges_in_the_order_of_encoder_py)
+/* --- Canceled --------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t cancel;
+
+static void cancel_now(int signal)
+{
+    (void)signal;
+    cancel = 1;
+}
+
+/* Merges N tokens 0, of which two make token 1; canceled after SECONDS of work, unless that is 0. */
+static bool merge_many(struct attn_bpe_work *work, const struct attn_merges *merges, size_t n,
+                       double seconds)
+{
+    const struct itimerval timer = {.it_value = {.tv_usec = (suseconds_t)(seconds * 1e6)}};
+
+    for (size_t i = 0; i < n; i++)
+        work->symbols[i].id = 0;
+    cancel = 0;
+    ck_assert_int_eq(setitimer(ITIMER_VIRTUAL, &timer, NULL), 0);
+    return attn_bpe_merge(work, n, merges);
+}
+
+START_TEST(a_round_of_many_merges_can_be_canceled)
+{
+    enum { N_TOKEN = 1 << 20, N_TRY = 20 };
+    const struct sigaction action = {.sa_handler = cancel_now};
+    const struct attn_merge pair = {.merged = 1};
+    struct attn_bpe_work work = {.cancel = &cancel};
+    struct attn_merges merges = {0};
+    struct attn_error err = {0};
+    size_t n_left = 0;
+    clock_t begin;
+    double seconds;
+
+    ck_assert(attn_merges_allocate(&merges, 1, "toy", &err) == ATTN_OK);
+    ck_assert(attn_merges_add(&merges, &pair, false));
+    ck_assert(attn_bpe_begin(&work, N_TOKEN, &err) == ATTN_OK);
+    work.cancel = &cancel;
+    ck_assert_int_eq(sigaction(SIGVTALRM, &action, NULL), 0);
+    begin = clock();
+    ck_assert(merge_many(&work, &merges, N_TOKEN, 0));
+    seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    /* There is one round: half of its time is within it. A clock may be late. */
+    for (int i = 0; i < N_TRY && n_left <= N_TOKEN / 2; i++) {
+        merge_many(&work, &merges, N_TOKEN, seconds / 2 < 0.9 ? seconds / 2 : 0.9);
+        n_left = 0;
+        for (size_t k = 0; k < N_TOKEN; k = work.symbols[k].next)
+            n_left++;
+    }
+    ck_assert_uint_gt(n_left, N_TOKEN / 2);
+    ck_assert_int_eq(setitimer(ITIMER_VIRTUAL, &(struct itimerval){{0}, {0}}, NULL), 0);
+    attn_bpe_release(&work);
+    attn_merges_release(&merges);
+}
+END_TEST
+
+ATTN_SUITE("bpe", merges_in_the_order_of_encoder_py, a_round_of_many_merges_can_be_canceled)
