@@ -122,17 +122,12 @@ static void append_bytes(const struct attn_tokenizer *tokenizer,
     attn_strings_append(one, key, size);
     for (size_t i = 0; i < decoder->n; i++) {
         struct attn_decode_step step = decoder->steps[i];
-        struct attn_strings made = {0};
 
-        if (!is_for_one(&step))
-            continue;
         step.start = 0; /* a token that is not the first */
-        step.run(&step, one, &made);
-        attn_strings_release(one);
-        *one = made;
+        if (is_for_one(&step) && attn_strings_check(one, NULL) == ATTN_OK)
+            attn_decode_run_step(&step, one);
     }
     attn_buffer_append(out, one->bytes.data, one->bytes.size);
-    out->has_failed = out->has_failed || one->has_failed || one->bytes.has_failed;
 }
 
 static enum attn_status find_all(struct attn_decoded *decoded,
@@ -140,16 +135,18 @@ static enum attn_status find_all(struct attn_decoded *decoded,
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_buffer all = {0};
-    struct attn_strings one = {0};
+    /* The steps of all tokens share a limit that none of them reaches which does not make more of
+     * them: there are fewer steps than that allows. */
+    struct attn_strings one = {.n_left = attn_layer_limit(vocabulary->keys.size)};
     struct attn_alphabet alphabet;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
     decoded->begin = attn_alloc_uninitialized(vocabulary->n + 1, sizeof *decoded->begin, err);
     if (!decoded->begin)
         return ATTN_NO_MEMORY;
     attn_alphabet_init(&alphabet);
     (void)attn_buffer_reserve(&all, vocabulary->keys.size); /* few need more */
-    for (size_t i = 0; i < vocabulary->n; i++) {
+    for (size_t i = 0; i < vocabulary->n && status == ATTN_OK; i++) {
         size_t size;
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
 
@@ -158,10 +155,12 @@ static enum attn_status find_all(struct attn_decoded *decoded,
             attn_buffer_append(&all, key, size);
         else
             append_bytes(tokenizer, &alphabet, key, size, &one, &all);
+        status = attn_strings_check(&one, err);
     }
     decoded->begin[vocabulary->n] = all.size;
     attn_strings_release(&one);
-    status = attn_buffer_check(&all, err);
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&all, err);
     decoded->bytes = all.data; /* the buffer's memory is handed on */
     return status;
 }

@@ -137,7 +137,7 @@ ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, 
  * The text of N ids: what the decoder of tokenizer.json says, which is UTF-8; otherwise bytes joined
  * for BPE, words separated by single spaces, characters joined. *text is allocated, its size
  * excludes a terminating NUL; free it with attn_text_free. ATTN_INVALID for an unknown id;
- * tokenizer.json skips those from 0 on.
+ * tokenizer.json skips those from 0 on. ATTN_UNSUPPORTED when its decoder would make too much of them.
  */
 ATTN_API enum attn_status attn_tokenizer_decode(const struct attn_tokenizer *tokenizer,
                                                 const int32_t *ids, size_t n, char **text,

@@ -987,6 +987,45 @@ START_TEST(texts_that_grow_without_end_are_refused)
 }
 END_TEST
 
+START_TEST(decoders_that_grow_without_end_are_refused)
+{
+    static const char some[] = "{\"type\": \"Sequence\", \"decoders\": [" SIXTY_FOUR "]}";
+    static const char more[] = "{\"type\": \"Sequence\", \"decoders\": [" SIXTY_FOUR ", " SIXTY_FOUR
+                               ", " SIXTY_FOUR ", " SIXTY_FOUR "]}";
+    /* Single tokens stay as they are, but two that are joined do not. */
+    static const char joined[] =
+        "{\"type\": \"Sequence\", \"decoders\": [{\"type\": \"Fuse\"}, {\"type\": "
+        "\"Replace\", \"pattern\": {\"String\": \"b \"}, \"content\": \"a\"}, " SIXTY_FOUR
+        ", " SIXTY_FOUR ", " SIXTY_FOUR ", " SIXTY_FOUR "]}";
+    static const char message[] = "the tokenizer's decoder makes more than 64 times their bytes of "
+                                  "the tokens, which is not supported";
+    const int32_t ids[] = {1, 3};
+    struct written written = {.decoder = some};
+    struct attn_tokenizer *tokenizer = open_written(&written);
+    struct attn_error err = {0};
+    char *text = NULL;
+    size_t size = 0;
+
+    ck_assert(attn_tokenizer_decode(tokenizer, (const int32_t[]){0, 0}, 2, &text, &size, &err) ==
+              ATTN_OK);
+    ck_assert_uint_eq(size, 128);
+    attn_text_free(text);
+    attn_tokenizer_close(tokenizer);
+    written.decoder = more; /* what a single token stands for is found when it is opened */
+    ck_assert(try_written(&written, &tokenizer, &err) == ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, message);
+    written = (struct written){
+        .decoder = joined, .vocab = "{\"c\": 0, \"b\": 1, \"cb\": 2, \" \": 3}", .merges = "[]"};
+    tokenizer = open_written(&written);
+    err = (struct attn_error){0};
+    text = NULL;
+    ck_assert(attn_tokenizer_decode(tokenizer, ids, 2, &text, &size, &err) == ATTN_UNSUPPORTED);
+    ck_assert_str_eq(err.message, message);
+    ck_assert_ptr_null(text);
+    attn_tokenizer_close(tokenizer);
+}
+END_TEST
+
 START_TEST(finds_many_added_tokens_quickly)
 {
     enum { N_TOKEN = 100000, SIZE = 1 << 20 };
@@ -1116,5 +1155,5 @@ ATTN_SUITE("tokenizer_json", gives_what_the_library_tokenizers_gives, refuses_wh
            patterns_that_look_far_at_each_place_are_refused,
            patterns_that_pass_over_a_run_at_each_place_are_refused, large_patterns_are_refused,
            ends_when_it_is_canceled, texts_that_grow_without_end_are_refused,
-           finds_many_added_tokens_quickly, refuses_more_bytes_of_added_tokens_than_it_can_search,
-           survives_every_failed_allocation)
+           decoders_that_grow_without_end_are_refused, finds_many_added_tokens_quickly,
+           refuses_more_bytes_of_added_tokens_than_it_can_search, survives_every_failed_allocation)

@@ -5,6 +5,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "text/alphabet.h"
+#include "text/layer.h"
 
 #include <string.h>
 
@@ -37,6 +38,16 @@ void attn_strings_release(struct attn_strings *strings)
     attn_buffer_release(&strings->bytes);
     attn_free(strings->ends);
     *strings = (struct attn_strings){0};
+}
+
+enum attn_status attn_strings_check(const struct attn_strings *strings, struct attn_error *err)
+{
+    if (strings->is_too_long)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the tokenizer's decoder makes more than 64 times their bytes of the "
+                              "tokens, which is not supported");
+    return strings->has_failed ? attn_error_no_memory(err)
+                               : attn_buffer_check(&strings->bytes, err);
 }
 
 static const char *string_at(const struct attn_strings *strings, size_t i, size_t *size)
@@ -74,39 +85,56 @@ void attn_decode_release(struct attn_decode_steps *decoder)
     *decoder = (struct attn_decode_steps){0};
 }
 
+void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings)
+{
+    struct attn_strings out = {.n_left = strings->n_left};
+
+    step->run(step, strings, &out);
+    attn_strings_release(strings);
+    *strings = out;
+}
+
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err)
 {
-    for (size_t i = 0; i < decoder->n; i++) {
-        struct attn_strings out = {0};
+    const size_t limit = attn_layer_limit(strings->bytes.size);
 
-        if (strings->has_failed || strings->bytes.has_failed)
-            break;
-        decoder->steps[i].run(&decoder->steps[i], strings, &out);
-        attn_strings_release(strings);
-        *strings = out;
+    for (size_t i = 0; i < decoder->n; i++) {
+        ATTN_TRY(attn_strings_check(strings, err));
+        strings->n_left = limit;
+        attn_decode_run_step(&decoder->steps[i], strings);
     }
-    return strings->has_failed ? attn_error_no_memory(err)
-                               : attn_buffer_check(&strings->bytes, err);
+    return attn_strings_check(strings, err);
 }
 
 /* --- The steps -------------------------------------------------------------------------------- */
 
-/* Appends TEXT with B in place of each A. */
-static void append_replaced(struct attn_buffer *out, const char *text, size_t size,
+/* Appends SIZE bytes if as many are left. */
+static void put(struct attn_strings *out, const char *text, size_t size)
+{
+    out->is_too_long = out->is_too_long || size > out->n_left;
+    if (out->is_too_long)
+        return;
+    out->n_left -= size;
+    attn_buffer_append(&out->bytes, text, size);
+}
+
+/* Appends TEXT with B instead of each A. */
+static void append_replaced(struct attn_strings *out, const char *text, size_t size,
                             const struct attn_decode_step *step, const char *b, size_t n_b)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i + step->n_a <= size; i++) {
+    for (size_t i = 0; i + step->n_a <= size && !out->is_too_long; i++) {
         if (memcmp(text + i, step->a, step->n_a) != 0)
             continue;
-        attn_buffer_append(out, text + kept, i - kept);
-        attn_buffer_append(out, b, n_b);
+        put(out, text + kept, i - kept);
+        put(out, b, n_b);
         kept = i + step->n_a;
         i = kept - 1;
     }
-    attn_buffer_append(out, text + kept, size - kept);
+    put(out, text + kept, size - kept);
+    end_string(out);
 }
 
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
@@ -116,8 +144,7 @@ void attn_decode_replace(const struct attn_decode_step *step, const struct attn_
         size_t size;
         const char *text = string_at(in, i, &size);
 
-        append_replaced(&out->bytes, text, size, step, step->b, step->n_b);
-        end_string(out);
+        append_replaced(out, text, size, step, step->b, step->n_b);
     }
 }
 
@@ -128,8 +155,7 @@ void attn_decode_metaspace(const struct attn_decode_step *step, const struct att
         size_t size;
         const char *text = string_at(in, i, &size);
 
-        append_replaced(&out->bytes, text, size, step, " ", i == 0 && step->start > 0 ? 0 : 1);
-        end_string(out);
+        append_replaced(out, text, size, step, " ", i == 0 && step->start > 0 ? 0 : 1);
     }
 }
 

@@ -19,11 +19,16 @@ struct attn_strings {
     struct attn_buffer bytes;
     size_t *ends; /* owns; [n] where in `bytes` each one ends */
     size_t n, capacity;
-    bool has_failed; /* an allocation failed */
+    size_t n_left;    /* bytes that a step may still put here where it replaces something */
+    bool has_failed;  /* an allocation failed */
+    bool is_too_long; /* there were no bytes left */
 };
 
 void attn_strings_append(struct attn_strings *strings, const char *text, size_t size);
 void attn_strings_release(struct attn_strings *strings);
+
+/* ATTN_OK, or the first failure of an append or a step. */
+enum attn_status attn_strings_check(const struct attn_strings *strings, struct attn_error *err);
 
 struct attn_decode_step;
 
@@ -53,7 +58,11 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Runs all steps over STRINGS. */
+/* Makes of STRINGS what STEP makes of them; where it replaces something, at most `n_left` bytes, which
+ * it takes of that. */
+void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
+
+/* Runs all steps over STRINGS; each may replace as much as a stage may put into a text (layer.h). */
 enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
                                  struct attn_strings *strings, struct attn_error *err);
 
